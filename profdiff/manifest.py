@@ -1,0 +1,139 @@
+"""The session's manifest: what ``manifest.json`` holds. ``docs/session.md`` documents each field.
+
+Reading is strict: a session may come from a stranger. Sizes, types, labels and paths are checked
+here, so that whoever holds a ``Manifest`` may use its paths relative to the session folder.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+SCHEMA = "profdiff.session/1"
+
+Label = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")]
+# Relative, below the session folder: no empty, '.' or '..' component, no backslash or control
+# character. Session.path() refuses symbolic links on top.
+SafePath = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^(?!\.{1,2}(/|\Z))[^/\\\x00-\x1f]+(/(?!\.{1,2}(/|\Z))[^/\\\x00-\x1f]+)*\Z",
+        max_length=1024,
+    ),
+]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Hex = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of all parts of the manifest."""
+
+
+class WorkloadFile(Part):
+    """A file that travelled into the guest. ``path`` is its copy in the session, if it is code."""
+
+    guest_path: str
+    sha256: Hex
+    executable: bool
+    path: SafePath | None = None
+
+
+class Workload(Part):
+    """What ran in every cell. ``argv`` is as the user gave it, ``guest_argv`` as the guest ran it."""
+
+    argv: list[str]
+    guest_argv: list[str]
+    kind: Literal["program", "script", "source"]
+    files: list[WorkloadFile]
+    ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+
+
+class Guest(Part):
+    """The machine that every run had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
+    in seconds of wall time for a whole run."""
+
+    memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
+    cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)]
+    append: str
+    settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
+
+
+class Kernel(Part):
+    """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote."""
+
+    label: Label
+    spec: str
+    image_sha256: Hex
+    release: str | None = None
+    version: str | None = None
+    compiler: str | None = None
+    build_id: Hex | None = None
+    debug_elf: str | None = None
+    config: SafePath | None = None
+    symbols: SafePath | None = None
+
+
+class Failure(Part):
+    """Why a run has no result. ``message`` is one line; ``console`` the last lines of the guest's."""
+
+    kind: Literal[
+        "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "build-id"
+    ]
+    message: str
+    console: list[str] = []
+
+
+class Window(Part):
+    """What was measured: the workload's own marks, or the whole command."""
+
+    kind: Literal["marks", "command"]
+    count: Count
+
+
+class Instructions(Part):
+    """Instructions counted inside the window, by the half of the address space they ran in."""
+
+    kernel: Count
+    user: Count
+
+
+class Qemu(Part):
+    """The emulator: its version line and every argument, as they were passed."""
+
+    version: str
+    arguments: list[str]
+    plugin_api: int
+
+
+class Run(Part):
+    """One execution of the workload on one kernel in one boot. ``files`` maps what a file is
+    (``counts``, ``stdout``, ``dmesg`` …) to its path in the session."""
+
+    id: Label
+    kernel: Label
+    collector: Literal["exact"]
+    repetition: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+    started: str
+    wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
+    files: dict[str, SafePath]
+    qemu: Qemu
+    failure: Failure | None = None
+    exit_status: int | None = None
+    window: Window | None = None
+    instructions: Instructions | None = None
+
+
+class Manifest(Part):
+    """The whole of ``manifest.json``. The first kernel is the base."""
+
+    schema: str
+    profdiff: str
+    created: str
+    command: list[str]
+    collectors: list[Literal["exact"]]
+    repeat: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+    verify: bool
+    workload: Workload
+    guest: Guest
+    kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
+    runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]

@@ -1,0 +1,1 @@
+"""Reports: a comparison rendered as text, JSON, CSV or HTML."""

@@ -1,0 +1,1 @@
+"""Symbolization: addresses to chains of functions, inlined ones too."""

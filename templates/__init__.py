@@ -1,0 +1,1 @@
+"""What reports are rendered from: page, styles, scripts; put into the page as they are."""
