@@ -1,0 +1,218 @@
+"""The chains of many addresses, as columns: what symbolization hands to the profile."""
+
+import io
+import math
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from profdiff.atomic import open_atomic
+from profdiff.errors import SessionError
+
+FORMAT = 1
+"""Version of the file that `Chains.save` writes."""
+
+MAX_MEMBER_BYTES = 1 << 30
+"""The largest column that `Chains.load` accepts: 134 million addresses."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Chains of N addresses. Columns of indexes point into another column; 0 in ``strings`` is "".
+
+    A *function* is a distinct (name, object, declaring file, declaring line); a *frame* a distinct
+    (function, inlined, file, line). A frame's file and line are where it was executing: the
+    address's own line for the innermost frame, the call site of the next one for the others. Line 0
+    and the file "" mean unknown. File names are relative to the kernel's source tree where the
+    debug ELF says where that was.
+    """
+
+    strings: list[str]
+    #: per function
+    function_name: NDArray[np.uint32]
+    function_object: NDArray[np.uint32]
+    function_file: NDArray[np.uint32]
+    function_line: NDArray[np.uint32]
+    #: per frame
+    frame_function: NDArray[np.uint32]
+    frame_inlined: NDArray[np.bool_]
+    frame_file: NDArray[np.uint32]
+    frame_line: NDArray[np.uint32]
+    #: address i has the frames ``frames[offsets[i]:offsets[i + 1]]``, outermost first
+    offsets: NDArray[np.uint32]
+    frames: NDArray[np.uint32]
+    #: per address: the ELF symbol, compiler suffixes included, in ``strings``; why it has no
+    #: frames, in ``reasons`` (0: it has some); the address itself (avma)
+    symbol: NDArray[np.uint32]
+    reason: NDArray[np.uint8]
+    address: NDArray[np.uint64]
+    reasons: list[str]
+    inlines_visible: bool
+    """Whether the kernel's chains show inlined functions: false without a debug ELF."""
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+    def chain(self, index: int) -> list[tuple[str, str, bool, str, int]]:
+        """The frames of one address as (function, object, inlined, file, line), outermost first."""
+        rows = self.frames[self.offsets[index] : self.offsets[index + 1]]
+        return [
+            (
+                self.strings[self.function_name[self.frame_function[row]]],
+                self.strings[self.function_object[self.frame_function[row]]],
+                bool(self.frame_inlined[row]),
+                self.strings[self.frame_file[row]],
+                int(self.frame_line[row]),
+            )
+            for row in rows
+        ]
+
+    def check(self) -> None:
+        """Raise ValueError unless every column has its length and every index its target."""
+        functions, frames, count = (
+            len(self.function_name),
+            len(self.frame_function),
+            len(self.address),
+        )
+        lengths = {
+            "function_object": functions,
+            "function_file": functions,
+            "function_line": functions,
+            "frame_inlined": frames,
+            "frame_file": frames,
+            "frame_line": frames,
+            "offsets": count + 1,
+            "symbol": count,
+            "reason": count,
+        }
+        for name, length in lengths.items():
+            if len(getattr(self, name)) != length:
+                raise ValueError(f"{name} has {len(getattr(self, name))} rows instead of {length}")
+        if not self.strings or self.strings[0]:
+            raise ValueError("strings does not start with the empty string")
+        if not self.reasons:
+            raise ValueError("reasons is empty")
+        targets = {
+            "function_name": len(self.strings),
+            "function_object": len(self.strings),
+            "function_file": len(self.strings),
+            "frame_function": functions,
+            "frame_file": len(self.strings),
+            "frames": frames,
+            "symbol": len(self.strings),
+            "reason": len(self.reasons),
+        }
+        for name, size in targets.items():
+            column = getattr(self, name)
+            if len(column) and int(column.max()) >= size:
+                raise ValueError(f"{name} points past the {size} rows that there are")
+        offsets = self.offsets
+        if offsets[0] != 0 or int(offsets[-1]) != len(self.frames):
+            raise ValueError("offsets does not span frames")
+        if np.any(offsets[1:] < offsets[:-1]):
+            raise ValueError("offsets descends")
+        if np.any((offsets[1:] == offsets[:-1]) != (self.reason != 0)):
+            raise ValueError("reason and frames disagree")
+
+    def save(self, path: Path) -> None:
+        """Write one uncompressed ``.npz`` without pickled objects; `path` appears whole or not."""
+        columns: dict[str, NDArray[np.generic]] = {
+            "format": np.array([FORMAT], dtype=np.uint32),
+            "inlines_visible": np.array([self.inlines_visible]),
+        }
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("strings", "reasons"):
+                text = "\0".join(value).encode("utf-8", "surrogateescape")
+                columns[field.name] = np.frombuffer(text, dtype=np.uint8)
+            elif field.name != "inlines_visible":
+                columns[field.name] = value
+        with open_atomic(path) as file:
+            np.savez(file, **columns)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> "Chains":
+        """Read what `save` wrote. Safe for a file from a stranger.
+
+        Raises SessionError when the file is missing, damaged or of another version.
+        """
+        advice = "delete it, and the next report will symbolize again"
+        try:
+            columns = _members(path)
+            version = int(columns["format"][0])
+            if version != FORMAT:
+                raise ValueError(f"format {version} instead of {FORMAT}")
+            values: dict[str, object] = {}
+            for field in fields(cls):
+                column = columns[field.name]
+                if field.name in ("strings", "reasons"):
+                    text = column.tobytes().decode("utf-8", "surrogateescape")
+                    values[field.name] = text.split("\0")
+                elif field.name == "inlines_visible":
+                    values[field.name] = bool(column[0])
+                else:
+                    values[field.name] = column
+            chains = cls(**values)  # type: ignore[arg-type]
+            chains.check()
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise SessionError(f"{path} is damaged ({what}): {advice}") from error
+        return chains
+
+
+_DTYPES: dict[str, np.dtype[np.generic]] = {
+    "format": np.dtype(np.uint32),
+    "strings": np.dtype(np.uint8),
+    "reasons": np.dtype(np.uint8),
+    "inlines_visible": np.dtype(np.bool_),
+    "frame_inlined": np.dtype(np.bool_),
+    "reason": np.dtype(np.uint8),
+    "address": np.dtype(np.uint64),
+}
+
+
+def _members(path: Path) -> dict[str, NDArray[np.generic]]:
+    """The columns of an ``.npz``, read without trusting what its headers declare."""
+    wanted = {"format", *(field.name for field in fields(Chains))}
+    columns: dict[str, NDArray[np.generic]] = {}
+    size = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
+            if name not in wanted or name in columns:
+                raise ValueError(f"unexpected member {info.filename!r}")
+            # Stored, not deflated: a column is never larger than the file that holds it.
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
+                raise ValueError(f"{name} is compressed or larger than the file")
+            if info.file_size > MAX_MEMBER_BYTES:
+                raise ValueError(f"{name} has more than {MAX_MEMBER_BYTES} bytes")
+            try:
+                data = archive.read(info)
+            except (NotImplementedError, RuntimeError) as error:
+                raise ValueError(str(error)) from error
+            columns[name] = _column(name, data)
+    missing = sorted(wanted - columns.keys())
+    if missing:
+        raise ValueError(f"no {', '.join(missing)}")
+    return columns
+
+
+def _column(name: str, data: bytes) -> NDArray[np.generic]:
+    """One ``.npy`` of exactly the column's type, one-dimensional, of the declared length."""
+    stream = io.BytesIO(data)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} is of an unknown .npy version")
+    shape, _, dtype = npy.read_array_header_1_0(stream)
+    wanted = _DTYPES.get(name, np.dtype(np.uint32))
+    if dtype != wanted or len(shape) != 1:
+        raise ValueError(f"{name} is {dtype} of shape {shape} instead of a column of {wanted}")
+    body = data[stream.tell() :]
+    if math.prod(shape) * wanted.itemsize != len(body):
+        raise ValueError(f"{name} declares {shape[0]} rows and holds {len(body)} bytes")
+    return np.frombuffer(body, dtype=wanted)
