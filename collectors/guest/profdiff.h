@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Marks for profdiff: what runs between PROFDIFF_START() and PROFDIFF_STOP() is measured, on all
+ * CPUs, kernel and user. Several windows add up. A program without marks is measured whole.
+ *
+ * A mark is one instruction without effect (a long nop), so a marked program runs unchanged
+ * anywhere. Only x86-64 has marks; elsewhere they are empty.
+ */
+#ifndef PROFDIFF_H
+#define PROFDIFF_H
+
+#ifdef __x86_64__
+#define PROFDIFF_MARK_(operand) __asm__ volatile("nopl " operand "(%%rax)" : : : "memory")
+#define PROFDIFF_START() PROFDIFF_MARK_("0x50444901")
+#define PROFDIFF_STOP() PROFDIFF_MARK_("0x50444902")
+#else
+#define PROFDIFF_START() ((void)0)
+#define PROFDIFF_STOP() ((void)0)
+#endif
+
+#endif

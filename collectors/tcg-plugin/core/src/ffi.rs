@@ -1,0 +1,67 @@
+//! The part of QEMU's plugin API that is the same in all its versions
+//! (`include/qemu/qemu-plugin.h`, QEMU 7.2 to 10.0).
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// `qemu_plugin_id_t`.
+pub type PluginId = u64;
+
+/// `struct qemu_plugin_tb`: a translation block, valid during its translation callback.
+#[repr(C)]
+pub struct Tb {
+    _opaque: [u8; 0],
+}
+
+/// `struct qemu_plugin_insn`: an instruction of a block, valid as long as the block.
+#[repr(C)]
+pub struct Insn {
+    _opaque: [u8; 0],
+}
+
+/// `qemu_info_t.version`: the plugin API versions that this QEMU accepts.
+#[repr(C)]
+pub struct ApiVersion {
+    /// Oldest version that a plugin may declare.
+    pub min: c_int,
+    /// Newest version, which decides the functions' signatures.
+    pub cur: c_int,
+}
+
+/// The leading fields of `qemu_info_t`; those behind them are not read.
+#[repr(C)]
+pub struct Info {
+    /// Name of the emulated architecture.
+    pub target_name: *const c_char,
+    /// Versions of the plugin API.
+    pub version: ApiVersion,
+    /// Whether a whole system is emulated.
+    pub system_emulation: bool,
+}
+
+/// `enum qemu_plugin_cb_flags`: the callback reads no registers.
+pub const CB_NO_REGS: c_uint = 0;
+/// `enum qemu_plugin_op`: add an immediate to a 64-bit counter.
+pub const INLINE_ADD_U64: c_uint = 0;
+
+/// `qemu_plugin_vcpu_tb_trans_cb_t`.
+pub type TbTransCb = extern "C" fn(PluginId, *mut Tb);
+/// `qemu_plugin_vcpu_udata_cb_t`.
+pub type VcpuUdataCb = extern "C" fn(c_uint, *mut c_void);
+/// `qemu_plugin_udata_cb_t`.
+pub type UdataCb = extern "C" fn(PluginId, *mut c_void);
+
+#[allow(missing_docs)] // QEMU's header documents them.
+extern "C" {
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, cb: TbTransCb);
+    pub fn qemu_plugin_register_atexit_cb(id: PluginId, cb: UdataCb, userdata: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_insn_exec_cb(
+        insn: *mut Insn,
+        cb: VcpuUdataCb,
+        flags: c_uint,
+        userdata: *mut c_void,
+    );
+    pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;
+    pub fn qemu_plugin_tb_get_insn(tb: *const Tb, index: usize) -> *mut Insn;
+    pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
+    pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+}

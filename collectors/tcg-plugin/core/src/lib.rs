@@ -1,0 +1,21 @@
+//! Exact instruction counts between marks: what both builds of the QEMU plugin share.
+//!
+//! Every translated instruction gets an inline counter, which QEMU's generated code increments
+//! when the instruction *starts*; so an instruction that faults half way through a block leaves
+//! those behind it uncounted. Marks are instructions that do nothing else; when one executes, a
+//! callback takes a snapshot of all counters, and the difference between two snapshots is what
+//! ran between them.
+//!
+//! - [`ffi`]: the part of QEMU's plugin API that did not change between versions
+//! - [`marks`]: the marking instructions
+//! - [`window`]: snapshots and what adds up between them
+//! - [`slots`]: which counter belongs to which instruction
+//! - [`counts_file`]: the result, as written for the host
+//! - [`collector`]: the plugin's state, and its callbacks
+
+pub mod collector;
+pub mod counts_file;
+pub mod ffi;
+pub mod marks;
+pub mod slots;
+pub mod window;
