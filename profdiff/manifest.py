@@ -38,7 +38,7 @@ class WorkloadFile(Part):
 
 
 class Workload(Part):
-    """What ran in every cell. ``argv`` is as the user gave it, ``guest_argv`` as the guest ran it."""
+    """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it."""
 
     argv: list[str]
     guest_argv: list[str]
@@ -74,11 +74,9 @@ class Kernel(Part):
 
 
 class Failure(Part):
-    """Why a run has no result. ``message`` is one line; ``console`` the last lines of the guest's."""
+    """Why a run has no result. ``message`` is one line; ``console`` its console's last lines."""
 
-    kind: Literal[
-        "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "build-id"
-    ]
+    kind: Literal["boot", "panic", "timeout", "workload", "window", "qemu", "protocol"]
     message: str
     console: list[str] = []
 

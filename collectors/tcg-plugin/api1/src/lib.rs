@@ -1,10 +1,10 @@
 //! profdiff's QEMU plugin for plugin API 1 (QEMU 4.2 to 8.2): counters are plain memory.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tcg_plugin_core::collector::{self, Api};
 use tcg_plugin_core::ffi;
+use tcg_plugin_core::plain::PlainCounters;
 use tcg_plugin_core::slots::MAX_CODE;
 
 extern "C" {
@@ -21,16 +21,10 @@ extern "C" {
 #[no_mangle]
 pub static qemu_plugin_version: c_int = 1;
 
-const CHUNK: usize = 4096;
-
-/// Counters in chunks that never move, since generated code holds their addresses.
 #[derive(Default)]
-struct PlainCounters {
-    chunks: Vec<Box<[AtomicU64; CHUNK]>>,
-    used: usize,
-}
+struct InlineCounters(PlainCounters);
 
-impl Api for PlainCounters {
+impl Api for InlineCounters {
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize {
         // SAFETY: in API 1 the data are `qemu_plugin_insn_size` readable bytes.
         let data = unsafe {
@@ -42,21 +36,20 @@ impl Api for PlainCounters {
     }
 
     fn count(&mut self, insn: *mut ffi::Insn, number: usize) {
-        while self.chunks.len() * CHUNK <= number {
-            self.chunks
-                .push(Box::new([const { AtomicU64::new(0) }; CHUNK]));
-        }
-        self.used = self.used.max(number + 1);
-        let counter = self.chunks[number / CHUNK][number % CHUNK].as_ptr();
+        let counter = self.0.counter(number).as_ptr();
         // SAFETY: `insn` is valid, and the counter lives as long as the process.
         unsafe {
-            qemu_plugin_register_vcpu_insn_exec_inline(insn, ffi::INLINE_ADD_U64, counter.cast(), 1);
+            qemu_plugin_register_vcpu_insn_exec_inline(
+                insn,
+                ffi::INLINE_ADD_U64,
+                counter.cast(),
+                1,
+            );
         }
     }
 
     fn counters(&self, into: &mut Vec<u64>) {
-        let all = self.chunks.iter().flat_map(|chunk| chunk.iter());
-        into.extend(all.take(self.used).map(|counter| counter.load(Ordering::Relaxed)));
+        self.0.read(into);
     }
 }
 
@@ -72,5 +65,5 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argv: *const *const c_char,
 ) -> c_int {
     // SAFETY: the arguments are QEMU's own.
-    unsafe { collector::install(id, argc, argv, Box::<PlainCounters>::default()) }
+    unsafe { collector::install(id, argc, argv, Box::<InlineCounters>::default()) }
 }

@@ -1,11 +1,18 @@
-//! profdiff's QEMU plugin for plugin API 2 and later (QEMU 9.0 on): counters are scoreboards,
-//! which hold one set for each vCPU.
+//! profdiff's QEMU plugin for plugin API 2 and later (QEMU 9.0 on).
+//!
+//! With one vCPU, counters are inline, in scoreboards. With more, each instruction calls back:
+//! since QEMU 10.0 ("plugins: optimize cpu_index code generation"), an inline operation that is
+//! translated on behalf of vCPU 1 or higher under `-icount` multiplies a *constant* temporary in
+//! place, and whatever else the block uses that constant for goes wrong: the guest ends with "Bad
+//! icount read" as soon as its second CPU starts.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::size_of;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tcg_plugin_core::collector::{self, Api};
 use tcg_plugin_core::ffi;
+use tcg_plugin_core::plain::PlainCounters;
 use tcg_plugin_core::slots::MAX_CODE;
 
 /// `struct qemu_plugin_scoreboard`.
@@ -23,7 +30,6 @@ struct PluginU64 {
 
 extern "C" {
     fn qemu_plugin_insn_data();
-    fn qemu_plugin_num_vcpus() -> c_int;
     fn qemu_plugin_scoreboard_new(element_size: usize) -> *mut Scoreboard;
     fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, vcpu_index: c_uint) -> *mut c_void;
     fn qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
@@ -39,44 +45,52 @@ extern "C" {
 #[no_mangle]
 pub static qemu_plugin_version: c_int = 2;
 
+type InsnDataPointer = unsafe extern "C" fn(*const ffi::Insn) -> *const u8;
+type InsnDataCopy = unsafe extern "C" fn(*const ffi::Insn, *mut c_void, usize) -> usize;
+
 /// `qemu_plugin_insn_data` changed its signature in version 3, whatever version a plugin declares.
 enum InsnData {
-    Pointer(unsafe extern "C" fn(*const ffi::Insn) -> *const u8),
-    Copy(unsafe extern "C" fn(*const ffi::Insn, *mut c_void, usize) -> usize),
+    Pointer(InsnDataPointer),
+    Copy(InsnDataCopy),
 }
 
 /// Counters in one scoreboard element: 64 KiB of them, since an element cannot grow.
 const CHUNK: usize = 8192;
 
-struct ScoreboardCounters {
-    insn_data: InsnData,
+#[derive(Default)]
+struct Scoreboards {
     chunks: Vec<*mut Scoreboard>,
     used: usize,
 }
 
 // SAFETY: scoreboards are QEMU's, who lets any thread use them.
-unsafe impl Send for ScoreboardCounters {}
+unsafe impl Send for Scoreboards {}
 
-impl ScoreboardCounters {
-    fn new(api: c_int) -> ScoreboardCounters {
+enum Counters {
+    Inline(Scoreboards),
+    Callback(PlainCounters),
+}
+
+struct NewApi {
+    insn_data: InsnData,
+    counters: Counters,
+}
+
+impl InsnData {
+    fn of_version(api: c_int) -> InsnData {
         let function = qemu_plugin_insn_data as *const ();
         // SAFETY: these are the function's signatures in version 2 and since version 3.
-        let insn_data = unsafe {
+        unsafe {
             if api < 3 {
-                InsnData::Pointer(std::mem::transmute::<*const (), _>(function))
+                InsnData::Pointer(std::mem::transmute::<*const (), InsnDataPointer>(function))
             } else {
-                InsnData::Copy(std::mem::transmute::<*const (), _>(function))
+                InsnData::Copy(std::mem::transmute::<*const (), InsnDataCopy>(function))
             }
-        };
-        ScoreboardCounters {
-            insn_data,
-            chunks: Vec::new(),
-            used: 0,
         }
     }
 }
 
-impl Api for ScoreboardCounters {
+impl Api for NewApi {
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize {
         match self.insn_data {
             // SAFETY: `code` has room for that many bytes.
@@ -93,6 +107,39 @@ impl Api for ScoreboardCounters {
         }
     }
 
+    fn count(&mut self, insn: *mut ffi::Insn, number: usize) {
+        match &mut self.counters {
+            Counters::Inline(scoreboards) => scoreboards.count(insn, number),
+            Counters::Callback(plain) => {
+                let counter = plain.counter(number).as_ptr();
+                // SAFETY: `insn` is valid, and the counter lives as long as the process.
+                unsafe {
+                    ffi::qemu_plugin_register_vcpu_insn_exec_cb(
+                        insn,
+                        increment,
+                        ffi::CB_NO_REGS,
+                        counter.cast(),
+                    );
+                }
+            }
+        }
+    }
+
+    fn counters(&self, into: &mut Vec<u64>) {
+        match &self.counters {
+            Counters::Inline(scoreboards) => scoreboards.read(into),
+            Counters::Callback(plain) => plain.read(into),
+        }
+    }
+}
+
+extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {
+    // SAFETY: `count` gave the address of a counter that lives as long as the process.
+    let counter = unsafe { AtomicU64::from_ptr(counter.cast()) };
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Scoreboards {
     fn count(&mut self, insn: *mut ffi::Insn, number: usize) {
         while self.chunks.len() * CHUNK <= number {
             // SAFETY: any size will do; QEMU aborts when it has no memory.
@@ -115,25 +162,18 @@ impl Api for ScoreboardCounters {
         }
     }
 
-    fn counters(&self, into: &mut Vec<u64>) {
-        // SAFETY: no arguments.
-        let vcpus = c_uint::try_from(unsafe { qemu_plugin_num_vcpus() }).unwrap_or(0);
+    fn read(&self, into: &mut Vec<u64>) {
         into.resize(self.used, 0);
-        for (score, sums) in self.chunks.iter().zip(into.chunks_mut(CHUNK)) {
-            for vcpu in 0..vcpus {
-                // SAFETY: an element of this scoreboard holds CHUNK counters, and no vCPU runs
-                // generated code during a callback when they share one thread (`-icount`); where
-                // they do not, a counter may be an increment behind.
-                let element = unsafe {
-                    std::slice::from_raw_parts(
-                        qemu_plugin_scoreboard_find(*score, vcpu).cast::<u64>(),
-                        sums.len(),
-                    )
-                };
-                for (sum, counter) in sums.iter_mut().zip(element) {
-                    *sum += counter;
-                }
-            }
+        for (score, values) in self.chunks.iter().zip(into.chunks_mut(CHUNK)) {
+            // SAFETY: an element of this scoreboard holds CHUNK counters; the only vCPU, number
+            // 0, runs no generated code during a callback.
+            let element = unsafe {
+                std::slice::from_raw_parts(
+                    qemu_plugin_scoreboard_find(*score, 0).cast::<u64>(),
+                    values.len(),
+                )
+            };
+            values.copy_from_slice(element);
         }
     }
 }
@@ -150,7 +190,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argv: *const *const c_char,
 ) -> c_int {
     // SAFETY: `info` is valid during this call.
-    let api = unsafe { (*info).version.cur };
+    let info = unsafe { &*info };
+    let api = NewApi {
+        insn_data: InsnData::of_version(info.version.cur),
+        counters: if info.smp_vcpus == 1 {
+            Counters::Inline(Scoreboards::default())
+        } else {
+            Counters::Callback(PlainCounters::default())
+        },
+    };
     // SAFETY: the arguments are QEMU's own.
-    unsafe { collector::install(id, argc, argv, Box::new(ScoreboardCounters::new(api))) }
+    unsafe { collector::install(id, argc, argv, Box::new(api)) }
 }

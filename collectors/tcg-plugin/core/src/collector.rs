@@ -146,7 +146,10 @@ extern "C" fn exiting(_id: ffi::PluginId, _userdata: *mut c_void) {
             counts_file::write(&mut file, places, &collector.command, &collector.marks)
         });
         if let Err(error) = result {
-            eprintln!("profdiff plugin: cannot write {}: {error}", collector.out.display());
+            eprintln!(
+                "profdiff plugin: cannot write {}: {error}",
+                collector.out.display()
+            );
         }
     });
 }

@@ -36,6 +36,8 @@ pub struct Info {
     pub version: ApiVersion,
     /// Whether a whole system is emulated.
     pub system_emulation: bool,
+    /// The number of vCPUs at start, where a whole system is emulated.
+    pub smp_vcpus: c_int,
 }
 
 /// `enum qemu_plugin_cb_flags`: the callback reads no registers.

@@ -10,6 +10,7 @@
 //! - [`marks`]: the marking instructions
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
+//! - [`plain`]: counters in plain memory
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
 
@@ -17,5 +18,6 @@ pub mod collector;
 pub mod counts_file;
 pub mod ffi;
 pub mod marks;
+pub mod plain;
 pub mod slots;
 pub mod window;

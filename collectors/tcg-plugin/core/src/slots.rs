@@ -79,7 +79,10 @@ mod tests {
         let b = slots.number(Place::new(0x40_1000, &[0xc3]));
         let kernel = slots.number(Place::new(0xffff_ffff_8100_0000, &[0x90]));
         assert_ne!(a, b);
-        assert_eq!(kernel, slots.number(Place::new(0xffff_ffff_8100_0000, &[0xe9, 0, 0, 0, 0])));
+        assert_eq!(
+            kernel,
+            slots.number(Place::new(0xffff_ffff_8100_0000, &[0xe9, 0, 0, 0, 0]))
+        );
         assert_eq!(a, slots.number(Place::new(0x40_1000, &[0x90])));
         assert_eq!(slots.places().len(), 3);
     }

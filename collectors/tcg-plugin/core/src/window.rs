@@ -77,7 +77,10 @@ mod tests {
         window.start(&[100, 1, 50]);
         window.stop(&[101, 2, 50, 9]);
         assert_eq!(window.sums(), &[3, 1, 4, 9]);
-        assert_eq!((window.opened(), window.closed(), window.misplaced()), (2, 2, 0));
+        assert_eq!(
+            (window.opened(), window.closed(), window.misplaced()),
+            (2, 2, 0)
+        );
     }
 
     #[test]
@@ -88,7 +91,10 @@ mod tests {
         window.start(&[3]);
         window.stop(&[4]);
         assert_eq!(window.sums(), &[3]);
-        assert_eq!((window.opened(), window.closed(), window.misplaced()), (1, 1, 2));
+        assert_eq!(
+            (window.opened(), window.closed(), window.misplaced()),
+            (1, 1, 2)
+        );
     }
 
     #[test]

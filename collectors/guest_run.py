@@ -1,0 +1,123 @@
+"""One guest: a QEMU process from its start to its result, polled from a single thread."""
+
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from profdiff.collectors.guest_channel import GuestChannel
+
+FailureKind = Literal["boot", "panic", "timeout", "workload", "window", "qemu", "protocol"]
+_CONSOLE_LINES = 12
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """Why a run has no result: one line, and the last lines of the console where they help."""
+
+    kind: FailureKind
+    message: str
+    console: list[str] = field(default_factory=list)
+
+
+class GuestRun:
+    """A running guest. ``folder`` receives console.log and the channel."""
+
+    def __init__(self, arguments: list[str], folder: Path, timeout: float) -> None:
+        """Start QEMU. ``timeout`` is in seconds of wall time for the whole run. Raises OSError."""
+        self._folder = folder
+        self._timeout = timeout
+        self._channel = GuestChannel(folder / "channel")
+        self._stderr_path = folder / "qemu.stderr"
+        self._timed_out = False
+        self._started = time.monotonic()
+        self.wall_seconds = 0.0
+        # Should this process be killed, its guests go too.
+        setpriv = shutil.which("setpriv")
+        wrapper = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+        with self._stderr_path.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [*wrapper, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+
+    @property
+    def phase(self) -> str:
+        """boot, settle, measure or collect."""
+        return self._channel.phase
+
+    def poll(self) -> bool:
+        """Look after the guest; True when it has ended."""
+        self._channel.poll()
+        ended = self._process.poll() is not None
+        self.wall_seconds = time.monotonic() - self._started
+        if not ended and self.wall_seconds > self._timeout:
+            self._timed_out = True
+            self.stop()
+            ended = True
+        return ended
+
+    def stop(self) -> None:
+        """End QEMU, so that the plugin writes what it has; kill it if it does not listen."""
+        self._process.terminate()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def result(self) -> dict[str, bytes] | RunFailure:
+        """The files that the guest sent, or why there are none. Call once it has ended."""
+        self._channel.poll()
+        status = self._process.wait()
+        errors = self._stderr_path.read_text(errors="replace").strip().splitlines()
+        console = self._console()
+        tail = console[-_CONSOLE_LINES:]
+        panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
+        if self._timed_out:
+            where = {"boot": "while booting", "settle": "while settling"}.get(
+                self.phase, "while the workload ran" if self.phase == "measure" else "at its end"
+            )
+            return RunFailure(
+                "timeout",
+                f"the guest did not finish within {self._timeout:g} s ({where}): raise --timeout, "
+                "or see the console's last lines",
+                tail,
+            )
+        archive = self._channel.archive()
+        if archive is not None:
+            return archive
+        if panic:
+            text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
+            started = self.phase != "boot"
+            kind: FailureKind = "panic" if started else "boot"
+            what = "the kernel panicked" if started else "the kernel never started init"
+            return RunFailure(kind, f"{what}: {text}", tail)
+        if status != 0:
+            reason = errors[-1] if errors else f"exit status {status}"
+            return RunFailure("qemu", f"QEMU failed: {reason}", tail)
+        if self.phase == "boot":
+            return RunFailure(
+                "boot",
+                "the guest ended before init started: is the image an x86-64 kernel with a serial "
+                "console and initramfs support, and --memory large enough?",
+                tail,
+            )
+        return RunFailure(
+            "protocol", f"the guest ended in phase {self.phase} without sending its files", tail
+        )
+
+    def _console(self) -> list[str]:
+        try:
+            data = (self._folder / "console.log").read_bytes()[-(2**20) :]
+        except FileNotFoundError:
+            return []
+        text = data.decode(errors="replace").replace("\r", "")
+        # Escape sequences of firmware and control characters do not belong on a terminal.
+        text = re.sub(r"\x1b\[[0-9;?=]*[A-Za-z]|[^\n\t -~]", "", text)
+        return [line for line in text.splitlines() if line.strip()]

@@ -1,0 +1,131 @@
+"""The guest's initial file system, a cpio archive: busybox, agent, the workload's files."""
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+from profdiff.atomic import open_atomic
+from profdiff.cache import cache_folder
+from profdiff.collectors.elf_closure import read_elf
+from profdiff.collectors.programs import find_program
+from profdiff.collectors.workload import GuestFile
+from profdiff.errors import InputError, MissingError
+
+AGENT_GUEST_PATH = "/profdiff/agent"
+BUSYBOX_GUEST_PATH = "/bin/busybox"
+# What the guest's own parts occupy; a workload cannot put its files there.
+_OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
+
+
+def guest_resources() -> Path:
+    """The folder with init.sh, agent.c and profdiff.h."""
+    return Path(str(resources.files("profdiff.collectors.guest")))
+
+
+def build_agent() -> Path:
+    """The agent, compiled once for each version of its source and kept in the cache.
+
+    Raises MissingError without a C compiler or a static libc.
+    """
+    source = guest_resources() / "agent.c"
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    program = cache_folder("agent") / f"agent-{digest}"
+    if program.exists():
+        return program
+    compiler = find_program("cc")
+    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        built = Path(folder) / "agent"
+        result = subprocess.run(
+            [
+                compiler,
+                "-O2",
+                "-static",
+                f"-ffile-prefix-map={source.parent}=.",
+                "-o",
+                built,
+                source,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode != 0:
+            reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise MissingError(
+                f"cannot compile the guest's agent ({reason}): apt-get install gcc libc6-dev"
+            )
+        built.replace(program)
+    return program
+
+
+def static_busybox() -> Path:
+    """A statically linked busybox. Raises MissingError."""
+    busybox = find_program("busybox")
+    elf = read_elf(busybox)
+    if elf and (elf.interpreter or elf.needed):
+        raise MissingError(
+            f"{busybox} is dynamically linked, the guest needs a static one: "
+            "apt-get install busybox-static"
+        )
+    return busybox
+
+
+def own_files() -> list[GuestFile]:
+    """The guest's own programs, whose instructions may be part of a window over a whole command."""
+    return [
+        GuestFile(static_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True),
+        GuestFile(build_agent(), AGENT_GUEST_PATH, executable=True, is_code=True),
+    ]
+
+
+def build(path: Path, files: Iterable[GuestFile], guest_argv: Iterable[str], settle: float) -> None:
+    """Write the archive to ``path``; the same input gives the same bytes.
+
+    Raises InputError for files that cannot be placed, MissingError without cpio, OSError.
+    """
+    cpio = find_program("cpio")
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+        root = Path(temporary)
+        for name in ("work", "profdiff", "bin"):
+            (root / name).mkdir()
+        shutil.copyfile(guest_resources() / "init.sh", root / "init")
+        (root / "init").chmod(0o755)
+        (root / "profdiff/settle").write_text(f"{settle}\n")
+        argv = b"".join(os.fsencode(argument) + b"\0" for argument in guest_argv)
+        (root / "profdiff/argv").write_bytes(argv)
+        for file in own_files():
+            _place(root, file)
+        for file in files:
+            if file.guest_path.startswith(_OWN):
+                raise InputError(f"{file.guest_path} is profdiff's own in the guest")
+            _place(root, file)
+        _write_archive(cpio, root, path)
+
+
+def _place(root: Path, file: GuestFile) -> None:
+    target = root / file.guest_path.lstrip("/")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file.source, target)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        raise InputError(f"{file.guest_path} is a folder and a file in the guest") from error
+    target.chmod(0o755 if file.executable else 0o644)
+
+
+def _write_archive(cpio: Path, root: Path, path: Path) -> None:
+    names = sorted(str(member.relative_to(root)) for member in root.rglob("*"))
+    for name in [*names, "."]:
+        os.utime(root / name, (0, 0))
+    listing = b"".join(os.fsencode(name) + b"\0" for name in names)
+    command = [cpio, "-o", "-0", "-H", "newc", "-R", "0:0", "--quiet", "--reproducible"]
+    result = subprocess.run(command, cwd=root, input=listing, capture_output=True, check=False)
+    if result.returncode != 0:
+        raise MissingError(f"cpio failed: {result.stderr.decode(errors='replace').strip()}")
+    with open_atomic(path) as file:
+        file.write(gzip.compress(result.stdout, compresslevel=1, mtime=0))

@@ -1,0 +1,23 @@
+"""Programs of this machine that collectors call."""
+
+import shutil
+from pathlib import Path
+
+from profdiff.errors import MissingError
+
+# What Debian and its relatives call the package that holds a program.
+_PACKAGES = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "cpio": "cpio",
+    "cc": "gcc libc6-dev",
+}
+
+
+def find_program(name: str) -> Path:
+    """The program ``name`` on PATH. Raises MissingError with the command that installs it."""
+    path = shutil.which(name)
+    if path is None:
+        package = _PACKAGES.get(name, name)
+        raise MissingError(f"{name} is not installed: apt-get install {package}")
+    return Path(path)

@@ -1,0 +1,76 @@
+"""The command line: ``profdiff COMMAND``. The one place where an error becomes an exit status."""
+
+import errno
+import os
+import sys
+import traceback
+
+import click
+
+from profdiff import __version__
+from profdiff.commands.header import header
+from profdiff.commands.kernel import kernel
+from profdiff.commands.record import record
+from profdiff.commands.report import report
+from profdiff.errors import ProfdiffError
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="profdiff")
+@click.option("--debug", is_flag=True, help="Show the trace of an error.")
+def cli(debug: bool) -> None:
+    """Differential profiler for Linux kernels.
+
+    Record one workload on two or more kernels, then see which functions, inlined ones too, cost
+    more.
+
+    \b
+      profdiff record --kernel base=KERNEL --kernel new=KERNEL -- ./workload
+      profdiff report
+    """
+
+
+for _command in (record, report, kernel, header):
+    cli.add_command(_command)
+
+
+def main() -> None:
+    """Entry point of the ``profdiff`` program."""
+    # Read here as well: an error in the arguments themselves comes before click has parsed them.
+    debug = "--debug" in sys.argv[1:]
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_ERROR)
+    except (KeyboardInterrupt, click.Abort):
+        _complain("interrupted", debug)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_ERROR)
+    except ProfdiffError as error:
+        _complain(str(error), debug)
+        sys.exit(EXIT_ERROR)
+    except OSError as error:
+        _complain(_os_error(error), debug)
+        sys.exit(EXIT_ERROR)
+    sys.exit(status or 0)
+
+
+def _os_error(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    text = f"{where}{error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{text}: make room and run the same command again; what is finished is kept"
+    return text
+
+
+def _complain(message: str, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    print("profdiff: " + " ".join(message.split()), file=sys.stderr)

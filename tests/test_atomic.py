@@ -1,0 +1,27 @@
+"""Files that are written whole or not at all."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from profdiff.atomic import open_atomic, write_atomic
+
+
+def test_replaces_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+    write_atomic(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert stat.S_IMODE(path.stat().st_mode) & 0o600 == 0o600
+
+
+def test_a_failure_leaves_the_old_content_and_no_litter(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_atomic(path, b"old")
+    with pytest.raises(RuntimeError), open_atomic(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
