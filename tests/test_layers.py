@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from support import ROOT
 
 # Lowest first. A name stands for the module and everything in it.
 LAYERS = [

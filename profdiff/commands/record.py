@@ -13,7 +13,8 @@ from profdiff import manifest as m
 from profdiff.cache import cache_folder
 from profdiff.collectors import initramfs
 from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.kernel_spec import locate_all
+from profdiff.collectors.kernel_source import locate
+from profdiff.collectors.kernel_spec import parse_kernels
 from profdiff.collectors.qemu import find_qemu
 from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError, RunError
@@ -122,7 +123,7 @@ def record(
     prepared = prepare(
         command, files, cache_folder("workloads"), header_folder=initramfs.guest_resources()
     )
-    located = locate_all(kernels)
+    located = [locate(argument) for argument in parse_kernels(kernels)]
     planned = plan.plan(
         [plan.describe_kernel(kernel) for kernel in located],
         plan.describe_workload(prepared, ops),

@@ -1,0 +1,143 @@
+"""The exact collector on real guests: reproducible, and equal to what valgrind counts."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import EXAMPLE, need_program, run_guest
+
+from profdiff.collectors.counts import Counts
+from profdiff.collectors.qemu import Qemu
+
+pytestmark = pytest.mark.guest
+
+COMMAND = [str(EXAMPLE), "400", "50"]
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+@pytest.mark.parametrize("kernel", ["old_kernel", "new_kernel"])
+def test_two_recordings_are_identical(
+    qemu: Qemu, kernel: str, cpus: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    image = request.getfixturevalue(kernel) / "bzImage"
+    files = []
+    for name in ("first", "second"):
+        result = run_guest(qemu, image, COMMAND, tmp_path / name, cpus=cpus)
+        assert result.failure is None
+        assert result.counts
+        assert result.counts.kind == "marks"
+        assert result.counts.count.sum() > 500_000
+        files.append((tmp_path / name / "counts.bin").read_bytes())
+    assert files[0] == files[1]
+
+
+# Three functions of known shape: arithmetic, recursion, and first writes to fresh pages.
+_PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include "profdiff.h"
+
+#define PAGES 64
+__attribute__((noinline)) unsigned long mix(unsigned long x)
+{
+    for (int i = 0; i < 10000; i++)
+        x = x * 6364136223846793005ul + (x >> 7);
+    return x;
+}
+__attribute__((noinline)) unsigned fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+__attribute__((noinline)) void touch(char *p)
+{
+    for (int i = 0; i < PAGES * 4096; i += 1024)
+        p[i] += 1;
+}
+__attribute__((noinline)) void fill(char *p)
+{
+    unsigned long n = 1000;
+    __asm__ volatile("rep stosb" : "+D"(p), "+c"(n) : "a"(0) : "memory");
+}
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+int main(void)
+{
+    char *p = mmap(0, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    static char buffer[1000];
+    madvise(p, PAGES * 4096, MADV_NOHUGEPAGE);
+    long before = faults();
+    volatile unsigned long sink = 0;
+    PROFDIFF_START();
+    sink += mix(2) + fib(18);
+    fill(buffer);
+    touch(p);
+    PROFDIFF_STOP();
+    printf("%ld\\n", faults() - before);
+    return 0;
+}
+"""
+
+
+def test_user_counts_equal_callgrinds(
+    qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
+) -> None:
+    """Per function, but for what restarts: an instruction that faults starts once more."""
+    need_program("valgrind")
+    need_program("nm", "binutils")
+    program = compile_c("known", _PROGRAM, "-static", "-no-pie")
+    result = run_guest(qemu, new_kernel / "bzImage", [str(program)], tmp_path / "run")
+    assert result.failure is None
+    assert result.counts
+    faults = int((tmp_path / "run/stdout").read_text())
+    assert faults > 0
+
+    expected = _callgrind(program, tmp_path / "callgrind.out")
+    for function, (start, size) in _symbols(program).items():
+        if function not in ("mix", "fib", "touch", "fill"):
+            continue
+        inside = (result.counts.address >= start) & (result.counts.address < start + size)
+        counted = int(result.counts.count[inside].sum())
+        restarted = faults if function == "touch" else 0
+        assert counted - restarted == expected.pop(function), function
+    assert not {"mix", "fib", "touch", "fill"} & set(expected)
+
+
+def _symbols(program: Path) -> dict[str, tuple[int, int]]:
+    """Address and size of each function."""
+    listing = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True)
+    rows = (line.split() for line in listing.stdout.splitlines())
+    return {row[3]: (int(row[0], 16), int(row[1], 16)) for row in rows if len(row) == 4}
+
+
+def _callgrind(program: Path, out: Path) -> dict[str, int]:
+    """Instructions of each function itself, under valgrind."""
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program]
+    subprocess.run(command, check=True, capture_output=True)
+    table = subprocess.run(
+        ["callgrind_annotate", "--threshold=100", out], capture_output=True, text=True, check=True
+    ).stdout
+    rows = re.findall(r"^\s*([\d,]+) \([\d. %]+\)\s+\S+:(\w+)", table, re.MULTILINE)
+    return {name: int(count.replace(",", "")) for count, name in rows}
+
+
+def test_the_counts_file_is_read_as_columns(
+    qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
+) -> None:
+    """User code carries its bytes, the kernel's does not; both are sorted and counted once."""
+    program = compile_c("whole", "int main(void) { return 0; }", "-static")
+    result = run_guest(qemu, new_kernel / "bzImage", [str(program)], tmp_path / "run")
+    assert result.failure is None
+    counts = Counts.load(tmp_path / "run/counts.bin")
+    assert (counts.kind, counts.opened, counts.closed) == ("command", 1, 1)
+    kernel = counts.in_kernel
+    assert kernel.any()
+    assert not counts.code[kernel].any()
+    assert (counts.code[~kernel, 0] > 0).all()
+    assert (np.diff(counts.address.astype(object)) >= 0).all()
+    assert (counts.count > 0).all()

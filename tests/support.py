@@ -1,0 +1,69 @@
+"""What tests need of this machine, or a skip with the reason; guests below the command line."""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from profdiff.cache import cache_folder
+from profdiff.collectors import initramfs
+from profdiff.collectors.exact import ExactResult, ExactRun
+from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.workload import prepare
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
+
+
+def need_program(name: str, package: str | None = None) -> str:
+    """The path of a program, or skip with a reason that names it."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed (apt-get install {package or name})")
+    return path
+
+
+def need_kernel(name: str) -> Path:
+    """The folder of a fixture kernel, or skip with a reason that names it."""
+    folder = SHARED / "kernels" / name
+    if not folder.is_dir():
+        pytest.skip(f"the fixture kernel ../shared/kernels/{name} is absent")
+    return folder
+
+
+def run_guest(
+    qemu: Qemu,
+    image: Path,
+    command: list[str],
+    folder: Path,
+    *,
+    cpus: int = 1,
+    settle: float = 5,
+    timeout: float = 300,
+    memory: int = 512,
+    append: str = "",
+    files: tuple[str, ...] = (),
+) -> ExactResult:
+    """Run ``command`` on the kernel ``image`` and wait for its end; its files go to ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    workload = prepare(command, files, cache_folder("workloads"), initramfs.guest_resources())
+    with tempfile.TemporaryDirectory() as temporary:
+        archive = Path(temporary) / "initramfs"
+        initramfs.build(archive, workload.files, workload.guest_argv, settle)
+        run = ExactRun(
+            qemu,
+            image=image,
+            initramfs=archive,
+            append=append,
+            memory=memory,
+            cpus=cpus,
+            timeout=timeout,
+            folder=folder,
+            expect_marks=workload.has_marks,
+        )
+        while not run.poll():
+            time.sleep(0.05)
+    return run.finish()
