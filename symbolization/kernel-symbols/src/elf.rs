@@ -1,0 +1,239 @@
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use object::elf::{ET_REL, PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHT_NOTE};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
+use object::{CompressionFormat, LittleEndian, Object, ObjectSection, ObjectSymbol};
+
+use crate::build_id::BuildId;
+use crate::compression::unpack_section;
+use crate::relocation::{relocate, SectionBases};
+use crate::{Error, Result, Svma};
+
+/// An executable section of an ELF file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextSection {
+    /// `.text`, `.init.text`.
+    pub name: String,
+    /// Where it starts. In a relocatable file that is this crate's own layout.
+    pub svma: Svma,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
+/// A parsed ELF file: its executable sections, symbols and debug sections.
+pub(crate) struct Elf<'d> {
+    path: PathBuf,
+    file: ElfFile64<'d, LittleEndian>,
+    bases: SectionBases,
+    text: Vec<(usize, TextSection)>,
+}
+
+/// An executable part of the file as it is loaded.
+pub(crate) struct CodeSegment<'d> {
+    pub(crate) svma: u64,
+    pub(crate) bytes: &'d [u8],
+}
+
+impl<'d> Elf<'d> {
+    pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
+        if !data.starts_with(b"\x7fELF") {
+            return Err(Error::not_elf(path, "it does not start with an ELF header"));
+        }
+        if data.get(4..6) != Some(&[2, 1]) {
+            return Err(Error::not_elf(path, "a 32-bit or big-endian ELF file"));
+        }
+        let file =
+            ElfFile64::<LittleEndian>::parse(data).map_err(|error| Error::damaged(path, error))?;
+        let relocatable = file.elf_header().e_type(LittleEndian) == ET_REL;
+        let bases = SectionBases::new(&file, relocatable);
+        let mut text = Vec::new();
+        for section in file.sections() {
+            let header = section.elf_section_header();
+            let flags = header.sh_flags(LittleEndian);
+            if flags.contains(SHF_ALLOC | SHF_EXECINSTR) && section.size() > 0 {
+                let index = section.index().0;
+                let svma = if relocatable {
+                    bases.of(index)
+                } else {
+                    section.address()
+                };
+                let name = String::from_utf8_lossy(section.name_bytes().unwrap_or_default());
+                // Nothing may wrap around the address space.
+                let size = section.size().min(u64::MAX - svma);
+                text.push((
+                    index,
+                    TextSection {
+                        name: name.into_owned(),
+                        svma: Svma(svma),
+                        size,
+                    },
+                ));
+            }
+        }
+        let mut elf = Elf {
+            path: path.into(),
+            file,
+            bases,
+            text,
+        };
+        if elf.text.is_empty() && !relocatable {
+            for segment in elf.load_segments() {
+                let (svma, size) = (segment.p_vaddr(LittleEndian), segment.p_memsz(LittleEndian));
+                let size = size.min(u64::MAX - svma);
+                let section = TextSection {
+                    name: "LOAD".into(),
+                    svma: Svma(svma),
+                    size,
+                };
+                elf.text.push((usize::MAX, section));
+            }
+        }
+        elf.text.sort_by_key(|(_, section)| section.svma);
+        Ok(elf)
+    }
+
+    fn load_segments(
+        &self,
+    ) -> impl Iterator<Item = &'d object::elf::ProgramHeader64<LittleEndian>> {
+        let segments = self.file.elf_program_headers();
+        segments.iter().filter(|segment| {
+            segment.p_type(LittleEndian) == PT_LOAD && segment.p_flags(LittleEndian).contains(PF_X)
+        })
+    }
+
+    /// Whether the file has a fixed address (ET_EXEC).
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.file.elf_header().e_type(LittleEndian) == object::elf::ET_EXEC
+    }
+
+    /// Executable sections by address.
+    pub(crate) fn text(&self) -> impl Iterator<Item = &TextSection> {
+        self.text.iter().map(|(_, section)| section)
+    }
+
+    /// Executable segments with their bytes.
+    pub(crate) fn code(&self, data: &'d [u8]) -> Vec<CodeSegment<'d>> {
+        self.load_segments()
+            .filter_map(|segment| {
+                let bytes = segment.data(LittleEndian, data).ok()?;
+                Some(CodeSegment {
+                    svma: segment.p_vaddr(LittleEndian),
+                    bytes,
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn build_id(&self) -> Option<BuildId> {
+        self.file
+            .sections()
+            .filter(|section| section.elf_section_header().sh_type(LittleEndian) == SHT_NOTE)
+            .filter_map(|section| section.data().ok())
+            .chain(
+                self.file
+                    .elf_program_headers()
+                    .iter()
+                    .filter_map(|segment| {
+                        let notes = segment.p_type(LittleEndian) == object::elf::PT_NOTE;
+                        notes.then(|| segment.data(LittleEndian, self.file.data()).ok())?
+                    }),
+            )
+            .find_map(BuildId::in_notes)
+    }
+
+    /// A debug section by name: unpacked and relocated as far as it needs to be; empty if absent.
+    pub(crate) fn debug_section(&self, name: &str) -> Result<Cow<'d, [u8]>> {
+        let Some(section) = self.file.section_by_name(name) else {
+            return Ok(Cow::Borrowed(&[]));
+        };
+        let damaged = |error| Error::damaged(&self.path, format!("{name}: {error}"));
+        let packed = section.compressed_data().map_err(damaged)?;
+        let size = packed.uncompressed_size;
+        let mut data = match packed.format {
+            CompressionFormat::Zlib => {
+                Cow::Owned(unpack_section(true, packed.data, size, &self.path, name)?)
+            }
+            CompressionFormat::Zstandard => {
+                Cow::Owned(unpack_section(false, packed.data, size, &self.path, name)?)
+            }
+            CompressionFormat::None => Cow::Borrowed(packed.data),
+            other => {
+                return Err(Error::damaged(
+                    &self.path,
+                    format!("{name}: packed as {other:?}"),
+                ))
+            }
+        };
+        if self.bases.relocatable() {
+            relocate(&self.path, &self.file, &section, &self.bases, &mut data)?;
+        }
+        Ok(data)
+    }
+
+    /// Symbols of executable sections: (svma, size, name, rank), unsorted. The lowest rank is the
+    /// one that a person means: functions before labels, global before local.
+    pub(crate) fn symbols(&self) -> Vec<ElfSymbol<'d>> {
+        let mut out = Vec::new();
+        let mut table = self.file.symbol_table();
+        if table.is_none() {
+            table = self.file.dynamic_symbol_table();
+        }
+        let Some(table) = table else { return out };
+        let ranges: Vec<Range<u64>> = self
+            .text()
+            .map(|text| text.svma.0..text.svma.0 + text.size)
+            .collect();
+        for symbol in object::ObjectSymbolTable::symbols(&table) {
+            let raw = symbol.elf_symbol();
+            let kind = object::read::elf::Sym::st_type(raw);
+            let kind = match kind {
+                object::elf::STT_FUNC | object::elf::STT_GNU_IFUNC => 0,
+                object::elf::STT_NOTYPE => 1,
+                _ => continue,
+            };
+            let Some(section) = symbol.section_index() else {
+                continue;
+            };
+            let base = if self.bases.relocatable() {
+                self.bases.of(section.0)
+            } else {
+                0
+            };
+            let address = base.wrapping_add(symbol.address());
+            let at = ranges.partition_point(|range| range.start <= address);
+            if at == 0 || !ranges[at - 1].contains(&address) {
+                continue;
+            }
+            let binding = match object::read::elf::Sym::st_bind(raw) {
+                object::elf::STB_GLOBAL => 0,
+                object::elf::STB_WEAK => 1,
+                _ => 2,
+            };
+            let name = symbol.name_bytes().unwrap_or_default();
+            if name.is_empty() || name.starts_with(b".L") {
+                continue;
+            }
+            let limit = ranges[at - 1].end - address;
+            out.push(ElfSymbol {
+                address,
+                size: symbol.size().min(limit),
+                limit,
+                name,
+                rank: kind * 3 + binding,
+            });
+        }
+        out
+    }
+}
+
+/// A symbol in an executable section.
+pub(crate) struct ElfSymbol<'d> {
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+    /// Bytes to the end of its section.
+    pub(crate) limit: u64,
+    pub(crate) name: &'d [u8],
+    pub(crate) rank: u8,
+}

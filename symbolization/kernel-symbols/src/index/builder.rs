@@ -1,0 +1,103 @@
+use std::path::Path;
+
+use super::format::{Column, Writer};
+use super::merge::{merge, Merged};
+use super::symbols::symbols;
+use crate::dwarf::{Debug, DebugData};
+use crate::elf::Elf;
+use crate::{Error, Result};
+
+/// Convert an ELF file into the bytes of its index.
+pub(crate) fn build(path: &Path, elf: &Elf<'_>) -> Result<Vec<u8>> {
+    let text: Vec<_> = elf
+        .text()
+        .map(|text| text.svma.0..text.svma.0 + text.size)
+        .collect();
+    let data = DebugData::load(path, elf)?;
+    let debug = Debug::new(&data)?;
+    let mut merged = merge(debug.convert(&text)?);
+    let symbols = symbols(elf, &mut merged.strings);
+    let names: Vec<u32> = elf
+        .text()
+        .map(|text| merged.strings.intern(text.name.clone().into_bytes().into()))
+        .collect();
+    let Merged {
+        strings,
+        functions,
+        nodes,
+        segments,
+        rows,
+    } = merged;
+    let string_bytes: usize = strings.list.iter().map(|text| text.len()).sum();
+    if u32::try_from(string_bytes).is_err() {
+        return Err(Error::damaged(path, "its names take more than 4 GiB"));
+    }
+    let capacity = string_bytes
+        + strings.list.len() * 4
+        + functions.len() * 12
+        + nodes.len() * 16
+        + segments.len() * 20
+        + rows.len() * 16
+        + symbols.len() * 20
+        + (64 << 10);
+    let mut out = Writer::new(capacity);
+    out.bytes(
+        Column::BuildId,
+        elf.build_id().as_ref().map_or(&[], |id| id.bytes()),
+    );
+    out.bytes(Column::Inlines, &[u8::from(!debug.is_empty())]);
+    let mut offset = 0;
+    let ends = strings.list.iter().map(|text| {
+        offset += text.len() as u32;
+        offset
+    });
+    out.u32s(Column::StringOffsets, std::iter::once(0).chain(ends));
+    out.bytes(Column::StringBytes, &strings.list.concat());
+    out.u32s(
+        Column::FunctionName,
+        functions.iter().map(|function| function.name),
+    );
+    out.u32s(
+        Column::FunctionFile,
+        functions.iter().map(|function| function.file),
+    );
+    out.u32s(
+        Column::FunctionLine,
+        functions.iter().map(|function| function.line),
+    );
+    out.u32s(Column::NodeFunction, nodes.iter().map(|node| node.function));
+    out.u32s(Column::NodeParent, nodes.iter().map(|node| node.parent));
+    out.u32s(
+        Column::NodeCallFile,
+        nodes.iter().map(|node| node.call_file),
+    );
+    out.u32s(
+        Column::NodeCallLine,
+        nodes.iter().map(|node| node.call_line),
+    );
+    out.u64s(
+        Column::SegmentStart,
+        segments.iter().map(|segment| segment.start),
+    );
+    out.u64s(
+        Column::SegmentEnd,
+        segments.iter().map(|segment| segment.end),
+    );
+    out.u32s(
+        Column::SegmentNode,
+        segments.iter().map(|segment| segment.node),
+    );
+    out.u64s(Column::RowAddress, rows.iter().map(|row| row.address));
+    out.u32s(Column::RowFile, rows.iter().map(|row| row.file));
+    out.u32s(Column::RowLine, rows.iter().map(|row| row.line));
+    out.u64s(
+        Column::SymbolStart,
+        symbols.iter().map(|symbol| symbol.start),
+    );
+    out.u64s(Column::SymbolEnd, symbols.iter().map(|symbol| symbol.end));
+    out.u32s(Column::SymbolName, symbols.iter().map(|symbol| symbol.name));
+    out.u32s(Column::TextName, names.into_iter());
+    out.u64s(Column::TextStart, elf.text().map(|text| text.svma.0));
+    out.u64s(Column::TextSize, elf.text().map(|text| text.size));
+    Ok(out.finish())
+}

@@ -1,0 +1,12 @@
+//! The symbol index: everything that resolving needs of one ELF file, sorted and flat, so that it
+//! can be mapped from the cache and searched without being parsed.
+
+mod builder;
+mod cache;
+mod format;
+mod merge;
+mod open;
+mod resolve;
+mod symbols;
+
+pub use open::SymbolIndex;

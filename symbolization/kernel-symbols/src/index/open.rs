@@ -1,0 +1,161 @@
+use std::ops::Range;
+use std::path::Path;
+
+use super::builder::build;
+use super::cache::Cache;
+use super::format::{columns, Column};
+use crate::build_id::{streamed_build_id, BuildId};
+use crate::compression::Compression;
+use crate::elf::{Elf, TextSection};
+use crate::file::FileBytes;
+use crate::{Error, Result, Svma};
+
+/// The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library.
+pub struct SymbolIndex {
+    bytes: FileBytes,
+    columns: Vec<Range<usize>>,
+    build_id: Option<BuildId>,
+}
+
+impl SymbolIndex {
+    /// Index the ELF file at `path` (plain, `.zst` or `.xz`), or take its index from the `cache`
+    /// folder. A damaged index there is replaced; a file without a build id is not kept there.
+    pub fn open(path: &Path, cache: Option<&Path>) -> Result<Self> {
+        let cache = cache.map(Cache);
+        let file = FileBytes::map(path)?;
+        let packed = Compression::of(&file);
+        let id = match packed {
+            Some(kind) => kind
+                .reader(&file)
+                .and_then(|mut reader| streamed_build_id(&mut reader))
+                .ok()
+                .flatten(),
+            None => Elf::parse(path, &file)?.build_id(),
+        };
+        if let (Some(cache), Some(id)) = (&cache, &id) {
+            if let Some(index) = cache.load(id, file.len()).and_then(Self::from_bytes) {
+                if index.build_id.as_ref() == Some(id) {
+                    return Ok(index);
+                }
+            }
+        }
+        let unpacked;
+        let data: &[u8] = if packed.is_some() {
+            unpacked = FileBytes::open(path)?;
+            &unpacked
+        } else {
+            &file
+        };
+        let elf = Elf::parse(path, data)?;
+        let bytes = build(path, &elf)?;
+        if let (Some(cache), Some(id)) = (&cache, &id) {
+            cache.store(id, file.len(), &bytes);
+        }
+        Self::from_bytes(FileBytes::Owned(bytes))
+            .ok_or_else(|| Error::damaged(path, "its index contradicts itself"))
+    }
+
+    /// An index from the bytes of its file; None if they are damaged or of another version.
+    pub(crate) fn from_bytes(bytes: FileBytes) -> Option<Self> {
+        let columns = columns(&bytes)?;
+        let build_id = BuildId::new(bytes.get(columns[Column::BuildId as usize].clone())?);
+        Some(SymbolIndex {
+            bytes,
+            columns,
+            build_id,
+        })
+    }
+
+    /// The GNU build id, if the file has one.
+    pub fn build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref()
+    }
+
+    /// Whether there was debug information to expand inlined functions from.
+    pub fn has_inlines(&self) -> bool {
+        self.column(Column::Inlines).first() == Some(&1)
+    }
+
+    /// The address of a symbol in an executable section.
+    pub fn symbol_address(&self, name: &str) -> Option<Svma> {
+        let names = self.column(Column::SymbolName).chunks_exact(4);
+        let found = names
+            .enumerate()
+            .find(|(i, _)| self.string(self.u32(Column::SymbolName, *i)) == name.as_bytes())?;
+        Some(Svma(self.u64(Column::SymbolStart, found.0)))
+    }
+
+    /// All symbols as (address, name), by address.
+    pub fn symbols(&self) -> impl Iterator<Item = (Svma, &[u8])> {
+        (0..self.rows(Column::SymbolStart, 8)).map(|i| {
+            let name = self.string(self.u32(Column::SymbolName, i));
+            (Svma(self.u64(Column::SymbolStart, i)), name)
+        })
+    }
+
+    /// The executable sections, by address.
+    pub fn sections(&self) -> Vec<TextSection> {
+        (0..self.rows(Column::TextStart, 8))
+            .map(|i| TextSection {
+                name: self.text(self.u32(Column::TextName, i)),
+                svma: Svma(self.u64(Column::TextStart, i)),
+                size: self.u64(Column::TextSize, i),
+            })
+            .collect()
+    }
+
+    fn column(&self, column: Column) -> &[u8] {
+        self.bytes
+            .get(self.columns[column as usize].clone())
+            .unwrap_or_default()
+    }
+
+    /// How many values a column has.
+    pub(super) fn rows(&self, column: Column, width: usize) -> usize {
+        self.columns[column as usize].len() / width
+    }
+
+    /// A value, or the highest number past the column's end: no index, address or line is that.
+    pub(super) fn u32(&self, column: Column, row: usize) -> u32 {
+        let at = row.saturating_mul(4);
+        let bytes = self.column(column).get(at..at.saturating_add(4));
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(u32::MAX, u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&self, column: Column, row: usize) -> u64 {
+        let at = row.saturating_mul(8);
+        let bytes = self.column(column).get(at..at.saturating_add(8));
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(u64::MAX, u64::from_le_bytes)
+    }
+
+    pub(super) fn string(&self, index: u32) -> &[u8] {
+        let index = index as usize;
+        let start = self.u32(Column::StringOffsets, index) as usize;
+        let end = self.u32(Column::StringOffsets, index.saturating_add(1)) as usize;
+        self.column(Column::StringBytes)
+            .get(start..end)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn text(&self, index: u32) -> String {
+        String::from_utf8_lossy(self.string(index)).into_owned()
+    }
+
+    /// The last row of an ascending u64 column whose value is at most `address`.
+    pub(super) fn last_at_most(&self, column: Column, address: u64) -> Option<usize> {
+        let (mut low, mut high) = (0, self.rows(column, 8));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.u64(column, middle) <= address {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low.checked_sub(1)
+    }
+}

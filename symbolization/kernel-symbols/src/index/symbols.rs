@@ -1,0 +1,47 @@
+use std::borrow::Cow;
+
+use super::merge::Strings;
+use crate::elf::Elf;
+
+/// A symbol with the addresses that it covers.
+pub(crate) struct Symbol {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) name: u32,
+}
+
+/// The symbols of an ELF file, sorted. Of symbols at one address the first is the one to show:
+/// functions before labels, global before weak before local, fewest leading underscores, then by
+/// name. A symbol without a size (a label in assembly) reaches to the next symbol.
+pub(crate) fn symbols<'d>(elf: &Elf<'d>, strings: &mut Strings<'d>) -> Vec<Symbol> {
+    let mut symbols = elf.symbols();
+    let underscores = |name: &[u8]| name.iter().take_while(|byte| **byte == b'_').count();
+    symbols.sort_by(|a, b| {
+        let key = |s: &crate::elf::ElfSymbol<'d>| (s.address, s.rank, underscores(s.name), s.name);
+        key(a).cmp(&key(b))
+    });
+    let mut next = None;
+    let mut out: Vec<Symbol> = Vec::with_capacity(symbols.len());
+    for i in (0..symbols.len()).rev() {
+        let symbol = &symbols[i];
+        if let Some(after) = symbols
+            .get(i + 1)
+            .filter(|after| after.address > symbol.address)
+        {
+            next = Some(after.address);
+        }
+        let section_end = symbol.address.saturating_add(symbol.limit);
+        let end = match symbol.size {
+            0 => next.map_or(section_end, |next| next.min(section_end)),
+            size => symbol.address.saturating_add(size),
+        };
+        let name = strings.intern(Cow::Borrowed(symbol.name));
+        out.push(Symbol {
+            start: symbol.address,
+            end,
+            name,
+        });
+    }
+    out.reverse();
+    out
+}

@@ -1,0 +1,33 @@
+//! From addresses to chains of functions, inlined ones too: of Linux kernels, their modules, and the
+//! programs and libraries that ran on them.
+//!
+//! Input is untrusted: allocations are bounded by the size of the input, nothing recurses, and
+//! nothing panics. An ELF file is converted once into a [`SymbolIndex`]; resolving only searches.
+
+mod address;
+mod build_id;
+mod compression;
+mod dwarf;
+mod elf;
+mod error;
+mod file;
+mod flatten;
+mod image;
+mod index;
+mod kallsyms;
+mod module;
+mod relocation;
+mod resolution;
+mod user;
+
+pub use address::{Avma, Displacement, Svma};
+pub use build_id::{elf_build_id, BuildId};
+pub use elf::TextSection;
+pub use error::{Error, Result};
+pub use flatten::{flatten, Segment};
+pub use image::KernelImage;
+pub use index::SymbolIndex;
+pub use kallsyms::Kallsyms;
+pub use module::{place_module, LoadedSection};
+pub use resolution::{Reason, Resolution};
+pub use user::{place_user, Instruction, Placed};
