@@ -1,4 +1,7 @@
-"""The Rust half: symbolization of ELF files, kallsyms and images. See symbolization/kernel-symbols."""
+"""The Rust half: symbolization of ELF files, kallsyms and images.
+
+The code is in symbolization/kernel-symbols.
+"""
 
 from typing import final
 
@@ -32,15 +35,15 @@ class Resolution:
     reason: NDArray[np.uint8]
 
 def reasons() -> list[str]:
-    """Names of the reason codes, e.g. ``resolved, no-symbol, outside-text, no-object, ambiguous``."""
+    """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous."""
 
 @final
 class SymbolIndex:
-    """The functions, inlined ones too, of one ELF file (vmlinux, a module, a program, a library)."""
+    """The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library."""
 
     @staticmethod
     def open(path: str, cache: str | None = None) -> SymbolIndex:
-        """Index the ELF at ``path`` (plain, ``.zst`` or ``.xz``), through the cache folder if given.
+        """Index the ELF at ``path`` (plain, ``.zst`` or ``.xz``), through a cache folder if given.
         Raises NativeError."""
     @property
     def build_id(self) -> str | None: ...
@@ -48,6 +51,9 @@ class SymbolIndex:
     def has_inlines(self) -> bool:
         """Whether there is DWARF to expand inlined functions from."""
     def symbol_address(self, name: str) -> int | None: ...
+    def sections(self) -> list[tuple[str, int, int]]:
+        """Executable sections as (name, svma, size), by address. A relocatable file (a module) is
+        laid out so that its sections do not overlap."""
     def resolve(self, svma: NDArray[np.uint64]) -> Resolution: ...
 
 @final
@@ -55,9 +61,29 @@ class Kallsyms:
     """A guest's /proc/kallsyms."""
 
     def __init__(self, text: bytes) -> None: ...
-    def address(self, name: str) -> int | None: ...
-    def modules(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def address(self, name: str) -> int | None:
+        """The address of a symbol of the kernel itself."""
+    def modules(self) -> list[str]:
+        """The names in brackets: modules, ``bpf``, ``__builtin__ftrace``. The first is empty and
+        stands for the kernel."""
+    def displacement(self, kernel: SymbolIndex) -> int | None:
+        """What KASLR added, modulo 2^64; None if kallsyms has nothing to tell it by."""
+    def owners(self, avma: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """For each address the index of its owner in ``modules()``, or -1."""
     def resolve(self, avma: NDArray[np.uint64]) -> Resolution: ...
+
+def place_module(
+    index: SymbolIndex, name: str, kallsyms: Kallsyms, sections: bytes
+) -> list[tuple[int, int, int]]:
+    """Where the executable sections of a module were loaded, as (svma, size, avma): from lines of
+    "module section address", else by votes of the module's symbols in kallsyms."""
+
+def place_user(
+    paths: list[str], avma: NDArray[np.uint64], code: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8]]:
+    """From which of the ELF files each instruction comes, as (object, svma, reason). ``code`` has a
+    row of 16 bytes for each address: a length and the instruction. Raises NativeError."""
 
 def elf_build_id(path: str) -> str | None:
     """The GNU build id of an ELF file (plain, .zst, .xz), cheaply. Raises NativeError."""
