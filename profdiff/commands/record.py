@@ -158,7 +158,8 @@ def record(
 
 def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
     """Symbolize, print the summary, and fail if a kernel has no result at all."""
-    for line in summary.lines(session, kernels):
+    summary.symbolize(session, kernels)
+    for line in summary.lines(session):
         click.echo(line)
     click.echo(f"profdiff report {shlex.quote(str(session.folder))}")
     for kernel in session.manifest.kernels:

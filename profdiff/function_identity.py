@@ -1,0 +1,98 @@
+"""Which functions are the same: names without compiler suffixes, and namesakes told apart by file.
+
+Inlined or called makes no difference: a function that one kernel's compiler inlined and another's
+did not is one function.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# What GCC and Clang append to a function's name when they clone or split it: GCC's
+# clone_function_name() (.isra .constprop .part .cold .lto_priv .localalias), Clang's promotion of
+# local functions under ThinLTO (.llvm.HASH).
+_SUFFIX = re.compile(
+    r"(?:\.(?:isra|constprop|part|cold|lto_priv|localalias|llvm)(?:\.\d+)*(?=\.|\Z))+\Z"
+)
+
+
+def fold(symbol: str) -> tuple[str, str]:
+    """The source-level name and the compiler's suffix; their concatenation is ``symbol``."""
+    match = _SUFFIX.search(symbol)
+    if match is None or match.start() == 0:
+        return symbol, ""
+    return symbol[: match.start()], match[0]
+
+
+class Function(NamedTuple):
+    """A function as one kernel has it. ``file`` is where it is declared, "" if unknown."""
+
+    name: str
+    object: str
+    file: str
+    in_kernel: bool
+
+
+class MatchedFunctions(NamedTuple):
+    """The functions of all kernels, each once; ``numbers[k][f]`` is where kernel k's function f is
+    among them. ``namesakes`` marks those that another function shares name and object with."""
+
+    functions: list[Function]
+    namesakes: list[bool]
+    numbers: list[list[int]]
+
+
+def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
+    """Match functions across kernels by name and object; by file where a kernel has namesakes.
+
+    Where, after equal files are matched, one namesake is left in each of several kernels, they are
+    one function whose file was moved. The order of the kernels does not change what is matched.
+    """
+    files: dict[tuple[str, str, bool], list[list[str]]] = {}
+    for index, functions in enumerate(kernels):
+        for function in functions:
+            key = (function.name, function.object, function.in_kernel)
+            by_kernel = files.setdefault(key, [[] for _ in kernels])
+            if function.file not in by_kernel[index]:
+                by_kernel[index].append(function.file)
+    matched: list[Function] = []
+    namesakes: list[bool] = []
+    places: list[dict[tuple[str, str, bool, str], int]] = [{} for _ in kernels]
+    for key, by_kernel in files.items():
+        groups = _match_files(by_kernel)
+        for group in groups:
+            for index, file in group.items():
+                places[index][(*key, file)] = len(matched)
+            # The newest kernel's file, which a reader is likeliest to have at hand.
+            name, owner, in_kernel = key
+            file = next((group[index] for index in sorted(group, reverse=True) if group[index]), "")
+            matched.append(Function(name, owner, file, in_kernel))
+            namesakes.append(len(groups) > 1)
+    numbers = [
+        [places[index][(f.name, f.object, f.in_kernel, f.file)] for f in functions]
+        for index, functions in enumerate(kernels)
+    ]
+    return MatchedFunctions(matched, namesakes, numbers)
+
+
+def _match_files(by_kernel: list[list[str]]) -> list[dict[int, str]]:
+    """Groups of (kernel: file) that are one function; a kernel has at most one file in a group."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for index, files in enumerate(by_kernel):
+        for file in files:
+            holders[file].append(index)
+    if all(len(files) <= 1 for files in by_kernel):
+        return [{index: files[0] for index, files in enumerate(by_kernel) if files}]
+    groups = [
+        dict.fromkeys(indexes, file)
+        for file, indexes in sorted(holders.items())
+        if len(indexes) > 1
+    ]
+    alone = [(indexes[0], file) for file, indexes in sorted(holders.items()) if len(indexes) == 1]
+    owners = [index for index, _ in alone]
+    if len(alone) > 1 and len(set(owners)) == len(owners):
+        groups.append(dict(alone))
+    else:
+        groups += [{index: file} for index, file in alone]
+    return groups

@@ -1,0 +1,60 @@
+"""What ``record`` says at its end: a few lines, and how to see the rest."""
+
+import numpy as np
+
+from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.comparison import Comparison
+from profdiff.reports import units
+from profdiff.session import Session
+from profdiff.session_comparison import compare
+from profdiff.session_symbols import resolve
+
+_LARGEST = 3
+
+
+def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
+    """Resolve every place of every kernel with a result, and keep the chains in the session.
+
+    Raises InputError for a damaged debug ELF, SessionError, OSError.
+    """
+    for kernel in kernels:
+        if session.finished(kernel.label):
+            resolve(session, session.kernel(kernel.label), kernel.module_files())
+
+
+def lines(session: Session) -> list[str]:
+    """Totals and ratios to the base, the largest deltas, failed runs. Raises SessionError."""
+    failed = [
+        f"failed run {run.id}: {run.failure.message}"
+        for run in session.manifest.runs
+        if run.failure
+    ]
+    if not session.finished(session.manifest.kernels[0].label):
+        return failed
+    return [*_totals(comparison := compare(session)), *_deltas(comparison), *failed]
+
+
+def _totals(comparison: Comparison) -> list[str]:
+    totals = comparison.totals()
+    width = max(map(len, comparison.labels))
+    rows = []
+    for index, label in enumerate(comparison.labels):
+        ratio = f"{totals[index] / totals[0]:.3f} times {comparison.labels[0]}" if totals[0] else ""
+        rows.append(
+            f"{label:{width}}  {totals[index]:>15,} instructions  {ratio if index else 'the base'}"
+        )
+    return rows
+
+
+def _deltas(comparison: Comparison) -> list[str]:
+    rows = []
+    for index, label in list(enumerate(comparison.labels))[1:]:
+        deltas = comparison.deltas()[:, index]
+        for row in np.argsort(-np.abs(deltas), kind="stable")[:_LARGEST]:
+            if deltas[row]:
+                change = units.change(
+                    int(comparison.self_[row, 0]), int(comparison.self_[row, index])
+                )
+                name = units.printable(comparison.functions[row].name)
+                rows.append(f"{label}: {units.delta(int(deltas[row])):>15}  {change:>9}  {name}")
+    return rows

@@ -1,0 +1,104 @@
+"""The report's data, ``profdiff.report/1``: what ``--json`` writes and the page shows.
+
+``profdiff/report.schema.json`` is its schema; ``docs/report.md`` explains it.
+"""
+
+from typing import Any
+
+from profdiff import __version__
+from profdiff.comparison import Comparison
+from profdiff.reports import summary
+
+SCHEMA = "profdiff.report/1"
+
+
+def document(comparison: Comparison) -> dict[str, Any]:
+    """Everything that the comparison holds about functions, as JSON types; counts are integers."""
+    manifest = comparison.manifest
+    labels = comparison.labels
+
+    def by_label(values: Any) -> dict[str, int]:
+        return {label: int(value) for label, value in zip(labels, values, strict=True)}
+
+    return {
+        "schema": SCHEMA,
+        "profdiff": __version__,
+        "answers": summary.answers(comparison),
+        "evidence": summary.evidence(comparison),
+        "base": labels[0],
+        "kernels": [
+            {
+                "label": kernel.label,
+                "release": kernel.release,
+                "build_id": kernel.build_id,
+                "version": kernel.version,
+                "compiler": kernel.compiler,
+                "spec": kernel.spec,
+                "image_sha256": kernel.image_sha256,
+                "inlines_visible": visible,
+                "runs": repetitions.runs,
+                "reproduced": repetitions.identical if repetitions.runs > 1 else None,
+            }
+            for kernel, visible, repetitions in zip(
+                comparison.kernels,
+                comparison.inlines_visible,
+                comparison.repetitions,
+                strict=True,
+            )
+        ],
+        "without_result": comparison.without_result,
+        "workload": {
+            "argv": manifest.workload.argv,
+            "ops": manifest.workload.ops,
+            "description": summary.workload(comparison),
+        },
+        "guest": {
+            "memory_mib": manifest.guest.memory,
+            "cpus": manifest.guest.cpus,
+            "append": manifest.guest.append,
+            "settle": manifest.guest.settle,
+        },
+        "recorded": {"created": manifest.created, "command": manifest.command},
+        "runs": [
+            {
+                "id": run.id,
+                "kernel": run.kernel,
+                "repetition": run.repetition,
+                "started": run.started,
+                "wall_seconds": run.wall_seconds,
+                "failure": run.failure.message if run.failure else None,
+                "instructions": run.instructions.kernel + run.instructions.user
+                if run.instructions
+                else None,
+            }
+            for run in manifest.runs
+        ],
+        "metrics": [
+            {
+                "metric": "instructions",
+                "exact": True,
+                "totals": by_label(comparison.totals()),
+                "unresolved": [
+                    {
+                        "reason": reason,
+                        "side": "kernel" if in_kernel else "user",
+                        "self": by_label(counts),
+                    }
+                    for (reason, in_kernel), counts in comparison.unresolved.items()
+                ],
+                "functions": [
+                    {
+                        "name": function.name,
+                        "object": function.object,
+                        "file": function.file,
+                        "side": "kernel" if function.in_kernel else "user",
+                        "namesakes": comparison.namesakes[row],
+                        "symbols": comparison.symbols[row],
+                        "self": by_label(comparison.self_[row]),
+                        "total": by_label(comparison.total[row]),
+                    }
+                    for row, function in enumerate(comparison.functions)
+                ],
+            }
+        ],
+    }

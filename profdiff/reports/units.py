@@ -1,0 +1,60 @@
+"""Numbers and names as reports print them."""
+
+import unicodedata
+
+
+def count(value: float, *, per_op: bool = False) -> str:
+    """A count: whole with thousands separated, or with two decimals per op."""
+    return f"{value:,.2f}" if per_op else f"{int(value):,}"
+
+
+def delta(value: float, *, per_op: bool = False) -> str:
+    """A difference, with its sign."""
+    return "0" if value == 0 else f"{value:+,.2f}" if per_op else f"{int(value):+,}"
+
+
+def change(base: int, other: int) -> str:
+    """Relative change in percent; ``new`` and ``vanished`` where one side is nothing."""
+    if base == other:
+        return "0 %"
+    if base == 0:
+        return "new"
+    if other == 0:
+        return "vanished"
+    return f"{100 * (other - base) / base:+.1f} %"
+
+
+def share(part: int, whole: int) -> str:
+    """A part of a whole in percent."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def printable(text: str) -> str:
+    """``text`` without what would move a terminal's cursor or reorder a line: control and format
+    characters (Unicode's Cc, Cf, Cs, Co, Zl, Zp) become their escapes."""
+    return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in _UNSAFE else c for c in text)
+
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def width(text: str) -> int:
+    """Columns that ``text`` takes on a terminal."""
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    none = sum(unicodedata.combining(c) != 0 for c in text)
+    return len(text) + wide - none
+
+
+def shorten(text: str, columns: int) -> str:
+    """``text``, cut in its middle to at most ``columns``; names differ at both ends."""
+    if width(text) <= columns:
+        return text
+    if columns < 3:
+        return "." * max(columns, 0)
+    head, tail = text[: len(text) // 2], text[len(text) // 2 :]
+    while width(head) + width(tail) > columns - 2:
+        if width(head) > width(tail):
+            head = head[:-1]
+        else:
+            tail = tail[1:]
+    return f"{head}..{tail}"
