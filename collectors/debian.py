@@ -109,7 +109,8 @@ def choose(packages: list[Package], version: str | None, flavour: str) -> Debian
         debug = by_name.get(f"linux-image-{release}-dbg")
         found.append(DebianKernel(release, image, debug, by_name.get(f"linux-base-{release}")))
     with_debug = [kernel for kernel in found if kernel.debug]
-    return (with_debug or found or [None])[-1]
+    newest = with_debug or found
+    return newest[-1] if newest else None
 
 
 # Since 6.19 the image is in linux-binary-*, and linux-image-* is an empty package of 2 kB.

@@ -123,7 +123,7 @@ def _write_archive(cpio: Path, root: Path, path: Path) -> None:
     for name in [*names, "."]:
         os.utime(root / name, (0, 0))
     listing = b"".join(os.fsencode(name) + b"\0" for name in names)
-    command = [cpio, "-o", "-0", "-H", "newc", "-R", "0:0", "--quiet", "--reproducible"]
+    command = [str(cpio), "-o", "-0", "-H", "newc", "-R", "0:0", "--quiet", "--reproducible"]
     result = subprocess.run(command, cwd=root, input=listing, capture_output=True, check=False)
     if result.returncode != 0:
         raise MissingError(f"cpio failed: {result.stderr.decode(errors='replace').strip()}")

@@ -45,17 +45,14 @@ def parse_kernels(texts: Sequence[str]) -> list[KernelArgument]:
 def _split(text: str) -> tuple[str | None, str]:
     before, equals, after = text.partition("=")
     # In IMAGE,vmlinux=ELF and in paths, what stands before = is no label.
-    if equals and is_label(before):
-        label, spec = before, after
-    elif equals and "/" not in before and "," not in before:
+    labelled = bool(equals) and is_label(before)
+    if equals and not labelled and "/" not in before and "," not in before:
         raise InputError(
             f"--kernel {text}: {before!r} is no label: use letters, digits and . _ + - (at most 64)"
         )
-    else:
-        label, spec = None, text
-    if not spec:
+    if not (after if labelled else text):
         raise InputError(f"--kernel {text}: no kernel is named")
-    return label, spec
+    return (before, after) if labelled else (None, text)
 
 
 def derive_label(spec: str) -> str:

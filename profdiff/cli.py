@@ -47,7 +47,7 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_ERROR)
     except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted", debug)
+        _complain("interrupted: the same command goes on where this one was", debug)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.

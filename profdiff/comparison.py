@@ -156,7 +156,8 @@ class Comparison:
 
 
 def _middle(profile: Profile) -> int:
-    return (profile.counts.shape[1] - 1) // 2
+    runs: int = profile.counts.shape[1]
+    return (runs - 1) // 2
 
 
 def _finished(manifest: Manifest, kernels: list[Kernel]) -> list[Run]:

@@ -28,7 +28,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Base of all parts of the manifest."""
 
 
-class WorkloadFile(Part):
+class WorkloadFile(Part, frozen=True):
     """A file that travelled into the guest. ``path`` is its copy in the session, if it is code."""
 
     guest_path: str
@@ -37,7 +37,7 @@ class WorkloadFile(Part):
     path: SafePath | None = None
 
 
-class Workload(Part):
+class Workload(Part, frozen=True):
     """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it."""
 
     argv: list[str]
@@ -47,7 +47,7 @@ class Workload(Part):
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
 
 
-class Guest(Part):
+class Guest(Part, frozen=True):
     """The machine that every run had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
     in seconds of wall time for a whole run."""
 
@@ -58,7 +58,7 @@ class Guest(Part):
     timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
 
 
-class Kernel(Part):
+class Kernel(Part, frozen=True):
     """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote."""
 
     label: Label
@@ -73,7 +73,7 @@ class Kernel(Part):
     symbols: SafePath | None = None
 
 
-class Failure(Part):
+class Failure(Part, frozen=True):
     """Why a run has no result. ``message`` is one line; ``console`` its console's last lines."""
 
     kind: Literal["boot", "panic", "timeout", "workload", "window", "qemu", "protocol"]
@@ -81,21 +81,21 @@ class Failure(Part):
     console: list[str] = []
 
 
-class Window(Part):
+class Window(Part, frozen=True):
     """What was measured: the workload's own marks, or the whole command."""
 
     kind: Literal["marks", "command"]
     count: Count
 
 
-class Instructions(Part):
+class Instructions(Part, frozen=True):
     """Instructions counted inside the window, by the half of the address space they ran in."""
 
     kernel: Count
     user: Count
 
 
-class Qemu(Part):
+class Qemu(Part, frozen=True):
     """The emulator: its version line and every argument, as they were passed."""
 
     version: str
@@ -103,7 +103,7 @@ class Qemu(Part):
     plugin_api: int
 
 
-class Run(Part):
+class Run(Part, frozen=True):
     """One execution of the workload on one kernel in one boot. ``files`` maps what a file is
     (``counts``, ``stdout``, ``dmesg`` …) to its path in the session."""
 
@@ -121,7 +121,7 @@ class Run(Part):
     instructions: Instructions | None = None
 
 
-class Manifest(Part):
+class Manifest(Part, frozen=True):
     """The whole of ``manifest.json``. The first kernel is the base."""
 
     schema: str

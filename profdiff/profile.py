@@ -61,9 +61,10 @@ class Profile:
     @property
     def totals(self) -> NDArray[np.int64]:
         """int64[R]: all instructions of each run, unresolved ones too."""
-        return self.counts.sum(axis=0) + sum(
-            self.unresolved.values(), np.zeros(self.counts.shape[1], np.int64)
-        )
+        totals: NDArray[np.int64] = self.counts.sum(axis=0)
+        for counts in self.unresolved.values():
+            totals = totals + counts
+        return totals
 
 
 def _functions(

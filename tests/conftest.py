@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support import need_kernel, need_program
+from support import EXAMPLE, need_kernel, need_program, profdiff
 
 from profdiff.collectors.qemu import Qemu, find_qemu
 
@@ -28,3 +28,21 @@ def qemu() -> Qemu:
     need_program("cpio")
     need_program("cc", "gcc")
     return find_qemu()
+
+
+@pytest.fixture(scope="session")
+def newest_kernel() -> Path:
+    """v7.1.8: with later optimisations."""
+    return need_kernel("v7.1.8")
+
+
+@pytest.fixture(scope="session")
+def recorded(
+    old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A session of the main job, recorded by the command line and verified; do not change it."""
+    session = tmp_path_factory.mktemp("main-job") / "mprotect.profdiff"
+    kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
+    workload = ["--", EXAMPLE, "400", "200", "4000", "20"]
+    profdiff("record", *kernels, "--ops", "40000", "--verify", "-o", session, *workload)
+    return session

@@ -1,6 +1,9 @@
 """What tests need of this machine, or a skip with the reason; guests below the command line."""
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -67,3 +70,32 @@ def run_guest(
         while not run.poll():
             time.sleep(0.05)
     return run.finish()
+
+
+def profdiff(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    status: int = 0,
+) -> subprocess.CompletedProcess[str]:
+    """Run the program as a user would; fails unless it ends with ``status``."""
+    result = subprocess.run(
+        [sys.executable, "-m", "profdiff", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=580,
+        check=False,
+    )
+    assert result.returncode == status, result.stderr + result.stdout
+    return result
+
+
+def error_line(result: subprocess.CompletedProcess[str]) -> str:
+    """The one line that a failed command says, without its name."""
+    lines = result.stderr.strip().splitlines()
+    assert "Traceback" not in result.stderr, result.stderr
+    assert lines
+    assert lines[-1].startswith("profdiff: "), result.stderr
+    return lines[-1].removeprefix("profdiff: ")

@@ -23,7 +23,7 @@ from profdiff.recording import plan, run, summary
 from profdiff.session import Session
 
 
-class Memory(click.ParamType):
+class Memory(click.ParamType[int]):
     """MiB, or with a suffix: 512, 512M, 2G."""
 
     name = "size"

@@ -1,0 +1,160 @@
+"""The main job, from the command line, against what was measured beforehand."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import EXAMPLE, profdiff
+
+from profdiff.session import Session
+
+pytestmark = pytest.mark.guest
+
+PTES = 40_000
+
+
+def functions(session: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """Function rows of the kernel by name, as ``--json`` writes them."""
+    result = json.loads(profdiff("report", session, "--json", "-").stdout)
+    rows = result["metrics"][0]["functions"]
+    return {row["name"]: row for row in rows if row["object"] == "vmlinux"}
+
+
+def test_the_numbers_are_those_measured_beforehand(recorded: Path) -> None:
+    rows = functions(recorded)
+    for name, per_pte in (
+        ("commit_anon_folio_batch", 15.5),
+        ("prot_commit_flush_ptes", 27.5),
+        ("change_pte_range", 33.59),
+    ):
+        assert rows[name]["self"]["new"] / PTES == pytest.approx(per_pte, rel=0.001), name
+    assert rows["commit_anon_folio_batch"]["self"]["base"] == 0
+    assert rows["commit_anon_folio_batch"]["total"]["new"] / PTES == pytest.approx(22, rel=0.001)
+    assert rows["change_pte_range"]["self"]["base"] == pytest.approx(1_144_320, rel=0.001)
+
+
+def test_the_totals_are_those_measured_beforehand(recorded: Path) -> None:
+    """Loosely: they hold timer ticks, whose number depends on when the window opens."""
+    totals = json.loads(profdiff("report", recorded, "--json", "-").stdout)["metrics"][0]["totals"]
+    assert totals["base"] == pytest.approx(5_446_290, rel=0.01)
+    assert totals["new"] == pytest.approx(9_365_580, rel=0.01)
+
+
+def test_both_kernels_reproduce_bit_for_bit(recorded: Path) -> None:
+    session = Session.open(recorded)
+    for label in ("base", "new"):
+        first, second = session.finished(label)
+        assert session.path(first.files["counts"]).read_bytes() == (
+            session.path(second.files["counts"]).read_bytes()
+        )
+    assert profdiff("report", recorded).stdout.count("reproduced bit for bit (2 runs)") == 2
+
+
+def test_a_run_keeps_what_the_issue_names(recorded: Path) -> None:
+    session = Session.open(recorded)
+    run = session.manifest.runs[0]
+    assert session.read(run, "stdout")
+    for what in ("dmesg", "kallsyms", "modules", "version", "config", "cmdline", "console"):
+        assert session.read(run, what) is not None, what
+    assert "-icount" in run.qemu.arguments
+    kernel = session.kernel(run.kernel)
+    assert kernel.release == "6.12.107-profdiff"
+    assert kernel.compiler == "gcc (Debian 12.2.0-14+deb12u1) 12.2.0"
+    assert kernel.build_id == "677a0be9a4adff4f7c616bf3f449ce2259e39c71"
+
+
+def test_a_session_is_reported_elsewhere(recorded: Path, tmp_path: Path) -> None:
+    """Moved, and without its debug ELFs or a cache: the chains are in it."""
+    moved = tmp_path / "elsewhere.profdiff"
+    subprocess.run(["cp", "-r", recorded, moved], check=True)
+    text = (moved / "manifest.json").read_text()
+    (moved / "manifest.json").write_text(text.replace("/vmlinux.zst", "/gone"))
+    env = {"PROFDIFF_CACHE": str(tmp_path / "cache")}
+    result = profdiff("report", cwd=tmp_path, env=env)
+    assert result.stdout == profdiff("report", recorded).stdout
+    assert "commit_anon_folio_batch" in result.stdout
+
+
+def test_the_same_command_resumes(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    """Killed while the second guest runs: the first run is kept, its guest goes with it."""
+    session = tmp_path / "s.profdiff"
+    command = ["record", "--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
+    command += ["--jobs", "1", "-o", str(session), "--", str(EXAMPLE), "400", "20"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "profdiff", *command], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while not (session / "runs/new-1/console.log").exists():
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = Session.open(session).manifest.runs
+    assert [run.id for run in kept] == ["old-1"]
+    left = subprocess.run(["pgrep", "-f", str(session / "runs")], capture_output=True, text=True)
+    assert left.stdout == ""
+
+    result = profdiff(*command)
+    assert "old-1" not in result.stderr
+    assert [run.id for run in Session.open(session).manifest.runs] == ["old-1", "new-1"]
+    assert Session.open(session).manifest.runs[0] == kept[0]
+    assert "all runs are there already" in profdiff(*command).stderr
+    other = profdiff(*command[:-1], "21", status=2)
+    assert "another workload" in other.stderr
+
+
+def test_interrupting_says_how_to_go_on(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    session = tmp_path / "s.profdiff"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "profdiff", "record", "--kernel", f"a={old_kernel}"]
+        + ["--kernel", f"b={new_kernel}", "-o", str(session), "--", str(EXAMPLE), "400", "20"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (session / "runs/a-1/console.log").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in errors.splitlines()[-1]
+    assert "same command" in errors.splitlines()[-1]
+    assert Session.open(session).manifest.runs == []
+
+
+def test_scripts_and_dynamic_programs(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    """A shell script that runs a dynamic program of this machine; functions of its libraries, found
+    by the bytes that executed."""
+    script = tmp_path / "work.sh"
+    script.write_text("#!/bin/sh\nset -e\necho from-a-script\n/work/sort /work/data > /dev/null\n")
+    script.chmod(0o755)
+    data = tmp_path / "data"
+    data.write_text("".join(f"{(i * 7919) % 1000:04}\n" for i in range(1000)))
+    session = tmp_path / "s.profdiff"
+    profdiff(
+        *("record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}", "-o", session),
+        *("--file", "/usr/bin/sort", "--file", data, "--", script),
+    )
+    opened = Session.open(session)
+    run = opened.manifest.runs[0]
+    assert opened.read(run, "stdout") == b"from-a-script\n"
+    assert run.window
+    assert run.window.kind == "command"
+    metric = json.loads(profdiff("report", session, "--json", "-").stdout)["metrics"][0]
+    user = [row for row in metric["functions"] if row["side"] == "user"]
+    objects = {row["object"] for row in user}
+    assert {"libc.so.6", "ld-linux-x86-64.so.2", "sort", "busybox", "agent"} <= objects
+    counted = sum(row["self"]["a"] for row in user)
+    lost = sum(row["self"]["a"] for row in metric["unresolved"] if row["side"] == "user")
+    assert lost < 0.05 * counted
