@@ -2,6 +2,8 @@
 
 import io
 import math
+import struct
+import tokenize
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -160,11 +162,25 @@ class Chains:
             chains.check()
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except (ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise SessionError(f"{path} is damaged ({what}): {advice}") from error
         return chains
 
+
+# What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a RuntimeError.
+_DAMAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+)
 
 _DTYPES: dict[str, np.dtype[np.generic]] = {
     "format": np.dtype(np.uint32),

@@ -44,7 +44,8 @@ struct Mapping {
 /// Where the guest mapped them is not known, and several processes may have mapped them at several
 /// bases. But the instructions' bytes are: a base is right where the recorded bytes are those of
 /// the object. Bases are found page by page, the page with the most instructions first; then each
-/// instruction goes to the object that has its bytes. A file that is no ELF file is an error.
+/// instruction goes to the object that has its bytes, among those that are needed to explain its
+/// page. A file that is no ELF file is an error.
 pub fn place_user(paths: &[PathBuf], instructions: &[Instruction<'_>]) -> Result<Vec<Placed>> {
     let mut objects: Vec<Object> = Vec::new();
     for (number, path) in paths.iter().enumerate() {
@@ -69,10 +70,62 @@ pub fn place_user(paths: &[PathBuf], instructions: &[Instruction<'_>]) -> Result
         }
     }
     let mappings = find_mappings(&objects, instructions);
-    Ok(instructions
+    let mut pages: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (i, one) in instructions.iter().enumerate() {
+        pages.entry(one.address.0 / PAGE).or_default().push(i);
+    }
+    let mut out = vec![Err(Reason::NoObject); instructions.len()];
+    for page in pages.into_values() {
+        let present = present(&objects, &mappings, instructions, &page);
+        for i in page {
+            out[i] = place(&objects, &present, &instructions[i]);
+        }
+    }
+    Ok(out)
+}
+
+/// The mappings that are needed to explain a page. One that only has what a better one has as well
+/// (a `ret`, a `push`) did not show that it ran there.
+fn present(
+    objects: &[Object],
+    mappings: &[Mapping],
+    instructions: &[Instruction<'_>],
+    page: &[usize],
+) -> Vec<Mapping> {
+    let matches = |mapping: &Mapping, i: usize| {
+        let one = &instructions[i];
+        objects[mapping.object].matches(one.address.0, mapping.base, one.code)
+    };
+    let mut out = Vec::new();
+    let mut left: Vec<usize> = page
         .iter()
-        .map(|one| place(&objects, &mappings, one))
-        .collect())
+        .copied()
+        .filter(|i| !instructions[*i].code.is_empty())
+        .collect();
+    loop {
+        let explained = |mapping: &Mapping| -> usize {
+            left.iter()
+                .filter(|i| matches(mapping, **i))
+                .map(|i| instructions[*i].code.len())
+                .sum()
+        };
+        // Of equals the first: they are of the same object, or the page is ambiguous anyway.
+        let best = mappings.iter().map(|mapping| (explained(mapping), mapping));
+        let Some((bytes, best)) = best.rev().max_by_key(|(bytes, _)| *bytes) else {
+            return out;
+        };
+        if bytes == 0 {
+            return out;
+        }
+        out.extend(
+            mappings
+                .iter()
+                .filter(|mapping| explained(mapping) == bytes)
+                .copied(),
+        );
+        let best = *best;
+        left.retain(|i| !matches(&best, *i));
+    }
 }
 
 impl Object {
@@ -124,7 +177,8 @@ fn find_mappings(objects: &[Object], instructions: &[Instruction<'_>]) -> Vec<Ma
         }
         explained
     };
-    // Programs with a fixed address need no search.
+    // Programs with a fixed address need no search, and any of them may have run.
+    let mut fixed = Vec::new();
     for i in (0..objects.len()).filter(|i| objects[*i].fixed) {
         accept(
             Mapping {
@@ -149,7 +203,9 @@ fn find_mappings(objects: &[Object], instructions: &[Instruction<'_>]) -> Vec<Ma
             pages.remove(&number); // nobody's code
         }
     }
-    mappings
+    mappings.retain(|mapping| !fixed.contains(mapping));
+    fixed.extend(mappings);
+    fixed
 }
 
 /// The object and base that explain the most of one page, if no accident explains it: at least half
