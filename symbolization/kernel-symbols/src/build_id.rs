@@ -64,11 +64,10 @@ pub fn elf_build_id(path: &Path) -> Result<Option<BuildId>> {
         let mut reader = kind
             .reader(&bytes)
             .map_err(|error| Error::damaged(path, error))?;
-        match streamed_build_id(&mut reader) {
-            Ok(Some(id)) => return Ok(Some(id)),
-            // Without program headers (modules) or cut short: the whole file says more.
-            Ok(None) | Err(_) => {}
+        if let Ok(Some(id)) = streamed_build_id(&mut reader) {
+            return Ok(Some(id));
         }
+        // Without program headers (modules) or cut short: the whole file says more.
         return Ok(Elf::parse(path, &FileBytes::open(path)?)?.build_id());
     }
     Ok(Elf::parse(path, &bytes)?.build_id())

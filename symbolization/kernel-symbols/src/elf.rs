@@ -145,10 +145,7 @@ impl<'d> Elf<'d> {
 
     /// A debug section by name: unpacked and relocated as far as it needs to be; empty if absent.
     pub(crate) fn debug_section(&self, name: &str) -> Result<Cow<'d, [u8]>> {
-        // `.zdebug_*` is how compressed sections were named before SHF_COMPRESSED.
-        let old_name = name.replace(".debug_", ".zdebug_");
-        let found = self.file.section_by_name(name);
-        let Some(section) = found.or_else(|| self.file.section_by_name(&old_name)) else {
+        let Some(section) = self.file.section_by_name(name) else {
             return Ok(Cow::Borrowed(&[]));
         };
         let damaged = |error| Error::damaged(&self.path, format!("{name}: {error}"));

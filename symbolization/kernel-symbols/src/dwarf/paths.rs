@@ -56,7 +56,7 @@ impl<'d> Paths<'d> {
             return Cow::Owned(rest.to_vec());
         }
         let root = header.include_directories().iter().find_map(|value| {
-            let folder = text(value.clone());
+            let folder = text(*value);
             if folder.starts_with(b"/") {
                 folder.strip_suffix(b"/include/linux")
             } else {
