@@ -30,9 +30,9 @@ def parse_kernels(texts: Sequence[str]) -> list[KernelArgument]:
     """
     split = [_split(text) for text in texts]
     given = [label for label, _ in split if label]
-    for label in given:
-        if given.count(label) > 1:
-            raise InputError(f"--kernel: the label {label} is given twice")
+    for name in given:
+        if given.count(name) > 1:
+            raise InputError(f"--kernel: the label {name} is given twice")
     taken = set(given)
     arguments = []
     for label, spec in split:

@@ -17,7 +17,7 @@ class Profile:
     ``counts``: int64[S, R], how many instructions each run executed with exactly that stack.
     ``inlined``: bool[S], whether the innermost function was inlined at some address.
     ``symbols``: for a function, the ELF symbols that were folded into its name.
-    ``unresolved``: by (reason, in_kernel), int64[R]. ``inlines_visible``: false without a debug ELF.
+    ``unresolved``: by (reason, in_kernel), int64[R]. ``inlines_visible``: false with no debug ELF.
     ``identical``: all runs have the same count at every address.
     """
 

@@ -31,7 +31,7 @@ class Rows:
 
 
 def select(comparison: Comparison, selection: Selection) -> Rows:
-    """Sort, then cut. Equal rows are in the order of their names."""
+    """Sort, then cut."""
     rows = comparison.rows(selection.side)
     names = [comparison.functions[row] for row in rows]
     rows = rows[sorted(range(len(rows)), key=lambda i: names[i])]
@@ -42,9 +42,10 @@ def select(comparison: Comparison, selection: Selection) -> Rows:
         "total-delta": np.abs(total - total[:, :1]).max(axis=1, initial=0),
         "self": self_.max(axis=1, initial=0),
         "total": total.max(axis=1, initial=0),
-        "name": np.zeros(len(rows), np.int64),
+        "name": -np.arange(len(rows)),
     }
-    order = np.argsort(-keys[selection.sort], kind="stable")
+    # Equal keys: the function that executes more first.
+    order = np.lexsort((-self_.max(axis=1, initial=0), -keys[selection.sort]))
     wanted = delta[order] >= selection.min_delta
     if selection.top is not None:
         wanted &= np.cumsum(wanted) <= selection.top

@@ -115,8 +115,11 @@ def test_interrupting_says_how_to_go_on(
 ) -> None:
     session = tmp_path / "s.profdiff"
     process = subprocess.Popen(
-        [sys.executable, "-m", "profdiff", "record", "--kernel", f"a={old_kernel}"]
-        + ["--kernel", f"b={new_kernel}", "-o", str(session), "--", str(EXAMPLE), "400", "20"],
+        [
+            *(sys.executable, "-m", "profdiff", "record", "-o", str(session)),
+            *("--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
+            *("--", str(EXAMPLE), "400", "20"),
+        ],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -154,7 +157,10 @@ def test_scripts_and_dynamic_programs(
     metric = json.loads(profdiff("report", session, "--json", "-").stdout)["metrics"][0]
     user = [row for row in metric["functions"] if row["side"] == "user"]
     objects = {row["object"] for row in user}
-    assert {"libc.so.6", "ld-linux-x86-64.so.2", "sort", "busybox", "agent"} <= objects
-    counted = sum(row["self"]["a"] for row in user)
-    lost = sum(row["self"]["a"] for row in metric["unresolved"] if row["side"] == "user")
-    assert lost < 0.05 * counted
+    assert {"libc.so.6", "ld-linux-x86-64.so.2", "agent"} <= objects
+    # Debian strips sort and busybox: their instructions are theirs, but in no function.
+    lost = {
+        row["reason"]: row["self"]["a"] for row in metric["unresolved"] if row["side"] == "user"
+    }
+    assert lost.pop("no-symbol") > 100_000
+    assert sum(lost.values()) < 100
