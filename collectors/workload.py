@@ -131,9 +131,10 @@ def _compile(source: Path, build_folder: Path, header_folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / source.stem
     # Absolute paths would make the program, and so its hash, depend on where the source lies.
-    command = [str(compiler), *flags, f"-ffile-prefix-map={source.resolve().parent}=."]
-    command += [f"-I{header_folder}", "-o", str(program), str(source.resolve()), "-lm"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    place = source.resolve().parent
+    command = [str(compiler), *flags, f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
+    command += ["-o", str(program), f"./{source.name}", "-lm"]
+    result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
         first = next((line for line in lines if "error" in line), lines[0])

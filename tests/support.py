@@ -37,39 +37,40 @@ def need_kernel(name: str) -> Path:
     return folder
 
 
-def run_guest(
+def run_guests(
     qemu: Qemu,
     image: Path,
     command: list[str],
     folder: Path,
     *,
+    count: int = 2,
     cpus: int = 1,
     settle: float = 5,
-    timeout: float = 300,
-    memory: int = 512,
-    append: str = "",
-    files: tuple[str, ...] = (),
-) -> ExactResult:
-    """Run ``command`` on the kernel ``image`` and wait for its end; its files go to ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    workload = prepare(command, files, cache_folder("workloads"), initramfs.guest_resources())
+) -> list[ExactResult]:
+    """Run ``command`` in ``count`` guests side by side on the kernel ``image`` and wait for their
+    ends; the files of guest i go to ``folder/i``."""
+    workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())
     with tempfile.TemporaryDirectory() as temporary:
         archive = Path(temporary) / "initramfs"
         initramfs.build(archive, workload.files, workload.guest_argv, settle)
-        run = ExactRun(
-            qemu,
-            image=image,
-            initramfs=archive,
-            append=append,
-            memory=memory,
-            cpus=cpus,
-            timeout=timeout,
-            folder=folder,
-            expect_marks=workload.has_marks,
-        )
-        while not run.poll():
+        runs = []
+        for number in range(count):
+            (folder / str(number)).mkdir(parents=True)
+            run = ExactRun(
+                qemu,
+                image=image,
+                initramfs=archive,
+                append="",
+                memory=512,
+                cpus=cpus,
+                timeout=300,
+                folder=folder / str(number),
+                expect_marks=workload.has_marks,
+            )
+            runs.append(run)
+        while sum(not run.poll() for run in runs):
             time.sleep(0.05)
-    return run.finish()
+    return [run.finish() for run in runs]
 
 
 def profdiff(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import EXAMPLE, need_program, run_guest
+from support import EXAMPLE, need_program, run_guests
 
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.qemu import Qemu
@@ -24,15 +24,13 @@ def test_two_recordings_are_identical(
     qemu: Qemu, kernel: str, cpus: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     image = request.getfixturevalue(kernel) / "bzImage"
-    files = []
-    for name in ("first", "second"):
-        result = run_guest(qemu, image, COMMAND, tmp_path / name, cpus=cpus)
+    for result in run_guests(qemu, image, COMMAND, tmp_path, cpus=cpus):
         assert result.failure is None
         assert result.counts
         assert result.counts.kind == "marks"
         assert result.counts.count.sum() > 500_000
-        files.append((tmp_path / name / "counts.bin").read_bytes())
-    assert files[0] == files[1]
+    first, second = ((tmp_path / name / "counts.bin").read_bytes() for name in ("0", "1"))
+    assert first == second
 
 
 # Three functions of known shape: arithmetic, recursion, and first writes to fresh pages.
@@ -92,10 +90,10 @@ def test_user_counts_equal_callgrinds(
     need_program("valgrind")
     need_program("nm", "binutils")
     program = compile_c("known", _PROGRAM, "-static", "-no-pie")
-    result = run_guest(qemu, new_kernel / "bzImage", [str(program)], tmp_path / "run")
+    result = run_guests(qemu, new_kernel / "bzImage", [str(program)], tmp_path, count=1)[0]
     assert result.failure is None
     assert result.counts
-    faults = int((tmp_path / "run/stdout").read_text())
+    faults = int((tmp_path / "0/stdout").read_text())
     assert faults > 0
 
     expected = _callgrind(program, tmp_path / "callgrind.out")
@@ -136,9 +134,9 @@ def test_the_counts_file_is_read_as_columns(
 ) -> None:
     """User code carries its bytes, the kernel's does not; both are sorted and counted once."""
     program = compile_c("whole", "int main(void) { return 0; }", "-static")
-    result = run_guest(qemu, new_kernel / "bzImage", [str(program)], tmp_path / "run")
+    result = run_guests(qemu, new_kernel / "bzImage", [str(program)], tmp_path, count=1)[0]
     assert result.failure is None
-    counts = Counts.load(tmp_path / "run/counts.bin")
+    counts = Counts.load(tmp_path / "0/counts.bin")
     assert (counts.kind, counts.opened, counts.closed) == ("command", 1, 1)
     kernel = counts.in_kernel
     assert kernel.any()
