@@ -1,7 +1,8 @@
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gimli::{EndianSlice, LittleEndian, SectionId};
 use rayon::prelude::*;
@@ -53,12 +54,15 @@ pub(crate) struct Debug<'d> {
     headers: Vec<gimli::UnitHeader<Slice<'d>>>,
     /// Units that other units refer to (link-time optimisation, dwz), parsed when first needed.
     referred: Vec<OnceLock<Option<gimli::Unit<Slice<'d>>>>>,
+    /// Line programs that a unit has decoded or is decoding.
+    programs: Mutex<HashSet<usize>>,
 }
 
 impl<'d> Debug<'d> {
     pub(crate) fn new(data: &'d DebugData<'_>) -> Result<Self> {
-        let dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(data.section(id)))
+        let mut dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(data.section(id)))
             .map_err(|error| Error::damaged(&data.path, error))?;
+        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         while let Some(header) = units.next().map_err(|error| {
@@ -75,6 +79,7 @@ impl<'d> Debug<'d> {
             dwarf,
             headers,
             referred,
+            programs: Mutex::default(),
         })
     }
 
@@ -99,6 +104,14 @@ impl<'d> Debug<'d> {
                 })
             })
             .collect()
+    }
+
+    /// Whether nobody asked for this line program before.
+    pub(crate) fn first_use(&self, program: gimli::DebugLineOffset) -> bool {
+        self.programs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(program.0)
     }
 
     pub(crate) fn dwarf(&self) -> &gimli::Dwarf<Slice<'d>> {

@@ -12,6 +12,9 @@ use super::table::{Function, Node, UnitTable, NONE};
 use super::{Debug, Slice};
 use crate::flatten::{flatten, Segment};
 
+/// A unit may have this many ranges and one more for each of its bytes. Real ones have one in 20.
+const FEWEST_RANGES: usize = 4096;
+
 /// Reads one compilation unit into a table.
 pub(crate) struct UnitReader<'a, 'd> {
     debug: &'a Debug<'d>,
@@ -25,6 +28,8 @@ pub(crate) struct UnitReader<'a, 'd> {
     /// What the functions cover, a function before those inlined into it.
     covered: Vec<Segment>,
     table: UnitTable<'d>,
+    /// How many ranges may still be read: a hostile unit may name one long list again and again.
+    ranges_left: usize,
 }
 
 /// The attributes of a function's entry that say where it is.
@@ -58,10 +63,14 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             functions: HashMap::new(),
             covered: Vec::new(),
             table,
+            ranges_left: header.unit_length() + FEWEST_RANGES,
         };
         reader.walk()?;
         reader.table.segments = flatten(&reader.covered);
-        if let Some(program) = reader.unit.line_program.take() {
+        let program = reader.unit.line_program.take();
+        // Units may share a program (dwz); its rows are needed once.
+        if let Some(program) = program.filter(|program| debug.first_use(program.header().offset()))
+        {
             reader.table.rows = rows(program, text, |index| {
                 reader_file(
                     debug,
@@ -227,6 +236,8 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             (Some(ranges), _) => {
                 if let Some(mut ranges) = self.debug.dwarf().attr_ranges(&self.unit, ranges)? {
                     while let Some(range) = ranges.next()? {
+                        let left = self.ranges_left.checked_sub(1);
+                        self.ranges_left = left.ok_or(gimli::Error::TooManyIterations)?;
                         self.cover(range.begin, range.end, node);
                     }
                 }
