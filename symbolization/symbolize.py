@@ -6,13 +6,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import Kallsyms, NativeError, SymbolIndex, place_module, place_user
+from profdiff._native import (
+    Kallsyms,
+    NativeError,
+    SymbolIndex,
+    place_module,
+    place_user,
+    reasons,
+)
 from profdiff.errors import InputError
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.merge import Merge, Positions
 
 #: Addresses from here on are the kernel's, on x86-64 and arm64.
 KERNEL_HALF = np.uint64(1 << 63)
+
+#: The only reason of an ELF file after which kallsyms is asked. Between the symbols of a known text
+#: kallsyms, which has no sizes, would just give the function before.
+OUTSIDE_TEXT = reasons().index("outside-text")
 
 ModuleFiles = Mapping[str, Path] | Callable[[str], Path | None]
 
@@ -72,7 +83,7 @@ def _kernel(
     displacement = np.uint64(symbols.displacement(index) or 0)
     resolution = index.resolve(addresses[where] - displacement)
     merge.add(where, resolution, "vmlinux")
-    return where[resolution.reason != 0], index.has_inlines
+    return where[resolution.reason == OUTSIDE_TEXT], index.has_inlines
 
 
 def _modules(
@@ -102,9 +113,8 @@ def _modules(
             inside = (avma >= np.uint64(loaded)) & (avma < np.uint64(loaded + size))
             svma[inside] = avma[inside] - np.uint64(loaded) + np.uint64(start)
         resolution = index.resolve(svma)
-        good = resolution.reason == 0
         merge.add(mine, resolution, name)
-        left.append(mine[~good])
+        left.append(mine[resolution.reason == OUTSIDE_TEXT])
     return np.sort(np.concatenate(left))
 
 
