@@ -1,0 +1,90 @@
+"""Documents say what the code does: fields, constants, options, links."""
+
+import re
+import typing
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from support import ROOT
+
+from profdiff import manifest
+from profdiff.cli import cli
+from profdiff.collectors import exact, guest_channel
+from profdiff.reports.document import SCHEMA
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+
+
+def table(title: str) -> list[str]:
+    """First column of the table under a heading of docs/session.md."""
+    text = (ROOT / "docs/session.md").read_text()
+    section = re.split(rf"^#+ {re.escape(title)}$", text, flags=re.MULTILINE)[1]
+    section = re.split(r"^#", section, flags=re.MULTILINE)[0]
+    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("title", "struct"),
+    [
+        ("manifest.json", manifest.Manifest),
+        ("workload", manifest.Workload),
+        ("guest", manifest.Guest),
+        ("kernels", manifest.Kernel),
+        ("runs", manifest.Run),
+    ],
+)
+def test_every_field_of_the_manifest_is_documented(
+    title: str, struct: type[msgspec.Struct]
+) -> None:
+    assert sorted(table(title)) == sorted(struct.__struct_fields__)
+
+
+def test_failure_kinds_and_run_files_are_documented() -> None:
+    text = (ROOT / "docs/session.md").read_text()
+    kinds = typing.get_args(typing.get_type_hints(manifest.Failure)["kind"])
+    for word in [*kinds, *guest_channel.MEMBERS, manifest.SCHEMA]:
+        assert f"`{word}`" in text, word
+
+
+def test_the_guests_command_line_is_documented() -> None:
+    text = (ROOT / "docs/exact-collector.md").read_text()
+    for word in exact.BASE_APPEND.split():
+        if not word.startswith(("console=", "panic=")):
+            assert word in text, word
+
+
+def test_marks_are_the_same_everywhere() -> None:
+    rust = (ROOT / "collectors/tcg-plugin/core/src/marks.rs").read_text()
+    first = int(re.search(r"FIRST: u32 = (0x[\d_a-f]+)", rust)[1].replace("_", ""), 16)  # type: ignore[index]
+    header = (ROOT / "collectors/guest/profdiff.h").read_text()
+    agent = (ROOT / "collectors/guest/agent.c").read_text()
+    assert [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)] == [first, first + 1]
+    found = [int(mark, 16) for mark in re.findall(r"nopl (0x\w+)\(", agent)]
+    assert found == [first + 2, first + 3]
+    text = (ROOT / "docs/exact-collector.md").read_text()
+    assert f"nopl {first:#x}(%rax)" in text
+
+
+def test_the_reports_schema_is_named() -> None:
+    assert SCHEMA in (ROOT / "docs/report.md").read_text()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+        assert (document.parent / target).exists(), target
+
+
+def test_options_in_the_readme_exist() -> None:
+    readme = (ROOT / "README.md").read_text()
+    runner = CliRunner()
+    helps = "".join(
+        runner.invoke(cli, [*command, "--help"]).output
+        for command in ([], ["record"], ["report"], ["kernel"])
+    )
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
+    assert options
+    for option in options:
+        assert option in helps, option
