@@ -137,7 +137,7 @@ class Session:
     def run_folder(self, run_id: str) -> Path:
         """An empty folder for a run that is about to start; a run that never ended left one behind,
         which goes."""
-        folder = self.folder / "runs" / run_id
+        folder = self.path(f"runs/{run_id}")
         if folder.exists():
             shutil.rmtree(folder)
         folder.mkdir(parents=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from profdiff._native import NativeError, elf_build_id
 from profdiff.cache import cache_folder
-from profdiff.errors import MissingError, SessionError
+from profdiff.errors import InputError, MissingError, SessionError
 from profdiff.manifest import Kernel
 from profdiff.session import Session, place_columns
 from profdiff.symbolization.chains import Chains
@@ -50,6 +51,11 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
             f"{kernel.label}: the session has no symbols yet, and {debug_elf} is gone: run "
             "profdiff report where it was recorded"
         )
+    if debug_elf and _build_id(debug_elf) != kernel.build_id:
+        raise SessionError(
+            f"{kernel.label}: {debug_elf} is not what it was when the session was recorded: its "
+            f"build id is not {kernel.build_id}"
+        )
     run = runs[0] if runs else None
     user_files = {
         file.guest_path: session.path(file.path)
@@ -70,6 +76,13 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
     )
     _keep(session, kernel, result)
     return result
+
+
+def _build_id(path: Path) -> str | None:
+    try:
+        return elf_build_id(str(path))
+    except NativeError as error:
+        raise InputError(str(error)) from error
 
 
 def _cache() -> Path | None:

@@ -111,15 +111,30 @@ def open_session(folder: Path, planned: m.Manifest, prepared: PreparedWorkload) 
                 f"{folder} holds a recording with {difference}: name another folder with -o, or "
                 "delete that one"
             )
-        repeat = max(session.manifest.repeat, planned.repeat)
-        verify = session.manifest.verify or planned.verify
-        session.save(msgspec.structs.replace(session.manifest, repeat=repeat, verify=verify))
+        session.save(_updated(session.manifest, planned))
     _keep_code(session, [*prepared.files, *own_files()])
     return session
 
 
+def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
+    """``old`` with what a later command may change: how often, how long, how many ops it was."""
+    guest = msgspec.structs.replace(old.guest, timeout=new.guest.timeout)
+    ops = new.workload.ops or old.workload.ops
+    return msgspec.structs.replace(
+        old,
+        repeat=max(old.repeat, new.repeat),
+        verify=old.verify or new.verify,
+        guest=guest,
+        workload=msgspec.structs.replace(old.workload, ops=ops),
+    )
+
+
 def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
-    """What tells two plans apart, in words; None if they are the same."""
+    """What tells two plans apart, in words; None if one session can hold both."""
+    old = _updated(old, new)
+    new = msgspec.structs.replace(
+        new, workload=msgspec.structs.replace(new.workload, ops=old.workload.ops)
+    )
     images = [(kernel.label, kernel.image_sha256) for kernel in old.kernels]
     if images != [(kernel.label, kernel.image_sha256) for kernel in new.kernels]:
         labels = ", ".join(kernel.label for kernel in old.kernels)

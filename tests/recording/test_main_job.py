@@ -164,3 +164,21 @@ def test_scripts_and_dynamic_programs(
     }
     assert lost.pop("no-symbol") > 100_000
     assert sum(lost.values()) < 100
+
+
+def test_a_later_command_may_raise_repeat_ops_and_timeout(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    session = tmp_path / "s.profdiff"
+    kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}", "-o", session]
+    workload = ["--settle", "0", "--", EXAMPLE, "400", "20"]
+    profdiff("record", *kernels, *workload)
+    first = Session.open(session).manifest
+    options = ["--repeat", "2", "--ops", "2000", "--timeout", "700"]
+    profdiff("record", *kernels, *options, *workload)
+    second = Session.open(session).manifest
+    assert second.runs[:2] == first.runs
+    assert [run.id for run in second.runs[2:]] in (["a-2", "b-2"], ["b-2", "a-2"])
+    assert (second.workload.ops, second.guest.timeout) == (2000, 700)
+    other = profdiff("record", *kernels, "--memory", "256M", *workload, status=2)
+    assert "--memory 512" in other.stderr
