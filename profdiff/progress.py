@@ -8,6 +8,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 _PHASES = {
     "boot": "booting",
@@ -90,17 +91,16 @@ class _Live:
         self.say(f"{run}: {outcome}")
 
     def say(self, line: str) -> None:
-        self._live.console.print(line, markup=False, highlight=False)
+        self._live.console.print(Text(line))
 
     def _render(self) -> Table:
         table = Table.grid(padding=(0, 2))
         table.add_row(f"{self._done} of {self._total} runs done")
         for run, (phase, started) in self._runs.items():
-            steps = "  ".join(
-                f"[bold]{text}[/]" if name == phase else f"[dim]{text}[/]"
-                for name, text in _PHASES.items()
+            steps = Text("  ").join(
+                Text(text, "bold" if name == phase else "dim") for name, text in _PHASES.items()
             )
-            table.add_row(run, steps, f"{time.monotonic() - started:.0f} s")
+            table.add_row(Text(run), steps, f"{time.monotonic() - started:.0f} s")
         return table
 
     def __enter__(self) -> Self:
