@@ -72,6 +72,7 @@ function change(counts) {
   if (before === after) return "0 %";
   if (before === 0) return "new";
   if (after === 0) return "vanished";
+  if (after >= 10 * before) return `${fixed(after / before, 0)} times`;
   return `${after > before ? "+" : ""}${fixed((100 * (after - before)) / before, 1)} %`;
 }
 

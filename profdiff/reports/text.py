@@ -1,7 +1,6 @@
 """The report as plain text: for a terminal, and for a mail to a kernel list."""
 
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,38 @@ def render(
     ops = comparison.ops if per_op is not False else None
     parts = [*_head(comparison, selection, width), ""]
     rows = select(comparison, selection)
-    parts += _Table(comparison, selection, rows, ops, width).lines()
+    others = list(range(1, len(comparison.labels)))
+    while True:
+        table, taken = _fitting(comparison, selection, rows, ops, width, others)
+        parts += table.lines()
+        others = others[taken:]
+        if not others:
+            break
+        parts.append("")
+    parts += ["", *_notes(comparison, table, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def _fitting(
+    comparison: Comparison,
+    selection: Selection,
+    rows: Rows,
+    ops: int | None,
+    width: int,
+    others: list[int],
+) -> tuple["_Table", int]:
+    """The table with as many of ``others`` as fit beside the base, and how many those are.
+
+    Columns that a reader can do without go first; a single kernel is shown in any case.
+    """
+    for taken in range(len(others), 0, -1):
+        for level in range(_Table.LEVELS):
+            kernels = [0, *others[:taken]]
+            table = _Table(comparison, selection, rows, ops, width, kernels, level)
+            if table.fits:
+                return table, taken
+    level = _Table.LEVELS - 1
+    return _Table(comparison, selection, rows, ops, width, [0, *others[:1]], level), 1
 
 
 def _head(comparison: Comparison, selection: Selection, width: int) -> list[str]:
@@ -50,11 +79,35 @@ def _head(comparison: Comparison, selection: Selection, width: int) -> list[str]
 
 
 def _wrap(text: str, width: int, indent: int = 0) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent=" " * indent) or [""]
+    """Break at spaces, by the columns that characters take (which textwrap does not know)."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        grown = f"{line} {word}" if line else word
+        if line and units.width(grown) > width:
+            lines.append(line)
+            grown = " " * indent + word
+        line = units.shorten(grown, width)
+    return [*lines, line]
+
+
+def _notes(comparison: Comparison, table: "_Table", width: int) -> list[str]:
+    text = f"self counts; change and delta are against {comparison.labels[0]}"
+    if "share" in table.header:
+        text += "; share: part of the whole delta"
+    if "total delta" in table.header:
+        text += "; total delta: with the functions inlined into it"
+    return _wrap(f"{text}.", width)
 
 
 class _Table:
-    """Numbers in columns as wide as they need; the function's name takes what is left."""
+    """Numbers in columns as wide as they need; the function's name takes what is left.
+
+    ``kernels``: their numbers, the base's first. ``level``: how many of the columns that a reader
+    can do without are left out.
+    """
+
+    LEVELS = 4
+    _MIN_NAME = 16
 
     def __init__(
         self,
@@ -63,70 +116,75 @@ class _Table:
         rows: Rows,
         ops: int | None,
         width: int,
+        kernels: list[int],
+        level: int,
     ) -> None:
         self._comparison = comparison
         self._rows = rows
         self._ops = ops
         self._width = width
         self._side = selection.side
+        self._kernels = kernels
+        self._level = level
         self._totals = comparison.totals(selection.side)
-        self._pair = len(comparison.labels) <= 2
-
-    def lines(self) -> list[str]:
-        comparison, rows = self._comparison, self._rows
-        body = [
+        self.header = self._header()
+        self._body = [
             (self._cells(comparison.self_[row], comparison.total[row]), self._name(row))
             for row in rows.shown
         ]
-        tail = self._tail()
-        header = self._header()
-        widths = [
-            max(map(units.width, column))
-            for column in zip(header, *(cells for cells, _ in body + tail), strict=True)
+        self._tail = self._tail_rows()
+        cells = (cells for cells, _ in self._body + self._tail)
+        self._widths = [
+            max(map(units.width, column)) for column in zip(self.header, *cells, strict=True)
         ]
-        room = max(self._width - sum(widths) - 2 * len(widths), 12)
-        lines = [f"instructions{f' per op ({self._ops:,} ops)' if self._ops else ''}"]
-        lines.append(self._line(header, widths, "function"))
-        lines += [self._line(cells, widths, units.shorten(name, room)) for cells, name in body]
-        lines.append("-" * min(self._width, sum(widths) + 2 * len(widths) + 12))
-        lines += [self._line(cells, widths, units.shorten(name, room)) for cells, name in tail]
-        lines += ["", *self._notes()]
-        return lines
+        self._room = width - sum(self._widths) - 2 * len(self._widths)
+        self.fits = self._room >= self._MIN_NAME
 
-    @staticmethod
-    def _line(cells: Iterable[str], widths: Iterable[int], name: str) -> str:
-        padded = (
-            " " * (w - units.width(cell)) + cell for cell, w in zip(cells, widths, strict=True)
-        )
-        return "".join(f"{cell}  " for cell in padded) + name
+    def lines(self) -> list[str]:
+        """The table, line by line."""
+        rule = "-" * min(self._width, self._width - self._room + 12)
+        return [
+            f"instructions{f' per op ({self._ops:,} ops)' if self._ops else ''}",
+            self._line(self.header, "function"),
+            *(self._line(cells, name) for cells, name in self._body),
+            rule,
+            *(self._line(cells, name) for cells, name in self._tail),
+        ]
+
+    def _line(self, cells: list[str], name: str) -> str:
+        padded = [
+            " " * (width - units.width(cell)) + cell
+            for cell, width in zip(cells, self._widths, strict=True)
+        ]
+        return "  ".join([*padded, units.shorten(name, max(self._room, 0))])
 
     def _header(self) -> list[str]:
-        labels = self._comparison.labels
-        if self._pair:
-            return [*labels, *["delta", "change", "share", "total delta"][: 4 if labels[1:] else 0]]
-        return [labels[0], *(cell for label in labels[1:] for cell in (label, "change"))]
+        base, *others = (self._comparison.labels[kernel] for kernel in self._kernels)
+        if len(self._comparison.labels) == 2:
+            optional = ["delta", "change", "share", "total delta"]
+            return [base, *others, *optional[: 4 - self._level]]
+        change = ["change"] if self._level == 0 else []
+        return [base, *(cell for label in others for cell in (label, *change))]
 
     def _cells(self, self_: NDArray[np.int64], total: NDArray[np.int64]) -> list[str]:
         """``self_`` and ``total``: int64[K] of one row."""
-        show = self._shower(units.count)
-        if not self._pair:
-            cells = [show(self_[0])]
-            for value in self_[1:]:
-                cells += [show(value), units.change(int(self_[0]), int(value))]
-            return cells
-        if len(self_) == 1:
-            return [show(self_[0])]
-        base, other = int(self_[0]), int(self_[1])
-        signed = self._shower(units.delta)
-        whole = int(self._totals[1] - self._totals[0])
-        return [
-            show(base),
-            show(other),
-            signed(other - base),
-            units.change(base, other),
-            units.share(other - base, whole),
-            signed(int(total[1] - total[0])),
-        ]
+        show, signed = self._shower(units.count), self._shower(units.delta)
+        base = int(self_[0])
+        if len(self._comparison.labels) == 2:
+            other = int(self_[1])
+            cells = [
+                signed(other - base),
+                units.change(base, other),
+                units.share(other - base, int(self._totals[1] - self._totals[0])),
+                signed(int(total[1] - total[0])),
+            ]
+            return [show(base), show(other), *cells[: 4 - self._level]]
+        cells = [show(base)]
+        for kernel in self._kernels[1:]:
+            cells.append(show(self_[kernel]))
+            if self._level == 0:
+                cells.append(units.change(base, int(self_[kernel])))
+        return cells
 
     def _shower(self, show: Callable[..., str]) -> Callable[[float], str]:
         ops = self._ops
@@ -145,25 +203,18 @@ class _Table:
         name = function.name + (f" [{', '.join(suffixes)}]" if suffixes else "")
         return units.printable(f"{name} ({', '.join(place)})" if place else name)
 
-    def _tail(self) -> list[tuple[list[str], str]]:
+    def _tail_rows(self) -> list[tuple[list[str], str]]:
         """Rows that are not shown, what could not be resolved, and the sum: they add up."""
         comparison, hidden = self._comparison, self._rows.hidden
         tail = []
         if len(hidden):
             sums = comparison.self_[hidden].sum(axis=0)
-            tail.append((self._cells(sums, sums), f"{len(hidden):,} functions not shown"))
+            plural = "" if len(hidden) == 1 else "s"
+            name = f"{len(hidden):,} function{plural} not shown"
+            tail.append((self._cells(sums, sums), name))
         for (reason, in_kernel), counts in comparison.unresolved.items():
-            if self._side in (None, "kernel" if in_kernel else "user"):
-                side = "kernel" if in_kernel else "user"
+            side = "kernel" if in_kernel else "user"
+            if self._side in (None, side):
                 tail.append((self._cells(counts, counts), f"unresolved: {reason} ({side})"))
         tail.append((self._cells(self._totals, self._totals), "all"))
         return tail
-
-    def _notes(self) -> list[str]:
-        base = self._comparison.labels[0]
-        text = f"self counts; change and delta are against {base}"
-        if self._pair and len(self._comparison.labels) > 1:
-            text += (
-                "; share: part of the whole delta; total delta: with the functions inlined into it"
-            )
-        return _wrap(f"{text}.", self._width)

@@ -5,22 +5,32 @@ import unicodedata
 
 def count(value: float, *, per_op: bool = False) -> str:
     """A count: whole with thousands separated, or with two decimals per op."""
-    return f"{value:,.2f}" if per_op else f"{int(value):,}"
+    return f"{value:,.{_decimals(value)}f}" if per_op else f"{int(value):,}"
 
 
 def delta(value: float, *, per_op: bool = False) -> str:
     """A difference, with its sign."""
-    return "0" if value == 0 else f"{value:+,.2f}" if per_op else f"{int(value):+,}"
+    if value == 0:
+        return "0"
+    return f"{value:+,.{_decimals(value)}f}" if per_op else f"{int(value):+,}"
+
+
+def _decimals(value: float) -> int:
+    """Two, or five for what two would show as nothing."""
+    return 5 if 0 < abs(value) < 0.005 else 2
 
 
 def change(base: int, other: int) -> str:
-    """Relative change in percent; ``new`` and ``vanished`` where one side is nothing."""
+    """Relative change in percent, from ten times on as how many times the base; ``new`` and
+    ``vanished`` where one side is nothing."""
     if base == other:
         return "0 %"
     if base == 0:
         return "new"
     if other == 0:
         return "vanished"
+    if other >= 10 * base:
+        return f"{other / base:,.0f} times"
     return f"{100 * (other - base) / base:+.1f} %"
 
 

@@ -1,0 +1,113 @@
+"""JSON, CSV and the command line that writes them."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support import ROOT, error_line, profdiff
+from synthetic import compare, example, frame
+
+from profdiff.reports import csv_table
+from profdiff.reports.document import document
+from profdiff.reports.rows import Selection
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, object]:
+    """The schema that comes with the package, itself valid."""
+    loaded: dict[str, object] = json.loads((ROOT / "profdiff/report.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return loaded
+
+
+def test_documents_are_valid(schema: dict[str, object]) -> None:
+    for comparison in (
+        compare(example()),
+        compare(example(), ops=40_000, failed=["new"]),
+        compare({"only": example()["base"]}),
+    ):
+        data = json.loads(json.dumps(document(comparison)))
+        jsonschema.validate(data, schema)
+
+
+def test_a_wrong_document_is_not(schema: dict[str, object]) -> None:
+    data = document(compare(example()))
+    data["metrics"][0]["functions"][0]["self"]["base"] = 1.5
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema)
+
+
+@pytest.mark.guest
+def test_the_command_writes_it(recorded: Path, schema: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    assert profdiff("report", recorded, "--json", file).stdout == ""
+    data = json.loads(file.read_text())
+    jsonschema.validate(data, schema)
+    assert data["schema"] == "profdiff.report/1"
+    assert [kernel["label"] for kernel in data["kernels"]] == ["base", "new"]
+    metric = data["metrics"][0]
+    assert (metric["metric"], metric["exact"]) == ("instructions", True)
+    for label in ("base", "new"):
+        rows = metric["functions"] + metric["unresolved"]
+        assert sum(row["self"][label] for row in rows) == metric["totals"][label]
+        assert all(row["total"][label] >= row["self"][label] for row in metric["functions"])
+
+
+@pytest.mark.guest
+def test_several_forms_at_once(recorded: Path, tmp_path: Path) -> None:
+    arguments = ["report", recorded, "--json", "a.json", "--csv", "a.csv", "--html"]
+    result = profdiff(*arguments, cwd=tmp_path)
+    assert result.stdout == "mprotect.html\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.json", "mprotect.html"]
+
+
+@pytest.mark.guest
+def test_the_newest_session_is_the_default(recorded: Path, tmp_path: Path) -> None:
+    for name, age in (("old", 100), ("new", 0)):
+        folder = tmp_path / f"{name}.profdiff"
+        folder.mkdir()
+        for entry in recorded.iterdir():
+            if entry.name != "manifest.json":
+                (folder / entry.name).symlink_to(entry)
+        text = (recorded / "manifest.json").read_text().replace('"./none"', f'"{name}"')
+        (folder / "manifest.json").write_text(text)
+        stamp = folder.stat().st_mtime - age
+        os.utime(folder / "manifest.json", (stamp, stamp))
+    # Links that lead out of the session are refused: that tells which one was taken.
+    line = error_line(profdiff("report", cwd=tmp_path, status=2))
+    assert "leads out of the session" in line
+    (tmp_path / "new.profdiff/manifest.json").write_text("{}")
+    assert "new.profdiff" in error_line(profdiff("report", cwd=tmp_path, status=2))
+
+
+@pytest.mark.guest
+def test_options_that_cannot_be(recorded: Path, tmp_path: Path) -> None:
+    both = profdiff("report", recorded, "--kernel-only", "--user-only", status=2)
+    assert "exclude each other" in error_line(both)
+    target = tmp_path / "no/such/folder.json"
+    line = error_line(profdiff("report", recorded, "--json", target, status=2))
+    assert str(target) in line
+
+
+def test_csv_holds_everything_unrounded() -> None:
+    comparison = compare(example(), ops=40_000)
+    rows = list(csv.DictReader(io.StringIO(csv_table.render(comparison, Selection()))))
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["change_pte_range"]["self new"] == "1343600"
+    assert by_name["change_pte_range"]["total new"] == "3063600"
+    assert by_name["change_pte_range"]["delta new"] == "199280"
+    assert by_name["[unresolved: no-symbol]"]["self base"] == "12"
+    totals = comparison.totals()
+    assert sum(int(row["self new"]) for row in rows) == totals[1]
+    assert sum(int(row["delta new"]) for row in rows) == totals[1] - totals[0]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1"])
+def test_csv_holds_no_formula(name: str) -> None:
+    rows = [([frame(name)], "f", True, [1])]
+    table = csv_table.render(compare({"base": rows}), Selection())
+    assert next(csv.DictReader(io.StringIO(table)))["name"] == f"'{name}"

@@ -1,0 +1,148 @@
+"""The page, in a real Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic import compare, example, frame
+
+from profdiff.comparison import Comparison
+from profdiff.reports import html
+
+HOSTILE = [
+    "<img src=x onerror=document.title='owned'>",
+    "</script><script>document.title='owned'</script>",
+    "a\u202ereversed\x07bell",
+    "&lt;b&gt;",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, driven by playwright."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed (apt-get install chromium)")
+    with api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Page:
+    """An open report that keeps what went wrong and what was asked for."""
+
+    def __init__(self, browser: Any, comparison: Comparison, folder: Path, width: int) -> None:
+        file = folder / "report.html"
+        file.write_text(html.render(comparison))
+        self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+        assert self.requests == [file.as_uri()]
+        self.url = file.as_uri()
+
+    def names(self) -> list[str]:
+        """Functions in the order shown, without the remark behind them."""
+        script = "cells => cells.map(cell => cell.firstChild.textContent)"
+        result: list[str] = self.page.eval_on_selector_all("#functions td.name", script)
+        return result
+
+    def cells(self, row: int) -> list[str]:
+        """Numbers of a row."""
+        selector = f"#functions tbody tr:nth-child({row + 1}) td.number"
+        result: list[str] = self.page.eval_on_selector_all(
+            selector, "c => c.map(x => x.textContent)"
+        )
+        return result
+
+    def close(self) -> None:
+        """Nothing went wrong, nothing was loaded."""
+        assert self.problems == []
+        assert self.requests == [self.url]
+        self.page.close()
+
+
+def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(example(), ops=40_000), tmp_path, 1200)
+    assert "new executes 2.1" in page.page.inner_text("h1")
+    assert page.names()[0] == "prot_commit_flush_ptes"
+    assert page.cells(0)[:4] == ["0.00", "27.50", "+27.50", "new"]
+    page.page.click("thead button:has-text('function')")
+    assert page.names() == sorted(page.names())
+    assert page.page.get_attribute("th:has-text('function')", "aria-sort") == "ascending"
+    page.page.focus("thead button:has-text('new')")
+    page.page.keyboard.press("Enter")
+    assert page.names()[0] == "change_pte_range"
+    page.page.keyboard.press("Enter")
+    assert page.page.get_attribute("th:has-text('new')", "aria-sort") == "ascending"
+    page.page.select_option("#unit", "absolute")
+    page.page.fill("#search", "COMMIT_anon")
+    assert page.names() == ["commit_anon_folio_batch"]
+    assert page.cells(0)[1] == "620,000"
+    page.page.select_option("#unit", "share")
+    assert page.cells(0)[1].endswith(" %")
+    page.page.fill("#search", "")
+    page.page.select_option("#side", "user")
+    assert page.names() == ["main"]
+    assert "unresolved: no-symbol (user)" in page.page.inner_text("tfoot")
+    assert page.page.is_hidden("#other-label")
+    page.close()
+
+
+def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
+    rows = [
+        ([frame(name, owner=name, file=name)], name, True, [number + 1])
+        for number, name in enumerate(HOSTILE)
+    ]
+    page = Page(browser, compare({"base": rows, "new": rows[1:]}), tmp_path, 1200)
+    shown = page.names()
+    assert HOSTILE[0] in shown
+    assert HOSTILE[1] in shown
+    assert "a\\u{202e}reversed\\u{7}bell" in shown
+    assert "&lt;b&gt;" in shown
+    assert page.page.title() == "profdiff: base against new"
+    assert page.page.locator("img").count() == 0
+    policy = page.page.get_attribute("meta[http-equiv]", "content")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    page.page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        " document.body.append(s); }"
+    )
+    assert page.page.evaluate("() => window.ran") is None
+    assert all("Content Security Policy" in problem for problem in page.problems)
+    page.problems.clear()
+    page.close()
+
+
+def test_many_functions_and_three_kernels(browser: Any, tmp_path: Path) -> None:
+    rows = [([frame(f"f{n:04}")], "f", True, [n + 1]) for n in range(450)]
+    kernels = {"base": rows, "b": rows[:300], "c": rows[100:]}
+    page = Page(browser, compare(kernels), tmp_path, 1200)
+    assert len(page.names()) == 200
+    page.page.click("#more")
+    page.page.click("#more")
+    assert len(page.names()) == 450
+    assert page.page.is_hidden("#more")
+    page.page.select_option("#other", "c")
+    assert page.names()[0] == "f0099"
+    assert page.cells(0)[3] == "vanished"
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen(browser: Any, tmp_path: Path, scheme: str) -> None:
+    page = Page(browser, compare(example(), ops=40_000, failed=["new"]), tmp_path, 400)
+    page.page.emulate_media(color_scheme=scheme)
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.page.evaluate(overflow) <= 0
+    ground = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 23, 26)"}[scheme]
+    page.page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
+    page.close()

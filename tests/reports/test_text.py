@@ -1,0 +1,122 @@
+"""The table: what it says, and that it fits."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import compare, example, frame
+
+from profdiff.reports import text, units
+from profdiff.reports.rows import Selection, select
+
+GOLDEN = Path(__file__).parent / "golden"
+NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(".cold"))
+
+
+def test_golden() -> None:
+    comparison = compare(example(), ops=40_000, failed=["new"])
+    shown = text.render(comparison, Selection(top=4), width=100)
+    golden = GOLDEN / "two-kernels.txt"
+    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
+        golden.write_text(shown)
+    assert golden.exists(), "run PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k golden"
+    assert shown == golden.read_text(), (
+        "to accept: PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k golden"
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.integers(60, 140))
+def test_no_line_is_wider_than_asked(names: list[str], width: int) -> None:
+    rows = [
+        ([frame(name, owner=name, file=name)], name, True, [10 ** (3 * i)])
+        for i, name in enumerate(names)
+    ]
+    for kernels in ({"a": rows, "b": rows[:1]}, {"a": rows, "b": rows, "c": rows}):
+        shown = text.render(compare(kernels, ops=7), Selection(), width=width)
+        for line in shown.split("\n"):
+            assert units.width(line) <= width, line
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]", shown)
+
+
+@given(st.text(max_size=60), st.integers(0, 40))
+def test_shortening_keeps_to_its_width(name: str, columns: int) -> None:
+    assert units.width(units.shorten(units.printable(name), columns)) <= columns
+
+
+def numbers(shown: str, column: int) -> list[float]:
+    """A column of the table, as numbers."""
+    lines = [line for line in shown.splitlines() if re.match(r"\s*-?[\d,.]+  ", line)]
+    return [float(line.split()[column].replace(",", "")) for line in lines]
+
+
+@pytest.mark.parametrize("selection", [Selection(), Selection(top=2), Selection(min_delta=400_000)])
+def test_what_is_shown_adds_up(selection: Selection) -> None:
+    shown = text.render(compare(example()), selection, width=100)
+    for column in (0, 1, 2):
+        *parts, whole = numbers(shown, column)
+        assert sum(parts) == whole
+
+
+@pytest.mark.parametrize(
+    ("selection", "first"),
+    [
+        (Selection(), "prot_commit_flush_ptes"),
+        (Selection(sort="self"), "change_pte_range"),
+        (Selection(sort="total"), "change_pte_range"),
+        (Selection(sort="total-delta"), "change_pte_range"),
+        (Selection(sort="name"), "can_change_pte_writable"),
+        (Selection(side="user"), "main"),
+    ],
+)
+def test_selections(selection: Selection, first: str) -> None:
+    comparison = compare(example())
+    rows = select(comparison, selection)
+    assert comparison.functions[rows.shown[0]].name == first
+    assert len(rows.shown) + len(rows.hidden) == len(comparison.rows(selection.side))
+
+
+def test_units_and_sides_are_named() -> None:
+    comparison = compare(example(), ops=40_000)
+    per_op = text.render(comparison, Selection(), width=100)
+    assert "instructions per op (40,000 ops)" in per_op
+    assert "27.50" in per_op
+    absolute = text.render(comparison, Selection(), width=100, per_op=False)
+    assert "1,100,000" in absolute
+    assert "the base" in absolute
+    assert "change and delta are against base" in absolute
+    assert re.search(r"1,100,000 +\+1,100,000 +new ", absolute)
+    assert re.search(r"-300,000 +vanished ", absolute)
+    assert "[.isra.0]" in absolute
+    assert "unresolved: outside-text (kernel)" in absolute
+    kernel = text.render(comparison, Selection(side="kernel"), width=100, per_op=False)
+    assert "main" not in kernel
+    assert "in the kernel" in kernel
+
+
+def test_three_kernels_have_a_column_each() -> None:
+    rows = example()
+    kernels = {"base": rows["base"], "new": rows["new"], "fixed": rows["base"]}
+    shown = text.render(compare(kernels), Selection(), width=100)
+    header = next(line for line in shown.splitlines() if line.endswith("function"))
+    assert header.split() == ["base", "new", "change", "fixed", "change", "function"]
+    assert "fixed executes exactly as many instructions as base" in shown
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "said"),
+    [
+        (0, 0, "0 %"),
+        (0, 5, "new"),
+        (5, 0, "vanished"),
+        (100, 101, "+1.0 %"),
+        (100, 999, "+899.0 %"),
+        (100, 1000, "10 times"),
+        (3, 1, "-66.7 %"),
+    ],
+)
+def test_changes(base: int, other: int, said: str) -> None:
+    assert units.change(base, other) == said
