@@ -26,7 +26,7 @@ def registered() -> dict[str, str]:
     path = _path()
     try:
         return msgspec.json.decode(path.read_bytes(), type=_File).kernels
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is damaged ({error}): mend or delete it") from error

@@ -15,10 +15,11 @@ _DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")
 _CONFIGS = ("config", ".config")
 
 
-def locate(argument: KernelArgument) -> KernelFiles:
+def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles:
     """The files that ``argument`` names; downloads and unpacks into the cache where it must.
 
-    Raises InputError when the spec leads nowhere, MissingError when this machine cannot fetch.
+    ``names`` are the registered names that led here. Raises InputError when the spec leads nowhere,
+    MissingError when this machine cannot fetch.
     """
     label, spec = argument.label, argument.spec
     if spec.startswith("debian:"):
@@ -34,9 +35,9 @@ def locate(argument: KernelArgument) -> KernelFiles:
         return _image(label, spec, path, Path(debug).expanduser() if debug else None)
     # Only now: a folder or file of that name, which can be seen, comes first.
     if is_label(spec) and (known := kernel_registry.lookup(spec)) is not None:
-        if known == spec:
+        if spec in names:
             raise InputError(f"the name {spec} stands for itself: register it anew")
-        return locate(KernelArgument(label, known))
+        return locate(KernelArgument(label, known), (*names, spec))
     if is_label(spec):
         raise InputError(
             f"{spec} is neither a folder or file here nor a kernel's name; "

@@ -12,12 +12,18 @@ _PACKAGES = {
     "cpio": "cpio",
     "cc": "gcc libc6-dev",
 }
+_DEBIANS_OWN = ("apt-get", "apt-cache", "dpkg-deb")
 
 
 def find_program(name: str) -> Path:
     """The program ``name`` on PATH. Raises MissingError with the command that installs it."""
     path = shutil.which(name)
     if path is None:
+        if name in _DEBIANS_OWN:
+            raise MissingError(
+                f"{name} is not on this machine: Debian's packages need Debian or a relative of "
+                "it; name the kernel's image and vmlinux instead"
+            )
         package = _PACKAGES.get(name, name)
         raise MissingError(f"{name} is not installed: apt-get install {package}")
     return Path(path)

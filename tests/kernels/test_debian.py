@@ -1,0 +1,138 @@
+"""Kernels from Debian's archive: which one is chosen, and apt left alone."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from support import error_line, need_program, profdiff
+
+from profdiff.collectors.debian import Apt, Package, choose, releases
+from profdiff.errors import ProfdiffError
+
+BIG = 10_000_000
+
+
+def packages(*names: str) -> list[Package]:
+    """Packages of those names; ``name:size`` gives a size."""
+    split = [name.partition(":") for name in names]
+    return [Package(name, "1", int(size or BIG)) for name, _, size in split]
+
+
+ARCHIVE = packages(
+    "linux-image-6.1.0-50-amd64",
+    "linux-image-6.1.0-50-cloud-amd64",
+    "linux-image-6.1.0-50-cloud-amd64-dbg",
+    "linux-image-6.12.95+deb12-cloud-amd64",
+    "linux-image-6.12.95+deb12-cloud-amd64-unsigned",
+    "linux-image-6.12.95+deb12-cloud-amd64-dbg",
+    "linux-image-6.17.13+deb13-cloud-amd64",
+    "linux-binary-7.2.9+deb13-cloud-amd64",
+    "linux-binary-7.2.12+deb13-cloud-amd64",
+    "linux-image-7.2.12+deb13-cloud-amd64:1900",
+    "linux-base-7.2.12+deb13-cloud-amd64",
+    "linux-image-7.2.12+deb13-cloud-amd64-dbg",
+    "linux-binary-unsigned-7.3.4+deb13-cloud-amd64",
+    "linux-image-7.3.4+deb13-cloud-amd64-dbg",
+    "linux-binary-7.4.0+deb13-cloud-amd64",
+    "linux-image-7.2.12+deb13-rt-amd64",
+)
+
+
+def test_releases_are_in_order_and_of_their_flavour() -> None:
+    assert releases(ARCHIVE, "cloud-amd64") == [
+        "6.1.0-50-cloud-amd64",
+        "6.12.95+deb12-cloud-amd64",
+        "6.17.13+deb13-cloud-amd64",
+        "7.2.9+deb13-cloud-amd64",
+        "7.2.12+deb13-cloud-amd64",
+        "7.3.4+deb13-cloud-amd64",
+        "7.4.0+deb13-cloud-amd64",
+    ]
+    assert releases(ARCHIVE, "amd64") == ["6.1.0-50-amd64"]
+    assert releases(ARCHIVE, "rt-amd64") == ["7.2.12+deb13-rt-amd64"]
+
+
+@pytest.mark.parametrize(
+    ("version", "image", "debug", "config"),
+    [
+        (None, "linux-binary-unsigned-7.3.4+deb13-cloud-amd64", True, False),
+        ("7.2.12", "linux-binary-7.2.12+deb13-cloud-amd64", True, True),
+        ("6.12.95", "linux-image-6.12.95+deb12-cloud-amd64", True, False),
+        ("6.17.13", "linux-image-6.17.13+deb13-cloud-amd64", False, False),
+        ("6.1.0-50-cloud-amd64", "linux-image-6.1.0-50-cloud-amd64", True, False),
+    ],
+)
+def test_the_newest_with_debug_symbols(
+    version: str | None, image: str, debug: bool, config: bool
+) -> None:
+    kernel = choose(ARCHIVE, version, "cloud-amd64")
+    assert kernel
+    assert kernel.image.name == image
+    assert (kernel.debug is not None, kernel.config is not None) == (debug, config)
+
+
+def test_a_version_or_flavour_that_is_not_there() -> None:
+    assert choose(ARCHIVE, "9.9", "cloud-amd64") is None
+    assert choose(ARCHIVE, None, "arm64") is None
+
+
+@pytest.mark.parametrize("spec", ["debian:", "debian:/amd64", "debian:../x", "debian:sid/a b"])
+def test_a_spec_that_is_none(spec: str) -> None:
+    assert "debian:SUITE" in error_line(profdiff("kernel", "fetch", spec, status=2))
+
+
+def test_without_apt(tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path), "PROFDIFF_CACHE": str(tmp_path)}
+    line = error_line(profdiff("kernel", "fetch", "debian:sid", env=env, status=2))
+    assert "apt-get is not on this machine" in line
+
+
+def state() -> dict[str, str]:
+    """Content and time of everything that apt keeps for the system."""
+    found = {}
+    for folder in ("/etc/apt", "/var/lib/apt/lists", "/var/cache/apt"):
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                found[str(path)] = f"{digest} {path.stat().st_mtime_ns}"
+    return found
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
+    """Package lists of bookworm-backports, in a cache of its own."""
+    need_program("apt-get", "apt")
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    try:
+        return Apt(("bookworm-backports",))
+    except ProfdiffError as error:
+        pytest.skip(f"Debian's archive cannot be reached: {error}")
+
+
+@pytest.mark.network
+def test_a_real_download_leaves_the_systems_apt_alone(archive: Apt, tmp_path: Path) -> None:
+    before = state()
+    kernel = choose(archive.kernel_packages(), None, "cloud-amd64")
+    assert kernel
+    assert kernel.debug
+    small = [p for p in archive.packages(r"seabios") if p.size < 1_000_000]
+    (file,) = archive.download_packages("seabios", small, tmp_path)
+    assert file.stat().st_size == small[0].size
+    assert state() == before
+
+
+@pytest.mark.network
+def test_a_download_that_fails_is_one_line(
+    archive: Apt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with pytest.raises(ProfdiffError, match=r"the download failed .*: try again"):
+        archive.download_packages("x", archive.packages("seabios"), tmp_path)
+    assert not list(tmp_path.glob("*.deb"))
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("spec", ["debian:nosuchsuite", "debian:1.2.3"])
+def test_what_the_archive_does_not_have(archive: Apt, spec: str) -> None:
+    line = error_line(profdiff("kernel", "fetch", spec, status=2))
+    assert "Debian's archive has no suite nosuchsuite" in line or "no such kernel" in line

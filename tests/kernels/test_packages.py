@@ -1,0 +1,156 @@
+"""Kernels from .deb files, built here by the real dpkg-deb."""
+
+import io
+import multiprocessing
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+from support import need_program
+
+from profdiff.collectors.deb_package import unpack_into, unpack_kernel
+from profdiff.collectors.kernel_source import locate
+from profdiff.collectors.kernel_spec import KernelArgument
+from profdiff.errors import InputError, MissingError
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own."""
+    need_program("dpkg-deb", "dpkg")
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("PROFDIFF_CACHE", str(folder))
+    return folder
+
+
+def package(folder: Path, name: str, *files: str, links: dict[str, str] | None = None) -> Path:
+    """A package that holds files of those names."""
+    root = folder / f"{name}.d"
+    (root / "DEBIAN").mkdir(parents=True)
+    control = f"Package: {name}\nVersion: 1\nArchitecture: amd64\n"
+    control += "Maintainer: t <t@example.org>\nDescription: t\n"
+    (root / "DEBIAN/control").write_text(control)
+    for file in files:
+        path = root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file)
+    for link, target in (links or {}).items():
+        path = root / link
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+    deb = folder / f"{name}_1_amd64.deb"
+    command = ["dpkg-deb", "--root-owner-group", "-b", root, deb]
+    subprocess.run(command, check=True, capture_output=True)
+    return deb
+
+
+def test_the_layout_until_6_18(tmp_path: Path) -> None:
+    modules = "lib/modules/6.12-x/kernel/fs/a.ko.xz"
+    image = package(tmp_path, "linux-image", "boot/vmlinuz-6.12-x", "boot/config-6.12-x", modules)
+    debug = package(
+        tmp_path,
+        "linux-image-dbg",
+        "usr/lib/debug/boot/vmlinux-6.12-x",
+        "usr/lib/debug/lib/modules/6.12-x/kernel/fs/a.ko",
+        links={"usr/lib/debug/lib/modules/6.12-x/vmlinux": "../../../boot/vmlinux-6.12-x"},
+    )
+    files = locate(KernelArgument("k", f"{image},{debug}"))
+    assert files.image.name == "vmlinuz-6.12-x"
+    assert files.debug_elf
+    assert files.debug_elf.read_text() == "usr/lib/debug/boot/vmlinux-6.12-x"
+    assert files.config
+    assert list(files.module_files()) == ["a"]
+    assert "debug" not in str(files.module_files()["a"])
+
+
+@pytest.mark.parametrize("name", ["vmlinuz", "vmlinuz.unsigned"])
+def test_the_layout_since_6_19(tmp_path: Path, name: str) -> None:
+    folder = "usr/lib/modules/7.0-x"
+    binary = package(tmp_path, "linux-binary", f"{folder}/{name}")
+    base = package(tmp_path, "linux-base", f"{folder}/config", f"{folder}/System.map")
+    debug = package(tmp_path, "linux-image-dbg", "usr/lib/debug/lib/modules/7.0-x/vmlinux")
+    files = locate(KernelArgument("k", f"{binary},{base},{debug}"))
+    assert (files.image.name, files.debug_elf and files.debug_elf.name) == (name, "vmlinux")
+    assert files.config
+    assert not list(files.image.parent.glob("System.map"))
+
+
+def test_packages_without_or_with_two_kernels(tmp_path: Path) -> None:
+    empty = package(tmp_path, "meta", "usr/share/doc/meta/copyright")
+    with pytest.raises(InputError, match="none of the packages holds a kernel image"):
+        locate(KernelArgument("k", str(empty)))
+    one = package(tmp_path, "one", "boot/vmlinuz-1")
+    two = package(tmp_path, "two", "boot/vmlinuz-2")
+    with pytest.raises(InputError, match="hold 2 kernels"):
+        locate(KernelArgument("k", f"{one},{two}"))
+
+
+def test_a_corrupt_package_leaves_nothing(tmp_path: Path, cache: Path) -> None:
+    whole = package(tmp_path, "whole", "boot/vmlinuz-1")
+    for number, data in enumerate((b"", b"hello", whole.read_bytes()[:-100])):
+        broken = tmp_path / f"broken{number}.deb"
+        broken.write_bytes(data)
+        with pytest.raises(InputError, match=f"broken{number}.deb"):
+            unpack_kernel([whole, broken])
+    assert not [path for path in (cache / "kernels").iterdir() if path.is_dir()]
+    with pytest.raises(InputError, match="No such file"):
+        unpack_kernel([tmp_path / "gone.deb"])
+
+
+def hostile(folder: Path, outside: Path) -> Path:
+    """A package whose members try to get out: by .., by an absolute name, through a link."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:xz") as archive:
+
+        def add(name: str, content: bytes = b"x", link: str | None = None) -> None:
+            member = tarfile.TarInfo(name)
+            if link:
+                member.type, member.linkname = tarfile.SYMTYPE, link
+                archive.addfile(member)
+            else:
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+
+        add("./boot/vmlinuz-../../../escaped1")
+        add(f"./boot/vmlinuz-1/..{'/..' * 20}{outside}/escaped2")
+        add(f"{outside}/boot/vmlinuz-escaped3")
+        add("./boot/vmlinuz-link", link=str(outside))
+        add("./boot/vmlinuz-link/escaped4")
+        add("./boot/vmlinuz-good")
+    (folder / "data.tar.xz").write_bytes(data.getvalue())
+    (folder / "debian-binary").write_text("2.0\n")
+    good = package(folder, "donor", "boot/x")
+    subprocess.run(["ar", "x", good, "control.tar.xz"], cwd=folder, check=True)
+    members = ["debian-binary", "control.tar.xz", "data.tar.xz"]
+    subprocess.run(["ar", "rc", "hostile.deb", *members], cwd=folder, check=True)
+    return folder / "hostile.deb"
+
+
+def test_nothing_is_written_outside(tmp_path: Path, cache: Path) -> None:
+    need_program("ar", "binutils")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    with pytest.raises(InputError):
+        unpack_kernel([hostile(tmp_path, outside)])
+    assert list(outside.iterdir()) == []
+    assert not list(tmp_path.rglob("*escaped*"))
+
+
+def _unpack(deb: Path) -> str:
+    return str(unpack_into("shared", [deb]))
+
+
+def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
+    deb = package(tmp_path, "image", "boot/vmlinuz-1")
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        folders = set(pool.map(_unpack, [deb] * 8))
+    assert folders == {str(cache / "kernels/shared")}
+    assert [p.name for p in (cache / "kernels").iterdir() if p.is_dir()] == ["shared"]
+
+
+def test_without_dpkg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deb = package(tmp_path, "image", "boot/vmlinuz-1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError, match="dpkg-deb is not on this machine"):
+        unpack_kernel([deb])

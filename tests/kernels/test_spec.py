@@ -1,0 +1,162 @@
+"""Kernels named on the command line: labels, folders, images, trees, names."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import error_line, profdiff
+
+from profdiff.collectors import kernel_registry
+from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernel_source import locate
+from profdiff.collectors.kernel_spec import KernelArgument, derive_label, is_label, parse_kernels
+from profdiff.errors import InputError, MissingError
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration of its own."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("PROFDIFF_CONFIG", str(folder))
+    return folder
+
+
+def kernel_folder(folder: Path, *names: str) -> Path:
+    """A folder with files of those names."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    return folder
+
+
+def at(spec: str | Path) -> KernelFiles:
+    return locate(KernelArgument("k", str(spec)))
+
+
+def test_labels_given_and_derived() -> None:
+    texts = ["base=/k/v6.12", "/k/v6.18.15", "debian:sid", "debian:6.17.13/amd64", "/k/v6.18.15"]
+    texts += ["/b/bzImage,vmlinux=/b/vmlinux", "linux-image-6.12.95+deb12-amd64_6.12_amd64.deb"]
+    labels = [argument.label for argument in parse_kernels(texts)]
+    assert labels == [
+        *("base", "v6.18.15", "sid", "6.17.13-amd64", "v6.18.15-2"),
+        *("bzImage", "linux-image-6.12.95+deb12-amd64"),
+    ]
+    assert parse_kernels(["base=/k/v6.12"])[0].spec == "/k/v6.12"
+
+
+@pytest.mark.parametrize("text", ["", "a=", "a b=/k", "=/k", "-a=x"])
+def test_what_is_no_kernel(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_kernels([text])
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=6))
+def test_derived_labels_are_labels_and_unique(specs: list[str]) -> None:
+    try:
+        labels = [argument.label for argument in parse_kernels([f"/k/{spec}" for spec in specs])]
+    except InputError:
+        return
+    assert all(map(is_label, labels))
+    assert len(set(labels)) == len(labels)
+    assert all(is_label(derive_label(spec)) for spec in specs)
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    folder = kernel_folder(tmp_path / "k", "bzImage", "vmlinux.zst", "config")
+    files = at(folder)
+    assert (files.image, files.debug_elf) == (folder / "bzImage", folder / "vmlinux.zst")
+    assert files.config == folder / "config"
+
+
+def test_a_build_tree(tmp_path: Path) -> None:
+    names = ["arch/x86/boot/bzImage", "vmlinux", ".config", "fs/my-fs.ko", "drivers/a/b.ko"]
+    tree = kernel_folder(tmp_path / "linux", *names)
+    files = at(tree)
+    assert files.image == tree / "arch/x86/boot/bzImage"
+    assert (files.debug_elf, files.config) == (tree / "vmlinux", tree / ".config")
+    assert files.module_files() == {"my_fs": tree / "fs/my-fs.ko", "b": tree / "drivers/a/b.ko"}
+
+
+def test_an_image_with_and_without_its_debug_elf(tmp_path: Path) -> None:
+    folder = kernel_folder(tmp_path, "vmlinuz-6.1-x", "config-6.1-x", "debug/vmlinux")
+    files = at(folder / "vmlinuz-6.1-x")
+    assert (files.debug_elf, files.config) == (None, folder / "config-6.1-x")
+    files = at(f"{folder}/vmlinuz-6.1-x,vmlinux={folder}/debug/vmlinux")
+    assert files.debug_elf == folder / "debug/vmlinux"
+    with pytest.raises(InputError, match="gone is not a file"):
+        at(f"{folder}/vmlinuz-6.1-x,vmlinux={folder}/gone")
+
+
+def test_a_folder_without_a_kernel(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no bzImage"):
+        at(tmp_path)
+
+
+def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_folder(tmp_path / "k", "bzImage", "vmlinux")
+    monkeypatch.chdir(tmp_path)
+    profdiff("kernel", "add", "good", "k")
+    assert kernel_registry.registered() == {"good": str(tmp_path / "k")}
+    monkeypatch.chdir("/")
+    assert at("good").image == tmp_path / "k/bzImage"
+    assert f"good  {tmp_path}/k" in profdiff("kernel", "list").stdout
+    profdiff("kernel", "add", "sid", "debian:sid")
+    assert kernel_registry.lookup("sid") == "debian:sid"
+    profdiff("kernel", "remove", "good")
+    assert "did you mean" not in error_line(profdiff("kernel", "remove", "zzz", status=2))
+    line = error_line(profdiff("kernel", "remove", "sit", status=2))
+    assert "did you mean sid?" in line
+    with pytest.raises(InputError, match="did you mean sid"):
+        at("sidd")
+
+
+def test_a_name_whose_files_are_gone_is_listed_so(tmp_path: Path) -> None:
+    kernel_registry.add("lost", str(tmp_path / "nothing"))
+    assert "(no such kernel:" in profdiff("kernel", "list").stdout
+
+
+def test_a_file_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_registry.add("k", "debian:sid")
+    kernel_folder(tmp_path / "k", "bzImage")
+    monkeypatch.chdir(tmp_path)
+    assert at("k").image == Path("k/bzImage")
+
+
+def test_paths_in_a_spec_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert kernel_registry.absolute("b/i,vmlinux=v") == f"{tmp_path}/b/i,vmlinux={tmp_path}/v"
+    assert kernel_registry.absolute("a.deb,b.deb") == f"{tmp_path}/a.deb,{tmp_path}/b.deb"
+
+
+def test_a_name_that_is_no_name() -> None:
+    assert "no name" in error_line(profdiff("kernel", "add", "a/b", "x", status=2))
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"kernels": {"a": 1}}', b"\xff"])
+def test_a_damaged_registry(config: Path, content: bytes) -> None:
+    config.mkdir()
+    (config / "kernels.json").write_bytes(content)
+    assert "kernels.json is damaged" in error_line(profdiff("kernel", "list", status=2))
+
+
+def test_a_registry_that_cannot_be_written(config: Path) -> None:
+    config.write_bytes(b"a file in the way")
+    with pytest.raises(MissingError, match="PROFDIFF_CONFIG"):
+        kernel_registry.add("a", "debian:sid")
+
+
+def test_registering_is_atomic(config: Path) -> None:
+    kernel_registry.add("a", "debian:sid")
+    assert [path.name for path in config.iterdir()] == ["kernels.json"]
+
+
+def test_names_in_a_circle() -> None:
+    kernel_registry.add("a", "debian:sid")
+    # As a user might edit the file: add() makes plain words into paths.
+    path = kernel_registry._path()
+    path.write_text('{"kernels": {"a": "b", "b": "a", "c": "c"}}')
+    for name in ("a", "c"):
+        with pytest.raises(InputError, match="stands for itself"):
+            at(name)
