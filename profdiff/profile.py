@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.function_identity import Function, fold
-from profdiff.stack_table import StackTable
+from profdiff.stack_table import StackTable, distinct_pairs
 from profdiff.symbolization.chains import Chains
 
 
@@ -91,9 +91,9 @@ def _folded_symbols(
 ) -> dict[int, list[str]]:
     """The symbols that differ from their physical function's name only by a compiler's suffix."""
     outermost = rows[chains.offsets[:-1][resolved].astype(np.int64)]
-    pairs = np.unique(np.stack([outermost, chains.symbol[resolved].astype(np.int64)]), axis=1)
+    pairs = distinct_pairs(outermost, chains.symbol[resolved].astype(np.int64))
     symbols: dict[int, list[str]] = {}
-    for function, symbol in pairs.T:
+    for function, symbol in zip(*pairs[:2], strict=True):
         text = chains.strings[symbol]
         name, suffix = fold(text)
         if suffix and name == functions[function].name:

@@ -32,11 +32,12 @@ class StackTable:
         made = 0
         for depth in range(int(lengths.max(initial=0))):
             longer = np.flatnonzero(lengths > depth)
-            keys = np.stack([leaf[longer], functions[offsets[longer] + depth]])
-            distinct, which = np.unique(keys, axis=1, return_inverse=True)
-            leaf[longer] = made + which.reshape(-1)
-            levels.append((distinct[0], distinct[1]))
-            made += distinct.shape[1]
+            parent, function, which = distinct_pairs(
+                leaf[longer], functions[offsets[longer] + depth]
+            )
+            leaf[longer] = made + which
+            levels.append((parent, function))
+            made += len(parent)
         return _from_levels(levels), leaf
 
     def merged_with(
@@ -51,17 +52,21 @@ class StackTable:
         made = 0
         for depth in range(int(max(self.depth.max(initial=-1), other.depth.max(initial=-1))) + 1):
             rows = [np.flatnonzero(table.depth == depth) for table in (self, other)]
-            keys = []
+            above = []
             for table, where, row in zip((self, other), maps, rows, strict=True):
                 parent = table.parent[row]
                 # where[-1] would be the last stack: roots have no parent to look up.
-                above = np.where(parent < 0, -1, where[parent]) if len(where) else parent
-                keys.append(np.stack([above, table.function[row]]))
-            distinct, which = np.unique(np.concatenate(keys, axis=1), axis=1, return_inverse=True)
-            which = which.reshape(-1) + made
+                above.append(np.where(parent < 0, -1, where[parent]) if len(where) else parent)
+            functions = [
+                table.function[row] for table, row in zip((self, other), rows, strict=True)
+            ]
+            parent, function, which = distinct_pairs(
+                np.concatenate(above), np.concatenate(functions)
+            )
+            which += made
             maps[0][rows[0]], maps[1][rows[1]] = which[: len(rows[0])], which[len(rows[0]) :]
-            levels.append((distinct[0], distinct[1]))
-            made += distinct.shape[1]
+            levels.append((parent, function))
+            made += len(parent)
         return _from_levels(levels), maps[0], maps[1]
 
     def renumbered(self, functions: NDArray[np.int64]) -> tuple["StackTable", NDArray[np.int64]]:
@@ -98,6 +103,19 @@ class StackTable:
             recurs[alive] |= self.function[above[alive]] == self.function[alive]
             above[alive] = self.parent[above[alive]]
         return recurs
+
+
+def distinct_pairs(
+    parent: NDArray[np.int64], function: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct pairs of int64[N] and int64[N], sorted, and where each pair is among them.
+
+    ``parent`` is -1 or more, ``function`` 0 or more. A pair is one number while it is sorted: far
+    faster than rows, and stacks times functions stay far below 2**63.
+    """
+    radix = int(function.max(initial=0)) + 1
+    keys, which = np.unique((parent + 1) * radix + function, return_inverse=True)
+    return keys // radix - 1, keys % radix, which.reshape(-1)
 
 
 def _from_levels(levels: list[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> StackTable:
