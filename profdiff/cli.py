@@ -43,8 +43,13 @@ def main() -> None:
     debug = "--debug" in sys.argv[1:]
     try:
         status = cli.main(standalone_mode=False)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        sys.exit(EXIT_ERROR)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see {context.command_path} --help)" if context else ""
+        _complain(f"{error.format_message().rstrip('.')}{hint}", debug)
         sys.exit(EXIT_ERROR)
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted: the same command goes on where this one was", debug)

@@ -68,8 +68,12 @@ class Memory(click.ParamType[int]):
 )
 @click.option("--file", "files", multiple=True, metavar="SRC[:DEST]", help="A file for the guest.")
 @click.option("--ops", type=click.IntRange(1), help="How many operations the window holds.")
-@click.option("--memory", type=Memory(), default="512M", show_default=True, help="The guest's.")
-@click.option("--cpus", type=click.IntRange(1, 255), default=1, show_default=True)
+@click.option(
+    "--memory", type=Memory(), default="512M", show_default=True, help="The guest's memory."
+)
+@click.option(
+    "--cpus", type=click.IntRange(1, 255), default=1, show_default=True, help="The guest's vCPUs."
+)
 @click.option("--append", default="", metavar="ARGUMENTS", help="More kernel arguments.")
 @click.option(
     "--settle",
@@ -85,7 +89,13 @@ class Memory(click.ParamType[int]):
     show_default=True,
     help="Seconds of wall time that a run may take.",
 )
-@click.option("--repeat", type=click.IntRange(1, 10**6), default=1, show_default=True)
+@click.option(
+    "--repeat",
+    type=click.IntRange(1, 10**6),
+    default=1,
+    show_default=True,
+    help="Runs of each cell, each in a boot of its own.",
+)
 @click.option(
     "--verify", is_flag=True, help="Run each cell twice; the report says whether they are equal."
 )

@@ -31,7 +31,13 @@ _DEFAULT_TOP = 20
 @click.option(
     "--top", type=click.IntRange(0), help=f"At most so many rows.  [default: {_DEFAULT_TOP}]"
 )
-@click.option("--min-delta", type=click.IntRange(0), default=0, metavar="INSTRUCTIONS")
+@click.option(
+    "--min-delta",
+    type=click.IntRange(0),
+    default=0,
+    metavar="INSTRUCTIONS",
+    help="Only rows that changed by so many or more.",
+)
 @click.option("--kernel-only", is_flag=True, help="Only functions of the kernel.")
 @click.option("--user-only", is_flag=True, help="Only functions of user space.")
 @click.option(

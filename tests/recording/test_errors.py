@@ -62,6 +62,21 @@ def test_one_kernel(old_kernel: Path) -> None:
     assert "at least twice" in error_line(result)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "No such command 'nonsense' (see profdiff --help)"),
+        (["record", "--kernel", "a"], "Missing argument 'COMMAND...' (see profdiff record --help)"),
+        (["record", "--kernel", "a", "--memory", "x", "--", "y"], "write 512M or 2G"),
+        (["record", "--kernel", "a", "--collector", "x", "--", "y"], "'x' is not 'exact'"),
+    ],
+)
+def test_arguments_that_cannot_be(arguments: list[str], said: str) -> None:
+    result = profdiff(*arguments, status=2)
+    assert said in error_line(result)
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_no_qemu(two: list[str], tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
     line = error_line(profdiff("record", *two, "--", EXAMPLE, env=env, status=2))
