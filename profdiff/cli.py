@@ -42,7 +42,7 @@ def main() -> None:
     # Read here as well: an error in the arguments themselves comes before click has parsed them.
     debug = "--debug" in sys.argv[1:]
     try:
-        status = cli.main(standalone_mode=False)
+        status = cli.main(prog_name="profdiff", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(EXIT_ERROR)
