@@ -20,6 +20,7 @@ from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError, RunError
 from profdiff.progress import progress
 from profdiff.recording import plan, run, summary
+from profdiff.reports import units
 from profdiff.session import Session
 
 
@@ -178,6 +179,6 @@ def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
             last = failed[-1].failure if failed else None
             if last:
                 for line in last.console:
-                    click.echo(f"  console: {line}", err=True)
+                    click.echo(f"  console: {units.printable(line)}", err=True)
             reason = last.message if last else "no run was made"
             raise RunError(f"{kernel.label} has no result: {reason}")

@@ -25,7 +25,7 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 def lines(session: Session) -> list[str]:
     """Totals and ratios to the base, the largest deltas, failed runs. Raises SessionError."""
     failed = [
-        f"failed run {run.id}: {run.failure.message}"
+        f"failed run {run.id}: {units.printable(run.failure.message)}"
         for run in session.manifest.runs
         if run.failure
     ]

@@ -254,6 +254,13 @@ def test_a_guest_that_hangs(two: list[str], tmp_path: Path) -> None:
     assert session.manifest.runs[0].failure.kind == "timeout"
 
 
+@pytest.mark.guest
+def test_a_kernel_that_does_not_boot_in_time(two: list[str], tmp_path: Path) -> None:
+    line, _ = failed_record(tmp_path, *two, "--timeout", "1", "--", "/bin/true")
+    assert "within 1 s (while booting)" in line
+    assert "--timeout" in line
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MiB."""

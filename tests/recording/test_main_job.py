@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, profdiff
+from support import EXAMPLE, error_line, profdiff
 
+from profdiff.recording.run import gnu_build_id
 from profdiff.session import Session
 
 pytestmark = pytest.mark.guest
@@ -62,9 +63,33 @@ def test_a_run_keeps_what_the_issue_names(recorded: Path) -> None:
         assert session.read(run, what) is not None, what
     assert "-icount" in run.qemu.arguments
     kernel = session.kernel(run.kernel)
+    assert gnu_build_id(session.read(run, "notes") or b"") == kernel.build_id
     assert kernel.release == "6.12.107-profdiff"
     assert kernel.compiler == "gcc (Debian 12.2.0-14+deb12u1) 12.2.0"
     assert kernel.build_id == "677a0be9a4adff4f7c616bf3f449ce2259e39c71"
+
+
+@pytest.mark.parametrize("notes", [b"", b"x" * 11, b"\xff" * 40, bytes(64)])
+def test_notes_that_hold_no_build_id(notes: bytes) -> None:
+    assert gnu_build_id(notes) is None
+
+
+def test_the_booted_kernel_must_be_the_debug_elfs(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    """Also where the image does not tell its build id: what the guest says decides. Here a session
+    that expects another one stands for such an image."""
+    session = tmp_path / "s.profdiff"
+    command = ["record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
+    command += ["-o", str(session), "--jobs", "1", "--settle", "0", "--timeout", "1"]
+    profdiff(*command, "--", "/bin/true", status=2)
+    text = (session / "manifest.json").read_text()
+    booted, other = "677a0be9a4adff4f7c616bf3f449ce2259e39c71", "ab" * 20
+    (session / "manifest.json").write_text(text.replace(booted, other))
+    command[-1] = "100"
+    result = profdiff(*command, "--", "/bin/true", status=2)
+    assert booted in error_line(result)
+    assert other in error_line(result)
 
 
 def test_a_session_is_reported_elsewhere(recorded: Path, tmp_path: Path) -> None:
