@@ -1,9 +1,9 @@
 """What counting costs: one guest with the plugin and without, in turn, as a ratio.
 
-    python benches/exact_overhead.py [--kernel FOLDER] [--qemu PROGRAM] [--pairs N]
+    python benches/exact_overhead.py [--kernel FOLDER] [--qemu PROGRAM] [--pairs N] [--cpus N]
 
 The window holds at least 400 million instructions. Exits with 1 when the median ratio of the wall
-times is above the limit.
+times is above the limit, which is for one vCPU.
 """
 
 import argparse
@@ -29,7 +29,7 @@ WORKLOAD = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
 
 
 def guest_seconds(
-    qemu: Qemu, image: Path, archive: Path, *, plugin: bool
+    qemu: Qemu, image: Path, archive: Path, *, cpus: int, plugin: bool
 ) -> tuple[float, float, int]:
     """Wall seconds, CPU seconds, and instructions counted (0 without the plugin), of one guest."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -40,7 +40,7 @@ def guest_seconds(
             initramfs=archive,
             append=BASE_APPEND,
             memory=512,
-            cpus=1,
+            cpus=cpus,
             folder=folder,
             counts=counts if plugin else None,
         )
@@ -64,6 +64,7 @@ def main() -> int:
     parser.add_argument("--kernel", type=Path, default=ROOT / "../shared/kernels/v6.18.15")
     parser.add_argument("--qemu", type=Path)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--cpus", type=int, default=1)
     options = parser.parse_args()
 
     qemu = find_qemu(options.qemu)
@@ -80,8 +81,8 @@ def main() -> int:
         archive = Path(folder) / "initramfs.cpio.gz"
         initramfs.build(archive, workload.files, workload.guest_argv, settle=5)
         for pair in range(options.pairs):
-            without = guest_seconds(qemu, image, archive, plugin=False)
-            with_plugin = guest_seconds(qemu, image, archive, plugin=True)
+            without = guest_seconds(qemu, image, archive, cpus=options.cpus, plugin=False)
+            with_plugin = guest_seconds(qemu, image, archive, cpus=options.cpus, plugin=True)
             if with_plugin[2] < MIN_WINDOW:
                 raise SystemExit(f"the window holds only {with_plugin[2]:,} instructions")
             wall_ratios.append(with_plugin[0] / without[0])
@@ -92,10 +93,10 @@ def main() -> int:
                 f"({with_plugin[2]:,} instructions)"
             )
     median = statistics.median(wall_ratios)
-    met = median <= LIMIT
+    met = median <= LIMIT or options.cpus > 1
+    limit = f"limit {LIMIT}: {'met' if met else 'MISSED'}" if options.cpus == 1 else "no limit"
     print(
-        f"median: wall {median:.3f} times (limit {LIMIT}: {'met' if met else 'MISSED'}), CPU "
-        f"{statistics.median(cpu_ratios):.3f} times"
+        f"median: wall {median:.3f} times ({limit}), CPU {statistics.median(cpu_ratios):.3f} times"
     )
     return 0 if met else 1
 

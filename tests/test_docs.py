@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from click.testing import CliRunner
-from support import ROOT
+from support import ROOT, profdiff
 
 from profdiff import manifest
 from profdiff.cli import cli
@@ -88,3 +88,15 @@ def test_options_in_the_readme_exist() -> None:
     assert options
     for option in options:
         assert option in helps, option
+
+
+@pytest.mark.guest
+def test_the_readmes_table_is_what_is_printed(recorded: Path) -> None:
+    """Its rows; the sums below them hold timer ticks, which a file more in the guest moves."""
+    readme = (ROOT / "README.md").read_text()
+    block = readme[readme.index("instructions per op") :]
+    rows = block[: block.index("\n---")].splitlines()
+    assert len(rows) == 10
+    printed = profdiff("report", recorded, "--top", "8").stdout
+    for row in rows:
+        assert f"\n{row}\n" in printed, row
