@@ -82,16 +82,16 @@ const ratio = (counts) =>
 
 const whole = () => metric.totals[state.other] - metric.totals[base];
 
-/** Columns: what sorts, what shows. A third entry hides a column on small screens. */
+/** Columns: what sorts, what shows; those with a width go first where the screen is narrow. */
 const columns = () => [
-  { key: "base", title: base, by: (row) => row.self[base], cell: (row) => formatCount(row.self[base], base) },
+  { key: "base", title: base, width: " wide", by: (row) => row.self[base], cell: (row) => formatCount(row.self[base], base) },
   ...(others.length
     ? [
-        { key: "other", title: state.other, by: (row) => row.self[state.other], cell: (row) => formatCount(row.self[state.other], state.other) },
+        { key: "other", title: state.other, width: " wide", by: (row) => row.self[state.other], cell: (row) => formatCount(row.self[state.other], state.other) },
         { key: "delta", title: "delta", by: (row) => Math.abs(delta(row.self)), cell: (row) => formatDelta(row.self), signed: true },
         { key: "change", title: "change", by: (row) => ratio(row.self), cell: (row) => change(row.self), signed: true },
-        { key: "share", title: "share of delta", by: (row) => (row.self[state.other] - row.self[base]) / (whole() || 1), cell: (row) => (whole() ? `${fixed((100 * (row.self[state.other] - row.self[base])) / whole(), 1)} %` : "-"), optional: true },
-        { key: "total", title: "total delta", by: (row) => Math.abs(delta(row.total)), cell: (row) => formatDelta(row.total), optional: true },
+        { key: "share", title: "share of delta", by: (row) => (row.self[state.other] - row.self[base]) / (whole() || 1), cell: (row) => (whole() ? `${fixed((100 * (row.self[state.other] - row.self[base])) / whole(), 1)} %` : "-"), width: " optional" },
+        { key: "total", title: "total delta", by: (row) => Math.abs(delta(row.total)), cell: (row) => formatDelta(row.total), width: " optional" },
       ]
     : []),
 ];
@@ -114,7 +114,7 @@ function selected() {
 function drawHead() {
   const row = element("tr");
   for (const column of [...columns(), { key: "name", title: "function" }]) {
-    const cell = element("th", "", column.key === "name" ? "" : `number${column.optional ? " optional" : ""}`);
+    const cell = element("th", "", column.key === "name" ? "" : `number${column.width || ""}`);
     cell.scope = "col";
     const active = state.sort === column.key;
     const ascending = column.key === "name" ? state.descending : !state.descending;
@@ -140,7 +140,7 @@ function addNumbers(line, row) {
   const direction = row.self[state.other] - row.self[base];
   for (const column of columns()) {
     const tint = column.signed && direction ? (direction > 0 ? " more" : " less") : "";
-    line.append(element("td", column.cell(row), `number${tint}${column.optional ? " optional" : ""}`));
+    line.append(element("td", column.cell(row), `number${tint}${column.width || ""}`));
   }
 }
 
