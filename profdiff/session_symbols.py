@@ -4,6 +4,7 @@ They are what makes a session self-contained: a report needs no debug ELF, which
 times as large and on another machine.
 """
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,13 +36,18 @@ def chains(session: Session, label: str) -> Chains:
             kept = Chains.load(path)
             if np.array_equal(kept.address, addresses):
                 return kept
-    return resolve(session, kernel, {})
+    result = resolve(session, kernel, {})
+    # Not where the session is read-only, or someone records it: they keep their own.
+    with contextlib.suppress(InputError, OSError), session.lock():
+        if Session.open(session.folder).manifest == session.manifest:
+            keep(session, kernel, result)
+    return result
 
 
 def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Chains:
-    """Resolve all places of ``kernel`` and keep the chains in the session if it can be written.
+    """Resolve all places of ``kernel``. ``modules`` maps a module's name to its file with symbols.
 
-    ``modules`` maps a module's name to its file with symbols. Raises as ``chains``.
+    Raises as ``chains``.
     """
     addresses, code = place_columns(session.places(kernel.label))
     runs = session.finished(kernel.label)
@@ -64,7 +70,7 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
     }
     if run and "vdso" in run.files:
         user_files[VDSO] = session.path(run.files["vdso"])
-    result = symbolize(
+    return symbolize(
         addresses,
         code,
         debug_elf=debug_elf,
@@ -74,8 +80,6 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
         user_files=user_files,
         cache=_cache(),
     )
-    _keep(session, kernel, result)
-    return result
 
 
 def _build_id(path: Path) -> str | None:
@@ -93,18 +97,14 @@ def _cache() -> Path | None:
         return None
 
 
-def _keep(session: Session, kernel: Kernel, result: Chains) -> None:
+def keep(session: Session, kernel: Kernel, result: Chains) -> None:
+    """Write the chains of ``kernel`` into the session; the caller holds its lock. Raises OSError."""
     relative = f"symbols/{kernel.label}.npz"
     path = session.path(relative)
-    try:
-        path.parent.mkdir(exist_ok=True)
-        result.save(path)
-        kernels = [
-            msgspec.structs.replace(known, symbols=relative)
-            if known.label == kernel.label
-            else known
-            for known in session.manifest.kernels
-        ]
-        session.save(msgspec.structs.replace(session.manifest, kernels=kernels))
-    except PermissionError:
-        return
+    path.parent.mkdir(exist_ok=True)
+    result.save(path)
+    kernels = [
+        msgspec.structs.replace(known, symbols=relative) if known.label == kernel.label else known
+        for known in session.manifest.kernels
+    ]
+    session.save(msgspec.structs.replace(session.manifest, kernels=kernels))

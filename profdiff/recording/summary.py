@@ -7,7 +7,7 @@ from profdiff.comparison import Comparison
 from profdiff.reports import units
 from profdiff.session import Session
 from profdiff.session_comparison import compare
-from profdiff.session_symbols import resolve
+from profdiff.session_symbols import keep, resolve
 
 _LARGEST = 3
 
@@ -19,7 +19,8 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     """
     for kernel in kernels:
         if session.finished(kernel.label):
-            resolve(session, session.kernel(kernel.label), kernel.module_files())
+            described = session.kernel(kernel.label)
+            keep(session, described, resolve(session, described, kernel.module_files()))
 
 
 def lines(session: Session) -> list[str]:

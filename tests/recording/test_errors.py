@@ -347,3 +347,40 @@ def test_debug_shows_the_trace(tmp_path: Path) -> None:
     result = profdiff("--debug", "report", tmp_path, status=2)
     assert "Traceback" in result.stderr
     assert result.stderr.splitlines()[-1].startswith("profdiff: ")
+
+
+def without_symbols(session: Path) -> None:
+    """As it is when its recorder was killed before it symbolized."""
+    shutil.rmtree(session / "symbols")
+
+    def change(manifest: dict[str, object]) -> None:
+        for kernel in manifest["kernels"]:  # type: ignore[attr-defined]
+            kernel["symbols"] = None
+
+    change_manifest(session, change)
+
+
+def test_a_report_keeps_the_symbols_that_were_missing(copy: Path, recorded: Path) -> None:
+    without_symbols(copy)
+    assert profdiff("report", copy).stdout == profdiff("report", recorded).stdout
+    assert (copy / "symbols/base.npz").exists()
+    assert Session.open(copy).manifest == Session.open(recorded).manifest
+
+
+def test_a_report_does_not_write_where_someone_records(copy: Path) -> None:
+    without_symbols(copy)
+    before = (copy / "manifest.json").read_bytes()
+    with Session.open(copy).lock():
+        assert "commit_anon_folio_batch" in profdiff("report", copy).stdout
+    assert (copy / "manifest.json").read_bytes() == before
+    assert not (copy / "symbols").exists()
+
+
+def test_a_debug_elf_that_was_replaced(copy: Path, new_kernel: Path) -> None:
+    without_symbols(copy)
+
+    def change(manifest: dict[str, object]) -> None:
+        manifest["kernels"][0]["debug_elf"] = str(new_kernel / "vmlinux.zst")  # type: ignore[index]
+
+    change_manifest(copy, change)
+    assert "is not what it was" in error_line(profdiff("report", copy, status=2))
