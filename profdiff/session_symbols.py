@@ -98,7 +98,7 @@ def _cache() -> Path | None:
 
 
 def keep(session: Session, kernel: Kernel, result: Chains) -> None:
-    """Write the chains of ``kernel`` into the session; the caller holds its lock. Raises OSError."""
+    """Write the chains of ``kernel`` into the session, locked by the caller. Raises OSError."""
     relative = f"symbols/{kernel.label}.npz"
     path = session.path(relative)
     path.parent.mkdir(exist_ok=True)
