@@ -1,0 +1,116 @@
+"""What comes out of a guest is not trusted: the channel's archive, and the counts file."""
+
+import gzip
+import io
+import struct
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profdiff.collectors.counts import Counts
+from profdiff.collectors.guest_channel import GuestChannel
+from profdiff.errors import SessionError
+
+RECORD = struct.Struct("<QQB15s")
+
+
+def archive(members: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.type = len(content), kind
+            tar.addfile(member, io.BytesIO(content))
+    return gzip.compress(data.getvalue())
+
+
+def channel(folder: Path, content: bytes) -> GuestChannel:
+    (folder / "channel").write_bytes(content)
+    return GuestChannel(folder / "channel")
+
+
+def test_phases_and_archive(tmp_path: Path) -> None:
+    text = b"garbage\nprofdiff: phase settle\nprofdiff: phase measure\nprofdiff: archive\n"
+    read = channel(tmp_path, text + archive({"stdout": b"hello", "status": b"exit 0\n"}))
+    assert read.phase == "boot"
+    read.poll()
+    assert read.phase == "measure"
+    assert read.archive() == {"stdout": b"hello", "status": b"exit 0\n"}
+
+
+def test_a_phase_that_arrives_in_pieces(tmp_path: Path) -> None:
+    read = channel(tmp_path, b"profdiff: pha")
+    read.poll()
+    assert read.phase == "boot"
+    with (tmp_path / "channel").open("ab") as file:
+        file.write(b"se settle\n")
+    read.poll()
+    assert read.phase == "settle"
+
+
+def test_no_channel(tmp_path: Path) -> None:
+    read = GuestChannel(tmp_path / "gone")
+    read.poll()
+    assert read.archive() is None
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20, 100])
+def test_an_archive_that_is_cut_short(tmp_path: Path, cut: int) -> None:
+    content = b"profdiff: archive\n" + archive({"stdout": bytes(range(256)) * 50})
+    assert channel(tmp_path, content[:-cut]).archive() is None
+
+
+def test_only_known_regular_members_are_taken(tmp_path: Path) -> None:
+    content = b"profdiff: archive\n" + archive({"../../x": b"x", "/etc/x": b"x", "stdout": b"y"})
+    assert channel(tmp_path, content).archive() == {"stdout": b"y"}
+    links = b"profdiff: archive\n" + archive({"stdout": b""}, tarfile.SYMTYPE)
+    assert channel(tmp_path, links).archive() == {}
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_an_archive_or_none(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        read = channel(Path(folder), b"profdiff: archive\n" + data)
+        read.poll()
+        assert read.archive() in (None, {})
+
+
+def counts_file(records: list[tuple[int, int, bytes]], length: int | None = None) -> bytes:
+    head = struct.pack("<8sIIQQQQ", b"PDCOUNTS", 1, 2, 1, 1, 0, length or len(records))
+    rows = [RECORD.pack(a, count, len(code), code) for a, count, code in records]
+    return head + b"".join(rows)
+
+
+def test_a_counts_file(tmp_path: Path) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(counts_file([(0x401000, 7, b"\x90"), (0xFFFFFFFF81000000, 9, b"")]))
+    counts = Counts.load(path)
+    assert (counts.kind, counts.opened, counts.closed, counts.misplaced) == ("marks", 1, 1, 0)
+    assert counts.count.tolist() == [7, 9]
+    assert counts.in_kernel.tolist() == [False, True]
+    assert counts.code[0, :2].tolist() == [1, 0x90]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PDCOUNTS",
+        b"x" * 100,
+        counts_file([(1, 1, b"")])[:-1],
+        counts_file([(1, 1, b"")], length=2),
+        counts_file([(1, 1, b"")], length=2**60),
+        counts_file([(1, 2**63 + 5, b"")]),
+        counts_file([(1, 2**62, b""), (2, 2**62, b"")]),
+        counts_file([]).replace(b"\x01\0\0\0", b"\x09\0\0\0", 1),
+    ],
+)
+def test_a_counts_file_that_is_none(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(data)
+    with pytest.raises(SessionError, match="counts"):
+        Counts.load(path)
