@@ -1,13 +1,17 @@
 """Debian packages of a kernel, unpacked without being installed: only what a recording needs."""
 
+import contextlib
 import fcntl
 import hashlib
+import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from profdiff.cache import cache_folder
 from profdiff.collectors.programs import find_program
@@ -26,6 +30,9 @@ _WANTED = [
     "./usr/lib/debug/boot/vmlinux-*",
     "./usr/lib/debug/lib/modules/*/vmlinux",
 ]
+# Bytes that a package may hold. Four times the largest that Debian has: linux-image-7.2.12+deb13-
+# amd64-dbg, whose Installed-Size is 7.9 million KiB.
+_LARGEST = 32 << 30
 
 
 def unpack_kernel(packages: Sequence[Path]) -> Path:
@@ -49,14 +56,17 @@ def unpack_into(name: str, packages: Sequence[Path]) -> Path:
     Raises as ``unpack_kernel``.
     """
     target = cache_folder("kernels") / name
-    with (target.parent / f".{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(target.with_name(f".{name}.lock")):
         if target.is_dir():
             return target
+        # Of a process that was killed: whoever unpacks to this name holds its lock.
+        for stale in target.parent.glob(f".{name}.*/"):
+            shutil.rmtree(stale, ignore_errors=True)
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
         try:
             for package in packages:
                 _unpack(package, temporary)
+                _check(package, temporary)
             temporary.chmod(0o755)
             temporary.rename(target)
         except BaseException:
@@ -65,32 +75,97 @@ def unpack_into(name: str, packages: Sequence[Path]) -> Path:
     return target
 
 
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path`` against other processes; waits for it. Raises OSError."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _unpack(package: Path, folder: Path) -> None:
     """tar refuses members that lead out of ``folder``, and follows no link that it made."""
-    dpkg = subprocess.Popen(
-        [find_program("dpkg-deb"), "--fsys-tarfile", str(package)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    # Messages are read below, so they are asked for in English.
+    environment = {**os.environ, "LC_ALL": "C"}
+    program = find_program("dpkg-deb")
     command = [str(find_program("tar")), "-x", "-C", str(folder), "--no-same-owner"]
     command += ["--no-same-permissions", "--exclude=*/build", "--exclude=*/source"]
-    tar = subprocess.run(
-        [*command, "--wildcards", *_WANTED], stdin=dpkg.stdout, capture_output=True, check=False
-    )
-    if dpkg.stdout:
-        dpkg.stdout.close()
-    errors = (dpkg.stderr.read() if dpkg.stderr else b"").decode(errors="replace")
-    if dpkg.stderr:
-        dpkg.stderr.close()
-    status = dpkg.wait()
+    with tempfile.TemporaryFile() as dpkg_errors, tempfile.TemporaryFile() as tar_errors:
+        dpkg = subprocess.Popen(
+            [str(program), "--fsys-tarfile", str(package)],
+            stdout=subprocess.PIPE,
+            stderr=dpkg_errors,
+            env=environment,
+        )
+        tar = subprocess.Popen(
+            [*command, "--wildcards", *_WANTED],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=tar_errors,
+            env=environment,
+        )
+        try:
+            assert dpkg.stdout  # noqa: S101 - both are pipes
+            assert tar.stdin  # noqa: S101
+            within = _pass_on(dpkg.stdout, tar.stdin)
+        finally:
+            for process in (dpkg, tar):
+                for pipe in (process.stdout, process.stdin):
+                    # tar may have ended before it read all that is buffered here.
+                    with contextlib.suppress(BrokenPipeError):
+                        if pipe:
+                            pipe.close()
+        tar.wait()
+        status = dpkg.wait()
+        errors, messages = _lines(dpkg_errors), _lines(tar_errors)
+    if not within:
+        raise InputError(f"{package} holds more than {_LARGEST >> 30} GiB: no kernel is that large")
     # tar ends with 2 for each pattern that matched nothing, as most do in any one package.
     problems = [
         line
-        for line in tar.stderr.decode(errors="replace").splitlines()
+        for line in messages
         if not re.search(r"Not found in archive|Exiting with failure status|Removing leading", line)
     ]
     if any("No space left" in line for line in problems):
         raise MissingError(f"no room in {folder.parent} to unpack {package.name}: make some")
     if status not in (0, -13) or problems:
-        reason = (errors.strip().splitlines() or problems or ["damaged"])[0]
-        raise InputError(f"{package} cannot be unpacked: {reason}")
+        raise InputError(f"{package} cannot be unpacked: {(errors or problems or ['damaged'])[0]}")
+
+
+def _pass_on(source: IO[bytes], sink: IO[bytes]) -> bool:
+    """Copy ``source`` to ``sink`` until either ends; False if more than a package may hold."""
+    left = _LARGEST
+    while chunk := source.read(1 << 20):
+        left -= len(chunk)
+        if left < 0:
+            return False
+        try:
+            sink.write(chunk)
+        except BrokenPipeError:
+            break
+    return True
+
+
+def _lines(file: IO[bytes]) -> list[str]:
+    file.seek(0)
+    return file.read().decode(errors="replace").splitlines()
+
+
+def _check(package: Path, folder: Path) -> None:
+    """Nothing but folders, files, and links that stay below ``folder``.
+
+    A link out of it would make a file of this machine the kernel, a named pipe would block whoever
+    opens it. Raises InputError.
+    """
+    root = os.path.realpath(folder)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                if os.path.commonpath([root, os.path.realpath(path)]) != root:
+                    raise InputError(f"{package} is hostile: {name} is a link out of the package")
+            elif not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+                raise InputError(
+                    f"{package} is hostile: {name} is neither file nor folder nor link"
+                )

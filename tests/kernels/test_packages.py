@@ -1,6 +1,7 @@
 """Kernels from .deb files, built here by the real dpkg-deb."""
 
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from support import need_program
 
+from profdiff.collectors import deb_package
 from profdiff.collectors.deb_package import unpack_kernel
 from profdiff.collectors.kernel_source import locate
 from profdiff.collectors.kernel_spec import KernelArgument
@@ -135,6 +137,69 @@ def test_nothing_is_written_outside(tmp_path: Path, cache: Path) -> None:
         unpack_kernel([hostile(tmp_path, outside)])
     assert list(outside.iterdir()) == []
     assert not list(tmp_path.rglob("*escaped*"))
+
+
+@pytest.mark.parametrize(
+    "name", ["boot/vmlinuz-1", "usr/lib/debug/boot/vmlinux-1", "boot/config-1"]
+)
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_link_out_of_the_package(tmp_path: Path, cache: Path, name: str, absolute: bool) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of this machine")
+    target = str(secret) if absolute else f"{'../' * 30}{secret}"
+    deb = package(tmp_path, "links", links={name: target})
+    with pytest.raises(InputError, match="link out of the package"):
+        unpack_kernel([deb])
+    assert not [path for path in (cache / "kernels").iterdir() if path.is_dir()]
+
+
+def test_a_pipe_in_a_package(tmp_path: Path) -> None:
+    package(tmp_path, "donor", "boot/config-1")
+    os.mkfifo(tmp_path / "donor.d/boot/vmlinuz-1")
+    deb = tmp_path / "pipe.deb"
+    subprocess.run(["dpkg-deb", "-b", tmp_path / "donor.d", deb], check=True, capture_output=True)
+    with pytest.raises(InputError, match="vmlinuz-1 is neither file"):
+        unpack_kernel([deb])
+
+
+def test_a_package_that_is_too_large(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deb = package(tmp_path, "image", "boot/vmlinuz-1")
+    monkeypatch.setattr(deb_package, "_LARGEST", 100)
+    with pytest.raises(InputError, match="no kernel is that large"):
+        unpack_kernel([deb])
+    assert not [path for path in (cache / "kernels").iterdir() if path.is_dir()]
+
+
+def test_in_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Shows in German on a machine that has tar's translations.
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    assert unpack_kernel([package(tmp_path, "image", "boot/vmlinuz-1")]).is_dir()
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path, cache: Path) -> None:
+    deb = package(tmp_path, "image", "boot/vmlinuz-1")
+    stale = cache / "kernels/.shared.abcd"
+    (stale / "boot").mkdir(parents=True)
+    deb_package.unpack_into("shared", [deb])
+    assert not stale.exists()
+
+
+def test_a_full_disk(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A tar that ends as the real one does when write(2) says ENOSPC: no small disk without root.
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    tar = programs / "tar"
+    line = "tar: ./boot/vmlinuz-1: Wrote only 512 of 10240 bytes: No space left on device"
+    tar.write_text(f"#!/bin/sh\necho '{line}' >&2\nexit 2\n")
+    tar.chmod(0o755)
+    deb = package(tmp_path, "image", "boot/vmlinuz-1")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    with pytest.raises(MissingError, match=r"no room in .* image_1_amd64\.deb"):
+        unpack_kernel([deb])
+    assert not [path for path in (cache / "kernels").iterdir() if path.is_dir()]
 
 
 def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
