@@ -4,9 +4,9 @@ apt does it, with a state of its own in the cache: the system's sources, lists a
 are, and signatures are checked with Debian's archive keyring.
 """
 
-import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from profdiff.cache import cache_folder
-from profdiff.collectors.deb_package import unpack_into
+from profdiff.collectors.deb_package import locked, unpack_into
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError, MissingError
 
@@ -81,20 +81,25 @@ def fetch(spec: str) -> Path:
         )
     name = f"debian-{kernel.release}-{kernel.image.version}{'-dbg' if kernel.debug else ''}"
     target = cache_folder("kernels") / re.sub(r"[^A-Za-z0-9.+_-]", "_", name)
-    if not target.is_dir():
-        with tempfile.TemporaryDirectory(
-            dir=cache_folder("kernels"), prefix=".download-"
-        ) as folder:
-            files = apt.download(kernel, Path(folder))
-            _say(f"{kernel.release}: unpacking")
-            unpack_into(target.name, files)
+    # Not '.NAME.': folders of that name are unpack_into's.
+    prefix = f".download-{target.name}."
+    # Whoever else wants this kernel waits here, and then finds it.
+    with locked(target.with_name(f"{prefix}lock")):
+        if not target.is_dir():
+            for stale in target.parent.glob(f"{prefix}*/"):
+                shutil.rmtree(stale, ignore_errors=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as folder:
+                files = apt.download(kernel, Path(folder))
+                _say(f"{kernel.release}: unpacking")
+                unpack_into(target.name, files)
     return target
 
 
 def choose(packages: list[Package], version: str | None, flavour: str) -> DebianKernel | None:
     """The newest kernel of ``flavour`` with debug symbols, else the newest without.
 
-    Of a given ``version`` (``6.17.13``, or a package's whole version) if it is not None.
+    Of a given ``version`` if it is not None: ``6.17.13``, a release with or without its flavour
+    (``6.1.0-50``), a package's version with or without its revision (``6.1.176-1``).
     """
     by_name = {package.name: package for package in packages}
     found: list[DebianKernel] = []
@@ -104,13 +109,19 @@ def choose(packages: list[Package], version: str | None, flavour: str) -> Debian
             for name in _image_names(release)
             if name in by_name and by_name[name].size > _META_PACKAGE
         )
-        if version and version not in (release.split("+")[0], image.version, release):
+        if version and version not in _versions(release, image, flavour):
             continue
         debug = by_name.get(f"linux-image-{release}-dbg")
         found.append(DebianKernel(release, image, debug, by_name.get(f"linux-base-{release}")))
     with_debug = [kernel for kernel in found if kernel.debug]
     newest = with_debug or found
     return newest[-1] if newest else None
+
+
+def _versions(release: str, image: Package, flavour: str) -> set[str]:
+    """What a user may call the kernel."""
+    abi = release.removesuffix(f"-{flavour}")
+    return {release, abi, abi.split("+")[0], image.version, image.version.rpartition("-")[0]}
 
 
 # Since 6.19 the image is in linux-binary-*, and linux-image-* is an empty package of 2 kB.
@@ -136,7 +147,7 @@ def releases(packages: list[Package], flavour: str) -> list[str]:
         )
         if match and package.size > _META_PACKAGE and _flavour(match[1]) == flavour:
             found.add(match[1])
-    return sorted(found, key=functools.cmp_to_key(_compare_releases))
+    return sorted(found, key=version_key)
 
 
 def _flavour(release: str) -> str:
@@ -144,11 +155,29 @@ def _flavour(release: str) -> str:
     return re.sub(r"^[\d.]+(~rc\d+)?(\+deb[\d.a-z]+)?-(\d+-)?", "", release)
 
 
-def _compare_releases(left: str, right: str) -> int:
-    def key(release: str) -> list[int]:
-        return [int(number) for number in re.findall(r"\d+", release)]
+def version_key(version: str) -> list[tuple[list[int], int]]:
+    """Sorts as ``dpkg --compare-versions`` does a version without epoch and revision.
 
-    return (key(left) > key(right)) - (key(left) < key(right))
+    Parts without and with digits by turns; ``~`` before the end, the end before letters, those
+    before all else (deb-version(7)).
+    """
+    weights = {"~": -1}
+    return [
+        (
+            [*(weights.get(c, ord(c) if c.isalpha() else ord(c) + 256) for c in text), 0],
+            int(digits or 0),
+        )
+        for text, digits in re.findall(r"([^0-9]*)([0-9]*)", version)
+    ]
+
+
+# Hooks of the system's configuration would run for this apt too, and change what is the system's:
+# docker-clean empties /var/cache/apt, appstream refreshes its cache. #clear is for files only.
+_CONFIGURATION = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+"""
 
 
 class Apt:
@@ -162,6 +191,14 @@ class Apt:
         (self._folder / "status").touch()
         if not Path(KEYRING).exists():
             raise MissingError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
+        _say(f"reading Debian's package lists: {', '.join(suites)}")
+        with locked(self._folder / "lock"):
+            self._update(suites)
+            # Within the lock: another process may replace the lists.
+            self._dump = self._run(["apt-cache", "dumpavail"]).stdout
+
+    def _update(self, suites: tuple[str, ...]) -> None:
+        (self._folder / "apt.conf").write_text(_CONFIGURATION)
         lines = [f"deb [signed-by={KEYRING}] {MIRROR} {suite} main\n" for suite in suites]
         (self._folder / "sources.list").write_text("".join(lines))
         result = self._run(["apt-get", "-q", "update"])
@@ -189,8 +226,16 @@ class Apt:
             "Acquire::Languages": "none",
             "APT::Architecture": "amd64",
             "APT::Architectures": "amd64",
+            # Whatever the system's configuration allows.
+            "Acquire::AllowInsecureRepositories": "false",
+            "Acquire::AllowWeakRepositories": "false",
+            "Acquire::AllowDowngradeToInsecureRepositories": "false",
+            "APT::Get::AllowUnauthenticated": "false",
+            # appstream asks for descriptions of applications, a third of all that is downloaded.
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
         }
-        return [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
+        settings = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
+        return ["-c", str(folder / "apt.conf"), *settings]
 
     def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         program = find_program(command[0])
@@ -202,14 +247,10 @@ class Apt:
             env={**os.environ, "LC_ALL": "C"},
         )
 
-    @functools.cache  # noqa: B019 - an instance lives as long as one command
-    def _dump(self) -> str:
-        return self._run(["apt-cache", "dumpavail"]).stdout
-
     def packages(self, pattern: str) -> list[Package]:
         """All packages whose name matches the regular expression ``pattern``."""
         found = []
-        for stanza in self._dump().split("\n\n"):
+        for stanza in self._dump.split("\n\n"):
             fields = dict(re.findall(r"^(Package|Version|Size): (\S+)$", stanza, re.MULTILINE))
             if len(fields) == 3 and re.fullmatch(pattern, fields["Package"]):
                 found.append(Package(fields["Package"], fields["Version"], int(fields["Size"])))

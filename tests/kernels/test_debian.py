@@ -1,12 +1,24 @@
 """Kernels from Debian's archive: which one is chosen, and apt left alone."""
 
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import error_line, need_program, profdiff
 
-from profdiff.collectors.debian import Apt, Package, choose, releases
+from profdiff.collectors import debian
+from profdiff.collectors.debian import (
+    Apt,
+    DebianKernel,
+    Package,
+    choose,
+    releases,
+    version_key,
+)
 from profdiff.errors import ProfdiffError
 
 BIG = 10_000_000
@@ -71,6 +83,32 @@ def test_the_newest_with_debug_symbols(
     assert (kernel.debug is not None, kernel.config is not None) == (debug, config)
 
 
+@pytest.mark.parametrize("version", ["6.1.0-50", "6.1.176", "6.1.176-1", "6.1.0-50-cloud-amd64"])
+def test_what_a_kernel_may_be_called(version: str) -> None:
+    archive = [
+        Package("linux-image-6.1.0-50-cloud-amd64", "6.1.176-1", BIG),
+        Package("linux-image-6.1.0-47-cloud-amd64", "6.1.170-3", BIG),
+    ]
+    kernel = choose(archive, version, "cloud-amd64")
+    assert kernel
+    assert kernel.release == "6.1.0-50-cloud-amd64"
+
+
+def test_candidates_and_short_versions_are_older() -> None:
+    names = ["7.4.1+deb14", "7.4~rc3", "7.4+deb14", "7.4~rc10", "7.10+deb14"]
+    archive = packages(*(f"linux-image-{name}-cloud-amd64" for name in names))
+    found = [name.removesuffix("-cloud-amd64") for name in releases(archive, "cloud-amd64")]
+    assert found == ["7.4~rc3", "7.4~rc10", "7.4+deb14", "7.4.1+deb14", "7.10+deb14"]
+
+
+@settings(deadline=None)
+@given(*[st.from_regex(r"\A[0-9][0-9a-z.+~]{0,9}\Z")] * 2)
+def test_versions_compare_as_dpkg_does(left: str, right: str) -> None:
+    command = [need_program("dpkg"), "--compare-versions", left, "lt", right]
+    older = subprocess.run(command, check=False).returncode == 0
+    assert (version_key(left) < version_key(right)) == older
+
+
 def test_a_version_or_flavour_that_is_not_there() -> None:
     assert choose(ARCHIVE, "9.9", "cloud-amd64") is None
     assert choose(ARCHIVE, None, "arm64") is None
@@ -79,6 +117,43 @@ def test_a_version_or_flavour_that_is_not_there() -> None:
 @pytest.mark.parametrize("spec", ["debian:", "debian:/amd64", "debian:../x", "debian:sid/a b"])
 def test_a_spec_that_is_none(spec: str) -> None:
     assert "debian:SUITE" in error_line(profdiff("kernel", "fetch", spec, status=2))
+
+
+def test_a_kernel_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_program("dpkg-deb", "dpkg")
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    downloads = []
+
+    class Archive:
+        """An archive without network: what it downloads is built by the real dpkg-deb."""
+
+        def __init__(self, suites: tuple[str, ...]) -> None: ...
+
+        def kernel_packages(self) -> list[Package]:
+            return packages("linux-image-6.17.13+deb13-cloud-amd64")
+
+        def download(self, kernel: DebianKernel, folder: Path) -> list[Path]:
+            downloads.append(folder)
+            root = tmp_path / "root"
+            (root / "DEBIAN").mkdir(parents=True)
+            control = "Package: k\nVersion: 1\nArchitecture: amd64\nMaintainer: t <t@example.org>\n"
+            (root / "DEBIAN/control").write_text(f"{control}Description: t\n")
+            (root / "boot").mkdir()
+            (root / "boot/vmlinuz-1").write_text("image")
+            deb = folder / "k.deb"
+            subprocess.run(["dpkg-deb", "-b", root, deb], check=True, capture_output=True)
+            return [deb]
+
+    monkeypatch.setattr(debian, "Apt", Archive)
+    name = "debian-6.17.13+deb13-cloud-amd64-1"
+    stale = tmp_path / f"cache/kernels/.download-{name}.killed"
+    stale.mkdir(parents=True)
+    folder = debian.fetch("debian:6.17.13")
+    assert folder == tmp_path / "cache/kernels" / name
+    assert (folder / "boot/vmlinuz-1").read_text() == "image"
+    assert debian.fetch("debian:6.17.13") == folder
+    assert len(downloads) == 1
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == [name]
 
 
 def test_without_apt(tmp_path: Path) -> None:
@@ -103,6 +178,14 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
     """Package lists of bookworm-backports, in a cache of its own."""
     need_program("apt-get", "apt")
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    # The system's own hooks run for every apt that is not told otherwise.
+    marker = tmp_path / "hook-ran"
+    configuration = tmp_path / "apt.conf"
+    hooks = ("Pre-Invoke", "Post-Invoke", "Post-Invoke-Success")
+    configuration.write_text(
+        "".join(f'APT::Update::{hook} {{"touch {marker}";}};\n' for hook in hooks)
+    )
+    monkeypatch.setenv("APT_CONFIG", str(configuration))
     try:
         return Apt(("bookworm-backports",))
     except ProfdiffError as error:
@@ -119,6 +202,17 @@ def test_a_real_download_leaves_the_systems_apt_alone(archive: Apt, tmp_path: Pa
     (file,) = archive.download_packages("seabios", small, tmp_path)
     assert file.stat().st_size == small[0].size
     assert state() == before
+    assert not (tmp_path / "hook-ran").exists()
+
+
+@pytest.mark.network
+def test_processes_that_read_the_same_lists(archive: Apt) -> None:
+    program = "from profdiff.collectors.debian import Apt; Apt(('bookworm-backports',))"
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program]
+    processes = [subprocess.Popen(command, stderr=pipe, text=True) for _ in range(3)]
+    results = [(process.communicate(timeout=120)[1], process.returncode) for process in processes]
+    assert all(status == 0 for _, status in results), results
 
 
 @pytest.mark.network
