@@ -71,11 +71,16 @@ def absolute(spec: str) -> str:
     """``spec`` with all paths absolute, so that it means the same from any folder."""
     if spec.startswith("debian:"):
         return spec
-    parts = []
-    for part in spec.split(","):
-        key, equals, path = part.rpartition("=")
-        parts.append(f"{key}{equals}{Path(path).expanduser().absolute()}")
-    return ",".join(parts)
+    paths = spec.split(",")
+    if all(path.endswith(".deb") for path in paths):
+        return ",".join(map(_absolute, paths))
+    # A folder's name may hold = and comma.
+    image, separator, debug_elf = spec.partition(",vmlinux=")
+    return _absolute(image) + separator + (_absolute(debug_elf) if separator else "")
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def _save(names: dict[str, str]) -> None:

@@ -85,7 +85,8 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     if len(images) > 1:
         raise InputError(f"{spec}: the packages hold {len(images)} kernels, name those of one")
     debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
-    configs = sorted(root.glob("**/config*"))
+    # Not **/config*: there is a module configfs.
+    configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
     debug_modules = root / "usr/lib/debug/lib/modules"
     modules = next(
         (m for m in (root / "lib/modules", root / "usr/lib/modules") if m.is_dir()), None

@@ -1,5 +1,7 @@
 """``profdiff kernel``: names for kernels, and fetching them beforehand."""
 
+from pathlib import Path
+
 import click
 
 from profdiff.collectors import kernel_registry
@@ -11,14 +13,31 @@ from profdiff.errors import ProfdiffError
 
 @click.group()
 def kernel() -> None:
-    """Name kernels, list them, fetch them."""
+    """Name kernels, list them, fetch them.
+
+    \b
+    A SPEC is
+      a folder with bzImage and vmlinux, or a kernel build tree
+      an image, with its debug ELF:  IMAGE,vmlinux=ELF
+      Debian packages:               IMAGE.deb,DEBUG.deb
+      a kernel of Debian's archive:  debian:trixie-backports, debian:6.17.13,
+                                     debian:sid/amd64 (a flavour)
+    """
 
 
 @kernel.command()
 @click.argument("name")
 @click.argument("spec")
 def add(name: str, spec: str) -> None:
-    """Let NAME stand for SPEC in --kernel."""
+    """Let NAME stand for SPEC in --kernel.
+
+    \b
+      profdiff kernel add good ~/linux-6.16
+      profdiff kernel add debian debian:trixie-backports
+      profdiff record --kernel good --kernel debian -- ./workload
+
+    Paths are made absolute. A NAME that is known gets the new meaning.
+    """
     kernel_registry.add(name, spec)
     click.echo(f"{name} = {kernel_registry.lookup(name)}")
 
@@ -44,7 +63,11 @@ def list_() -> None:
 @kernel.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC|NAME...")
 def fetch(specs: tuple[str, ...]) -> None:
-    """Download and unpack kernels now; prints where their files are."""
+    """Download and unpack kernels now; prints where their files are.
+
+    \b
+      profdiff kernel fetch debian:bookworm-backports debian:trixie-backports
+    """
     for spec in specs:
         files = locate(KernelArgument(derive_label(spec), spec))
         click.echo(f"{spec}:")
@@ -62,9 +85,13 @@ def _parts(files: KernelFiles) -> list[tuple[str, object]]:
 
 
 def _state(name: str, spec: str) -> str:
-    """A remark on a spec that can be checked without a network."""
+    """A remark on a spec that can be checked without a network, and without unpacking."""
     if spec.startswith("debian:"):
         return ""
+    packages = [Path(part) for part in spec.split(",")]
+    if all(package.suffix == ".deb" for package in packages):
+        gone = [str(package) for package in packages if not package.is_file()]
+        return f"(no such file: {', '.join(gone)})" if gone else ""
     try:
         files = locate(KernelArgument(name, spec))
     except ProfdiffError as error:

@@ -78,6 +78,15 @@ def test_the_layout_since_6_19(tmp_path: Path, name: str) -> None:
     assert not list(files.image.parent.glob("System.map"))
 
 
+def test_a_configuration_is_no_module(tmp_path: Path) -> None:
+    folder = "usr/lib/modules/7.0-x"
+    module = f"{folder}/kernel/fs/configfs/configfs.ko.xz"
+    binary = package(tmp_path, "linux-binary", f"{folder}/vmlinuz", module)
+    files = locate(KernelArgument("k", str(binary)))
+    assert files.config is None
+    assert list(files.module_files()) == ["configfs"]
+
+
 def test_packages_without_or_with_two_kernels(tmp_path: Path) -> None:
     empty = package(tmp_path, "meta", "usr/share/doc/meta/copyright")
     with pytest.raises(InputError, match="none of the packages holds a kernel image"):

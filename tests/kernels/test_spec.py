@@ -128,6 +128,21 @@ def test_paths_in_a_spec_become_absolute(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     assert kernel_registry.absolute("b/i,vmlinux=v") == f"{tmp_path}/b/i,vmlinux={tmp_path}/v"
     assert kernel_registry.absolute("a.deb,b.deb") == f"{tmp_path}/a.deb,{tmp_path}/b.deb"
+    for folder in ("/k/a=b/linux", "/k/a,b"):
+        assert kernel_registry.absolute(folder) == folder
+        both = f"{folder}/bzImage,vmlinux={folder}/vmlinux"
+        assert kernel_registry.absolute(both) == both
+
+
+def test_listing_unpacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "there.deb").write_bytes(b"no package")
+    kernel_registry.add("there", f"{tmp_path}/there.deb")
+    kernel_registry.add("gone", f"{tmp_path}/there.deb,{tmp_path}/gone.deb")
+    there, gone = sorted(profdiff("kernel", "list").stdout.splitlines(), reverse=True)
+    assert there.endswith("there.deb")
+    assert gone.endswith(f"(no such file: {tmp_path}/gone.deb)")
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_name_that_is_no_name() -> None:
