@@ -189,13 +189,23 @@ class Apt:
         for name in ("lists/partial", "archives/partial", "parts"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
         (self._folder / "status").touch()
+        find_program("apt-get")
         if not Path(KEYRING).exists():
             raise MissingError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
         _say(f"reading Debian's package lists: {', '.join(suites)}")
         with locked(self._folder / "lock"):
-            self._update(suites)
+            problem = None
+            try:
+                self._update(suites)
+            except MissingError as error:
+                problem = error
             # Within the lock: another process may replace the lists.
             self._dump = self._run(["apt-cache", "dumpavail"]).stdout
+        if problem and not self._dump.strip():
+            raise problem
+        if problem:
+            # A kernel that is in the cache is found without a network.
+            _say(f"{problem}; using the lists that were fetched before")
 
     def _update(self, suites: tuple[str, ...]) -> None:
         (self._folder / "apt.conf").write_text(_CONFIGURATION)

@@ -19,7 +19,7 @@ from profdiff.collectors.debian import (
     releases,
     version_key,
 )
-from profdiff.errors import ProfdiffError
+from profdiff.errors import MissingError, ProfdiffError
 
 BIG = 10_000_000
 
@@ -230,3 +230,16 @@ def test_a_download_that_fails_is_one_line(
 def test_what_the_archive_does_not_have(archive: Apt, spec: str) -> None:
     line = error_line(profdiff("kernel", "fetch", spec, status=2))
     assert "Debian's archive has no suite nosuchsuite" in line or "no such kernel" in line
+
+
+@pytest.mark.network
+def test_without_a_network_the_lists_of_before_are_used(
+    archive: Apt, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that a recording of a kernel that is in the cache can be resumed."""
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    again = Apt(("bookworm-backports",))
+    assert choose(again.kernel_packages(), None, "cloud-amd64")
+    assert "lists that were fetched before" in capsys.readouterr().err
+    with pytest.raises(MissingError, match="cannot read Debian's package lists"):
+        Apt(("trixie-backports",))
