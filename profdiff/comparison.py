@@ -22,13 +22,15 @@ Side = Literal["kernel", "user"]
 @dataclass(frozen=True)
 class Repetitions:
     """Whether the runs of one kernel are equal, count for count. ``lowest`` and ``highest`` are
-    their totals; ``differing`` the functions whose self counts differ, largest spread first."""
+    their totals; ``differing`` the functions whose self counts differ, largest spread first;
+    ``unresolved`` the (reason, in_kernel, lowest, highest) whose counts differ."""
 
     runs: int
     identical: bool
     lowest: int
     highest: int
     differing: list[tuple[Function, int, int]]
+    unresolved: list[tuple[str, bool, int, int]]
 
 
 @dataclass(frozen=True)
@@ -193,4 +195,9 @@ def _repetitions(
         lowest=int(totals.min()),
         highest=int(totals.max()),
         differing=[(functions[row], int(lowest[row]), int(highest[row])) for row in order],
+        unresolved=[
+            (reason, in_kernel, int(counts.min()), int(counts.max()))
+            for (reason, in_kernel), counts in profile.unresolved.items()
+            if counts.min() != counts.max()
+        ],
     )

@@ -46,8 +46,9 @@ class MatchedFunctions(NamedTuple):
 def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
     """Match functions across kernels by name and object; by file where a kernel has namesakes.
 
-    Where, after equal files are matched, one namesake is left in each of several kernels, they are
-    one function whose file was moved. The order of the kernels does not change what is matched.
+    Namesakes with different files are one function whose file was moved where nothing else is
+    possible: none of them could be another namesake's continuation instead. The order of the
+    kernels does not change what is matched.
     """
     files: dict[tuple[str, str, bool], list[list[str]]] = {}
     for index, functions in enumerate(kernels):
@@ -82,17 +83,16 @@ def _match_files(by_kernel: list[list[str]]) -> list[dict[int, str]]:
     for index, files in enumerate(by_kernel):
         for file in files:
             holders[file].append(index)
-    if all(len(files) <= 1 for files in by_kernel):
-        return [{index: files[0] for index, files in enumerate(by_kernel) if files}]
-    groups = [
-        dict.fromkeys(indexes, file)
-        for file, indexes in sorted(holders.items())
-        if len(indexes) > 1
-    ]
-    alone = [(indexes[0], file) for file, indexes in sorted(holders.items()) if len(indexes) == 1]
-    owners = [index for index, _ in alone]
-    if len(alone) > 1 and len(set(owners)) == len(owners):
-        groups.append(dict(alone))
-    else:
-        groups += [{index: file} for index, file in alone]
-    return groups
+    groups = [dict.fromkeys(indexes, file) for file, indexes in sorted(holders.items())]
+    result = []
+    while groups:
+        # Files of which no kernel has both may be one that was moved; with all that they may be one
+        # with, they are, unless a kernel then had two: nothing tells which of those it was.
+        linked = [groups.pop(0)]
+        for group in linked:
+            possible = [other for other in groups if group.keys().isdisjoint(other)]
+            groups = [other for other in groups if other not in possible]
+            linked += possible
+        merged = {index: file for group in linked for index, file in group.items()}
+        result += [merged] if len(merged) == sum(map(len, linked)) else linked
+    return result

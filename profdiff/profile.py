@@ -46,7 +46,7 @@ class Profile:
         np.add.at(summed, leaf[resolved], counts[resolved])
         inlined = np.zeros(len(stacks), np.bool_)
         innermost = chains.frames[offsets[1:][resolved] - 1]
-        inlined[leaf[resolved]] = chains.frame_inlined[innermost]
+        np.logical_or.at(inlined, leaf[resolved], chains.frame_inlined[innermost])
         return Profile(
             functions=functions,
             symbols=_folded_symbols(chains, functions, numbers[rows], resolved),

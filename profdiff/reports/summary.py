@@ -98,6 +98,17 @@ def _repetition_lines(comparison: Comparison) -> list[str]:
             f"{label}: {units.printable(function.name)} differs, {low:,} to {high:,}"
             for function, low, high in repetitions.differing[:_NAMED]
         ]
+        more = len(repetitions.differing) - _NAMED
+        if more > 0:
+            verb = "function differs" if more == 1 else "functions differ"
+            lines.append(f"{label}: {more:,} more {verb}")
+        lines += [
+            f"{label}: unresolved: {reason} ({'kernel' if in_kernel else 'user'}) differs, "
+            f"{low:,} to {high:,}"
+            for reason, in_kernel, low, high in repetitions.unresolved
+        ]
+        if not repetitions.differing and not repetitions.unresolved:
+            lines.append(f"{label}: every function's count is equal; addresses within them differ")
     if not comparison.manifest.verify and all(r.runs == 1 for r in comparison.repetitions):
         lines.append("one run each: record with --verify to see whether they reproduce")
     return lines

@@ -6,6 +6,7 @@ from synthetic import compare, frame, manifest, profile
 from profdiff.comparison import Comparison
 from profdiff.errors import SessionError
 from profdiff.function_identity import Function, fold, match
+from profdiff.reports import summary
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,18 @@ def test_two_left_on_one_side_are_not_guessed() -> None:
     assert len(matched.functions) == 3
 
 
+def test_a_file_moved_before_the_third_kernel() -> None:
+    matched = match([functions("a.c", "s.c"), functions("a.c", "s.c"), functions("new.c", "s.c")])
+    assert matched.numbers == [[0, 1], [0, 1], [0, 1]]
+    assert [function.file for function in matched.functions] == ["new.c", "s.c"]
+
+
+def test_a_third_kernel_does_not_make_a_guess_certain() -> None:
+    """new.c may be a.c or b.c: that the second kernel lacks a.c does not tell."""
+    matched = match([functions("a.c", "b.c"), functions("b.c"), functions("new.c")])
+    assert len(matched.functions) == 3
+
+
 def test_the_same_name_elsewhere_is_another_function() -> None:
     comparison = compare(
         {
@@ -100,6 +113,19 @@ def test_equal_sums_at_other_addresses_are_not_bit_for_bit() -> None:
     rows = [([frame("f")], "f", True, [1, 2]), ([frame("f")], "f", True, [2, 1])]
     comparison = compare({"base": rows})
     assert not comparison.repetitions[0].identical
+
+
+def test_what_differs_between_runs_is_never_left_out() -> None:
+    many = [([frame(f"f{n}")], "f", True, [10, 11 + n]) for n in range(6)]
+    lines = summary.evidence(compare({"base": many}))
+    assert "base: f5 differs, 10 to 16" in lines
+    assert "base: 3 more functions differ" in lines
+    unresolved = [("no-symbol", "", True, [5, 9]), ([frame("f")], "f", True, [1, 1])]
+    lines = summary.evidence(compare({"base": unresolved}))
+    assert "base: unresolved: no-symbol (kernel) differs, 5 to 9" in lines
+    moved = [([frame("f")], "f", True, [1, 2]), ([frame("f")], "f", True, [2, 1])]
+    lines = summary.evidence(compare({"base": moved}))
+    assert "base: every function's count is equal; addresses within them differ" in lines
 
 
 def test_recursion_counts_once() -> None:
