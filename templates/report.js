@@ -167,12 +167,12 @@ function drawRow(row, largest) {
 
 function drawBody() {
   const rows = selected();
-  const largest = Math.max(1, ...rows.slice(0, 5000).map((row) => Math.abs(row.self[state.other] - row.self[base])));
+  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.self[state.other] - row.self[base])), 1);
   const table = at("functions");
   table.tBodies[0].replaceChildren(...rows.slice(0, state.shown).map((row) => drawRow(row, largest)));
   const unit = { "per-op": `instructions per op (${(data.workload.ops || 0).toLocaleString("en-US")} ops)`, absolute: "instructions", share: "share of each kernel's instructions" }[state.unit];
   at("status").textContent = visible(
-    `${rows.length.toLocaleString("en-US")} of ${metric.functions.length.toLocaleString("en-US")} functions; self counts, ${unit}; ` +
+    `${rows.length.toLocaleString("en-US")} of ${metric.functions.length.toLocaleString("en-US")} functions${rows.length > state.shown ? ` (the first ${state.shown} shown)` : ""}; self counts, ${unit}; ` +
       `delta and change are against ${base}`,
   );
   const more = at("more");

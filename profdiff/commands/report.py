@@ -79,6 +79,8 @@ def report(
 
     Prints a table, unless a file is asked for. The first kernel recorded is the base.
     """
+    if [json_file, csv_file, html_file].count("-") > 1:
+        raise InputError("only one of --json, --csv and --html can go to standard output (-)")
     if kernel_only and user_only:
         raise InputError("--kernel-only and --user-only exclude each other")
     if per_op and Session.open(session or newest(Path())).manifest.workload.ops is None:
@@ -101,12 +103,16 @@ def report(
     if html_file is not None:
         target = html_file or f"{folder.resolve().name.removesuffix('.profdiff')}.html"
         _write(target, html.render(comparison))
-        click.echo(target, err=json_file == "-" or csv_file == "-")
+        if target != "-":
+            click.echo(target, err=json_file == "-" or csv_file == "-")
         written = True
     if not written:
         selection = Selection(sort, _DEFAULT_TOP if top is None else top, min_delta, side)
         columns = width or min(shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns, _MAIL_WIDTH)
-        click.echo(text.render(comparison, selection, width=columns, per_op=per_op), nl=False)
+        table = text.render(comparison, selection, width=columns, per_op=per_op)
+        # A terminal that lacks a name's characters shows their escapes.
+        encoding = sys.stdout.encoding or "utf-8"
+        click.echo(table.encode(encoding, "backslashreplace").decode(encoding), nl=False)
 
 
 def newest(folder: Path) -> Path:
@@ -120,10 +126,11 @@ def newest(folder: Path) -> Path:
 
 
 def _write(target: str, data: str) -> None:
+    encoded = data.encode(errors="backslashreplace")
     if target == "-":
-        sys.stdout.write(data)
+        click.echo(encoded, nl=False)
         return
     try:
-        write_atomic(Path(target), data.encode(errors="backslashreplace"))
+        write_atomic(Path(target), encoded)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}") from error

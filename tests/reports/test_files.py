@@ -93,6 +93,14 @@ def test_options_that_cannot_be(recorded: Path, tmp_path: Path) -> None:
     assert str(target) in line
 
 
+@pytest.mark.guest
+def test_standard_output_holds_one_form_and_nothing_else(recorded: Path) -> None:
+    assert profdiff("report", recorded, "--html", "-").stdout.endswith("</html>\n")
+    json.loads(profdiff("report", recorded, "--json", "-").stdout)
+    line = error_line(profdiff("report", recorded, "--json", "-", "--csv", "-", status=2))
+    assert "standard output" in line
+
+
 def test_csv_holds_everything_unrounded() -> None:
     comparison = compare(example(), ops=40_000)
     rows = list(csv.DictReader(io.StringIO(csv_table.render(comparison, Selection()))))
@@ -104,6 +112,19 @@ def test_csv_holds_everything_unrounded() -> None:
     totals = comparison.totals()
     assert sum(int(row["self new"]) for row in rows) == totals[1]
     assert sum(int(row["delta new"]) for row in rows) == totals[1] - totals[0]
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [Selection(side="kernel"), Selection(side="user"), Selection(top=2), Selection(min_delta=10)],
+)
+def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
+    comparison = compare(example())
+    rows = list(csv.DictReader(io.StringIO(csv_table.render(comparison, selection))))
+    for label, total in zip(comparison.labels, comparison.totals(selection.side), strict=True):
+        assert sum(int(row[f"self {label}"]) for row in rows) == total
+    if selection.side:
+        assert {row["side"] for row in rows} == {selection.side}
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1"])

@@ -136,6 +136,23 @@ def test_many_functions_and_three_kernels(browser: Any, tmp_path: Path) -> None:
     page.close()
 
 
+def test_rows_left_out_are_named_and_bars_fit(browser: Any, tmp_path: Path) -> None:
+    names = [f"f{n:04}" for n in range(5200)]
+    base = [([frame(name)], name, True, [1]) for name in names]
+    new = [([frame(name)], name, True, [1 + n]) for n, name in enumerate(names)]
+    page = Page(browser, compare({"base": base, "new": new}), tmp_path, 1200)
+    page.page.click("thead button:has-text('function')")
+    assert "5,200 of 5,200 functions (the first 200 shown)" in page.page.inner_text("#status")
+    page.page.emulate_media(media="print")
+    assert page.page.is_visible("#status")
+    page.page.emulate_media(media="screen")
+    widths = "bars => Math.max(...bars.map(bar => parseFloat(bar.style.width)))"
+    assert page.page.eval_on_selector_all(".bar i", widths) < 5
+    page.page.fill("#search", "f5199")
+    assert page.page.eval_on_selector_all(".bar i", widths) == 100
+    page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen(browser: Any, tmp_path: Path, scheme: str) -> None:
     page = Page(browser, compare(example(), ops=40_000, failed=["new"]), tmp_path, 400)
