@@ -6,8 +6,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class KernelFiles:
-    """What a spec led to. ``modules`` and ``debug_modules`` are folders that hold ``.ko`` files, at
-    any depth; ``debug_elf`` may be compressed whole (``.zst``, ``.xz``)."""
+    """What a spec led to. ``modules`` is a folder that holds ``.ko`` files, at any depth;
+    ``debug_elf`` may be compressed whole (``.zst``, ``.xz``)."""
 
     label: str
     spec: str
@@ -15,13 +15,11 @@ class KernelFiles:
     debug_elf: Path | None = None
     config: Path | None = None
     modules: Path | None = None
-    debug_modules: Path | None = None
 
     def module_files(self) -> dict[str, Path]:
-        """Module files by the module's name, those with debug information before the others."""
+        """Module files by the module's name."""
         found: dict[str, Path] = {}
-        for folder in (self.debug_modules, self.modules):
-            for path in sorted(folder.rglob("*.ko*")) if folder else []:
-                # The kernel writes '-' as '_' in a module's name (scripts/Makefile.lib).
-                found.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
+        for path in sorted(self.modules.rglob("*.ko*")) if self.modules else []:
+            # The kernel writes '-' as '_' in a module's name (scripts/Makefile.lib).
+            found.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
         return found

@@ -87,7 +87,6 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
     # Not **/config*: there is a module configfs.
     configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
-    debug_modules = root / "usr/lib/debug/lib/modules"
     modules = next(
         (m for m in (root / "lib/modules", root / "usr/lib/modules") if m.is_dir()), None
     )
@@ -98,7 +97,6 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
         debug_elf=debug_elfs[0] if debug_elfs else None,
         config=configs[0] if configs else None,
         modules=modules,
-        debug_modules=debug_modules if debug_modules.is_dir() else None,
     )
 
 

@@ -4,11 +4,18 @@ Reading is strict: a session may come from a stranger. Sizes, types, labels and 
 here, so that whoever holds a ``Manifest`` may use its paths relative to the session folder.
 """
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import msgspec
 
 SCHEMA = "profdiff.session/1"
+
+
+def timestamp() -> str:
+    """The present time as the manifest writes it: UTC, ISO 8601, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
 
 Label = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")]
 # Relative, below the session folder: no empty, '.' or '..' component, no backslash or control

@@ -7,7 +7,6 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -84,7 +83,7 @@ def plan(
     return m.Manifest(
         schema=m.SCHEMA,
         profdiff=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        created=m.timestamp(),
         command=command,
         collectors=["exact"],
         repeat=max(repeat, 2) if verify else repeat,

@@ -6,7 +6,6 @@ All guests are polled from this one thread, so that an interrupt finds them all 
 import re
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -109,7 +108,7 @@ def _start(
         folder=folder,
         expect_marks=marks,
     )
-    return _Active(pending, run, folder, _now())
+    return _Active(pending, run, folder, m.timestamp())
 
 
 def _enter(session: Session, item: _Active, qemu: Qemu) -> m.Run:
@@ -214,7 +213,3 @@ def outcome(run: m.Run) -> str:
         return f"failed: {run.failure.message if run.failure else 'no counts'}"
     total = run.instructions.kernel + run.instructions.user
     return f"{total:,} instructions ({run.wall_seconds:.1f} s)"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
