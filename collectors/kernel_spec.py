@@ -23,16 +23,16 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def parse_kernels(texts: Sequence[str]) -> list[KernelArgument]:
+def parse_arguments(texts: Sequence[str], option: str = "--kernel") -> list[KernelArgument]:
     """Take ``[LABEL=]SPEC`` apart; a label that is not given is derived from the spec, and unique.
 
-    Raises InputError for an empty spec and for a label given twice.
+    ``option`` is for messages. Raises InputError for an empty spec and for a label given twice.
     """
-    split = [_split(text) for text in texts]
+    split = [_split(text, option) for text in texts]
     given = [label for label, _ in split if label]
     for name in given:
         if given.count(name) > 1:
-            raise InputError(f"--kernel: the label {name} is given twice")
+            raise InputError(f"{option}: the label {name} is given twice")
     taken = set(given)
     arguments = []
     for label, spec in split:
@@ -42,16 +42,16 @@ def parse_kernels(texts: Sequence[str]) -> list[KernelArgument]:
     return arguments
 
 
-def _split(text: str) -> tuple[str | None, str]:
+def _split(text: str, option: str) -> tuple[str | None, str]:
     before, equals, after = text.partition("=")
     # In IMAGE,vmlinux=ELF and in paths, what stands before = is no label.
     labelled = bool(equals) and is_label(before)
     if equals and not labelled and "/" not in before and "," not in before:
         raise InputError(
-            f"--kernel {text}: {before!r} is no label: use letters, digits and . _ + - (at most 64)"
+            f"{option} {text}: {before!r} is no label: use letters, digits and . _ + - (at most 64)"
         )
     if not (after if labelled else text):
-        raise InputError(f"--kernel {text}: no kernel is named")
+        raise InputError(f"{option} {text}: nothing is named")
     return (before, after) if labelled else (None, text)
 
 
@@ -63,6 +63,7 @@ def derive_label(spec: str) -> str:
         name = name.removesuffix(".deb").split("_")[0]
     elif name in ("", ".", ".."):
         name = Path(first).resolve().name
+    name = name.removesuffix(".perf.data") if name != ".perf.data" else name
     name = re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip("-._+")
     return name[:60] or "kernel"
 

@@ -1,9 +1,9 @@
-"""The Rust half: symbolization of ELF files, kallsyms and images.
+"""The Rust half: symbolization of ELF files, kallsyms and images; perf.data and its text forms.
 
-The code is in symbolization/kernel-symbols.
+The code is in symbolization/kernel-symbols and symbolization/perf-data.
 """
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ class Resolution:
     reason: NDArray[np.uint8]
 
 def reasons() -> list[str]:
-    """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous."""
+    """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
+    other-build, no-map, guest, hypervisor, unnamed."""
 
 @final
 class SymbolIndex:
@@ -99,3 +100,111 @@ class KernelImage:
     @property
     def build_id(self) -> str | None:
         """None where the payload's compression cannot be undone."""
+
+@final
+class SymbolRanges:
+    """Functions as ranges of addresses, without a file: (start, length, name)."""
+
+    def __init__(self, ranges: list[tuple[int, int, str]]) -> None: ...
+    @staticmethod
+    def parse_perf_map(text: bytes) -> SymbolRanges:
+        """From ``perf-PID.map``: lines of start, size (hexadecimal) and name."""
+    def resolve(self, avma: NDArray[np.uint64]) -> Resolution: ...
+
+def file_offsets_to_svma(
+    path: str, offsets: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Where the loader puts the bytes at offsets of an ELF file, as (svma, found). Raises
+    NativeError."""
+
+@final
+class FunctionStacks:
+    """Stacks of functions: stack i is stack ``parent[i]`` (-1: none) with ``function[i]`` on top,
+    ``depth[i]`` frames below it; parents before their children. ``inlined``: at some place.
+    ``entry_stack``: the stack of each entry of what was sampled (-1: none)."""
+
+    parent: NDArray[np.int64]
+    function: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    inlined: NDArray[np.bool_]
+    entry_stack: NDArray[np.int64]
+
+@final
+class PerfData:
+    """A perf.data file: N distinct places (an address in an object), E entries (a stack of places
+    and an event, with the sum of the periods and the number of the samples)."""
+
+    @staticmethod
+    def open(path: str) -> PerfData:
+        """Read it whole. Raises NativeError."""
+    place_object: NDArray[np.uint32]
+    place_address: NDArray[np.uint64]
+    entry_event: NDArray[np.uint32]
+    entry_weight: NDArray[np.uint64]
+    entry_samples: NDArray[np.uint64]
+    @property
+    def events(self) -> list[tuple[str, int, int, int, bool]]:
+        """(name, type, config, period or frequency, whether it is a frequency) of each event."""
+    @property
+    def objects(self) -> list[tuple[str, str, str | None, int]]:
+        """(kind, path, build id, pid) of each object. Kinds: kernel (addresses are avmas), file and
+        vdso (offsets in the file), anonymous, unmapped, guest, hypervisor (addresses)."""
+    @property
+    def kernel_mappings(self) -> list[tuple[str, int, int, int, str | None]]:
+        """(name, start, length, offset, build id); the offset of ``[kernel.kallsyms]_text`` is
+        where that symbol was."""
+    @property
+    def kernel_symbols(self) -> list[tuple[int, int, str]]:
+        """(start, length, name) of code that the kernel made: BPF programs, trampolines."""
+    @property
+    def build_ids(self) -> dict[str, str]:
+        """The header's table: build ids by path or name."""
+    @property
+    def machine(self) -> dict[str, Any]:
+        """hostname, release, perf_version, architecture, processor, cpus, command."""
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Samples, lost, throttled, not understood …: docs/perf-data.md names them."""
+    @property
+    def threads(self) -> list[str]:
+        """Names of threads, by number."""
+    def expand(
+        self,
+        offsets: NDArray[np.uint32],
+        functions: NDArray[np.uint32],
+        inlined: NDArray[np.bool_],
+        thread_function: int | None = None,
+    ) -> FunctionStacks:
+        """Stacks of functions, where place i has ``functions[offsets[i]:offsets[i + 1]]``. With
+        ``thread_function``, each stack begins with the function ``thread_function`` + thread."""
+
+@final
+class PerfText:
+    """Stacks that came as text, of ``perf script`` or folded."""
+
+    @staticmethod
+    def open(path: str) -> PerfText:
+        """Read it whole. Raises NativeError, also for a file that is neither."""
+    format: str
+    events: list[str]
+    function_name: list[str]
+    function_object: list[str]
+    function_in_kernel: list[bool]
+    function_unresolved: list[bool]
+    sides_known: bool
+    stacks: FunctionStacks
+    entry_event: NDArray[np.uint32]
+    entry_weight: NDArray[np.uint64]
+    entry_samples: NDArray[np.uint64]
+    unknown_lines: int
+
+def is_perf_data(path: str) -> bool:
+    """Whether a file, unpacked if it is packed whole, begins like perf.data. Raises NativeError."""
+
+def write_folded(
+    parent: NDArray[np.int64],
+    function: NDArray[np.int64],
+    names: list[str],
+    counts: NDArray[np.int64],
+) -> bytes:
+    """Lines of "frames;joined count", for the stacks with a count above zero."""

@@ -24,3 +24,11 @@ def cache_folder(*parts: str) -> Path:
             "folder that can be written"
         ) from error
     return folder
+
+
+def symbol_cache() -> Path | None:
+    """The folder of symbol indexes; None where there can be none: all works, only slower."""
+    try:
+        return cache_folder("symbols")
+    except MissingError:
+        return None

@@ -9,6 +9,7 @@ import click
 
 from profdiff import __version__
 from profdiff.commands.header import header
+from profdiff.commands.imports import diff, import_
 from profdiff.commands.kernel import kernel
 from profdiff.commands.record import record
 from profdiff.commands.report import report
@@ -33,7 +34,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for _command in (record, report, kernel, header):
+for _command in (record, report, import_, diff, kernel, header):
     cli.add_command(_command)
 
 

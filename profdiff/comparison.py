@@ -3,7 +3,7 @@
 Everything that a report shows is computed here, once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from profdiff.errors import SessionError
 from profdiff.function_identity import Function, match
 from profdiff.manifest import Kernel, Manifest, Run
+from profdiff.metric import Metric
 from profdiff.profile import Profile
 from profdiff.stack_table import StackTable
 
@@ -35,17 +36,23 @@ class Repetitions:
 
 @dataclass(frozen=True)
 class Comparison:
-    """K kernels (those with a result; the first is the base), F functions, S stacks, R runs.
+    """One metric of K kernels (those with a result; the first is the base), F functions, S stacks,
+    R runs.
 
-    A kernel's numbers are those of one of its runs, the one with the (lower) median total, so that
-    they add up. ``run_counts``: int64[S, R]. ``self_`` and ``total``: int64[F, K]. ``unresolved``:
-    by (reason, in_kernel), int64[K]. ``inlined``: bool[S, K].
+    A kernel's numbers are those of one of its runs, the one with the (lower) median total of the
+    first metric, so that they add up. ``run_counts``: int64[S, R]. ``self_`` and ``total``:
+    int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_`` is known; None for exact
+    counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``: bool[S, K]. ``remarks``:
+    what a reader must know of the recordings. The functions of ``stacks`` are ``functions``, and
+    from F on ``unnamed``, which stand for unresolved frames.
     """
 
     manifest: Manifest
+    metric: Metric
     kernels: list[Kernel]
     runs: list[Run]
     functions: list[Function]
+    unnamed: list[Function]
     namesakes: list[bool]
     symbols: list[dict[str, list[str]]]
     stacks: StackTable
@@ -53,15 +60,20 @@ class Comparison:
     inlined: NDArray[np.bool_]
     self_: NDArray[np.int64]
     total: NDArray[np.int64]
+    samples: NDArray[np.int64] | None
     unresolved: dict[tuple[str, bool], NDArray[np.int64]]
     repetitions: list[Repetitions]
     inlines_visible: list[bool]
+    remarks: list[str]
 
     @staticmethod
-    def build(manifest: Manifest, profiles: Mapping[str, Profile]) -> "Comparison":
-        """Compare ``profiles`` by label; column r of a profile is the kernel's r-th finished run.
+    def build(
+        manifest: Manifest, profiles: Mapping[str, Profile], runs: Mapping[str, Sequence[Run]]
+    ) -> "list[Comparison]":
+        """Compare ``profiles`` by label, once for each metric that all of them have; the functions
+        and stacks of the results are the same. Column r of a profile is ``runs[label][r]``.
 
-        Raises SessionError when the base has no finished run.
+        Raises SessionError when the base has no profile, or nothing was measured on all kernels.
         """
         kernels = [kernel for kernel in manifest.kernels if kernel.label in profiles]
         if not kernels or kernels[0].label != manifest.kernels[0].label:
@@ -70,48 +82,67 @@ class Comparison:
                 "compared with it"
             )
         chosen = [profiles[kernel.label] for kernel in kernels]
+        metrics = _common_metrics(kernels, chosen)
         matched = match([profile.functions for profile in chosen])
-        count = len(matched.functions)
-        stacks = StackTable(*(np.empty(0, np.int64) for _ in range(3)))
-        places: list[NDArray[np.int64]] = []
-        for profile, numbers in zip(chosen, matched.numbers, strict=True):
-            own, renumbered = profile.stacks.renumbered(np.asarray(numbers, np.int64))
-            stacks, old, new = stacks.merged_with(own)
-            places = [old[place] for place in places] + [new[renumbered]]
-        columns, flags, representatives = [], [], []
-        for profile, place in zip(chosen, places, strict=True):
-            column = np.zeros((len(stacks), profile.counts.shape[1]), np.int64)
-            np.add.at(column, place, profile.counts)
-            flag = np.zeros(len(stacks), np.bool_)
-            flag[place[profile.inlined]] = True
-            representatives.append(int(np.argsort(profile.totals, kind="stable")[_middle(profile)]))
-            columns.append(column)
-            flags.append(flag)
-        picked = [column[:, [row]] for column, row in zip(columns, representatives, strict=True)]
-        by_kernel = np.concatenate(picked, axis=1)
+        count = sum(not function.reason for function in matched.functions)
+        merged = _merge_stacks(chosen, matched.numbers)
         symbols: list[dict[str, list[str]]] = [{} for _ in range(count)]
         for kernel, profile, numbers in zip(kernels, chosen, matched.numbers, strict=True):
             for function, texts in profile.symbols.items():
                 symbols[numbers[function]][kernel.label] = texts
-        return Comparison(
-            manifest=manifest,
-            kernels=kernels,
-            runs=_finished(manifest, kernels),
-            functions=matched.functions,
-            namesakes=matched.namesakes,
-            symbols=symbols,
-            stacks=stacks,
-            run_counts=np.concatenate(columns, axis=1),
-            inlined=np.stack(flags, axis=1),
-            self_=stacks.self_by_function(by_kernel, count),
-            total=stacks.total_by_function(by_kernel, count),
-            unresolved=_merge_unresolved(chosen, representatives),
-            repetitions=[
-                _repetitions(profile, stacks.self_by_function(column, count), matched.functions)
-                for profile, column in zip(chosen, columns, strict=True)
-            ],
-            inlines_visible=[profile.inlines_visible for profile in chosen],
-        )
+        picked = [_median_run(profile, metrics[0]) for profile in chosen]
+        comparisons = []
+        for metric in metrics:
+            columns = [_column(profile.counts, metric, profile) for profile in chosen]
+            columns = _placed(columns, merged)
+            by_kernel = _pick(columns, picked)
+            samples = None
+            if all(profile.samples is not None for profile in chosen):
+                sampled = [_column(p.samples, metric, p) for p in chosen if p.samples is not None]
+                by_kernel_samples = _pick(_placed(sampled, merged), picked)
+                samples = merged.stacks.self_by_function(by_kernel_samples, len(matched.functions))
+            self_ = merged.stacks.self_by_function(by_kernel, len(matched.functions))
+            total = merged.stacks.total_by_function(by_kernel, len(matched.functions))
+            unnamed = matched.functions[count:]
+            comparisons.append(
+                Comparison(
+                    manifest=manifest,
+                    metric=metric,
+                    kernels=kernels,
+                    runs=[run for kernel in kernels for run in runs[kernel.label]],
+                    functions=matched.functions[:count],
+                    unnamed=unnamed,
+                    namesakes=matched.namesakes[:count],
+                    symbols=symbols,
+                    stacks=merged.stacks,
+                    run_counts=np.concatenate(columns, axis=1),
+                    inlined=merged.inlined,
+                    self_=self_[:count],
+                    total=total[:count],
+                    samples=None if samples is None else samples[:count],
+                    unresolved=dict(
+                        sorted(
+                            ((function.reason, function.in_kernel), self_[count + row])
+                            for row, function in enumerate(unnamed)
+                        )
+                    ),
+                    repetitions=[
+                        _repetitions(
+                            profile,
+                            merged.stacks.self_by_function(column, len(matched.functions)),
+                            matched.functions,
+                        )
+                        for profile, column in zip(chosen, columns, strict=True)
+                    ],
+                    inlines_visible=[profile.inlines_visible for profile in chosen],
+                    remarks=[
+                        f"{kernel.label}: {remark}"
+                        for kernel, profile in zip(kernels, chosen, strict=True)
+                        for remark in profile.remarks
+                    ],
+                )
+            )
+        return comparisons
 
     @property
     def labels(self) -> list[str]:
@@ -125,8 +156,9 @@ class Comparison:
 
     @property
     def failed(self) -> list[Run]:
-        """The runs without a result."""
-        return [run for run in self.manifest.runs if run.failure]
+        """The runs of this collector without a result."""
+        collector = self.runs[0].collector
+        return [run for run in self.manifest.runs if run.failure and run.collector == collector]
 
     @property
     def without_result(self) -> list[str]:
@@ -157,35 +189,71 @@ class Comparison:
         return self.self_ - self.self_[:, :1]
 
 
-def _middle(profile: Profile) -> int:
-    runs: int = profile.counts.shape[1]
-    return (runs - 1) // 2
+def _common_metrics(kernels: list[Kernel], profiles: list[Profile]) -> list[Metric]:
+    metrics = [m for m in profiles[0].metrics if all(m in p.metrics for p in profiles)]
+    if not metrics:
+        measured = "; ".join(
+            f"{kernel.label}: {', '.join(metric.name for metric in profile.metrics) or 'nothing'}"
+            for kernel, profile in zip(kernels, profiles, strict=True)
+        )
+        raise SessionError(
+            f"the kernels have no metric in common ({measured}): record them with the same --event"
+        )
+    return metrics
 
 
-def _finished(manifest: Manifest, kernels: list[Kernel]) -> list[Run]:
-    """The runs behind the columns of ``run_counts``, in their order."""
-    return [
-        run
-        for kernel in kernels
-        for run in manifest.runs
-        if run.kernel == kernel.label and run.failure is None
-    ]
+@dataclass(frozen=True)
+class _Merged:
+    """The stacks of all kernels; ``places[k]`` is where kernel k's stacks are among them."""
+
+    stacks: StackTable
+    places: list[NDArray[np.int64]]
+    inlined: NDArray[np.bool_]
 
 
-def _merge_unresolved(
-    profiles: list[Profile], representatives: list[int]
-) -> dict[tuple[str, bool], NDArray[np.int64]]:
-    merged: dict[tuple[str, bool], NDArray[np.int64]] = {}
-    for index, (profile, run) in enumerate(zip(profiles, representatives, strict=True)):
-        for key, counts in profile.unresolved.items():
-            merged.setdefault(key, np.zeros(len(profiles), np.int64))[index] += counts[run]
-    return dict(sorted(merged.items()))
+def _merge_stacks(profiles: list[Profile], numbers: list[list[int]]) -> _Merged:
+    stacks = StackTable(*(np.empty(0, np.int64) for _ in range(3)))
+    places: list[NDArray[np.int64]] = []
+    for profile, mine in zip(profiles, numbers, strict=True):
+        own, renumbered = profile.stacks.renumbered(np.asarray(mine, np.int64))
+        stacks, old, new = stacks.merged_with(own)
+        places = [old[place] for place in places] + [new[renumbered]]
+    inlined = np.zeros((len(stacks), len(profiles)), np.bool_)
+    for kernel, (profile, place) in enumerate(zip(profiles, places, strict=True)):
+        inlined[place[profile.inlined], kernel] = True
+    return _Merged(stacks, places, inlined)
+
+
+def _column(counts: NDArray[np.int64], metric: Metric, profile: Profile) -> NDArray[np.int64]:
+    """int64[S, R] of a profile's int64[S, R, M]."""
+    column: NDArray[np.int64] = counts[:, :, profile.metrics.index(metric)]
+    return column
+
+
+def _placed(columns: list[NDArray[np.int64]], merged: _Merged) -> list[NDArray[np.int64]]:
+    """Columns of each kernel's own stacks as columns of all stacks."""
+    placed = []
+    for column, place in zip(columns, merged.places, strict=True):
+        whole = np.zeros((len(merged.stacks), column.shape[1]), np.int64)
+        np.add.at(whole, place, column)
+        placed.append(whole)
+    return placed
+
+
+def _pick(columns: list[NDArray[np.int64]], runs: list[int]) -> NDArray[np.int64]:
+    picked = [column[:, [run]] for column, run in zip(columns, runs, strict=True)]
+    return np.concatenate(picked, axis=1)
+
+
+def _median_run(profile: Profile, metric: Metric) -> int:
+    totals = profile.totals[:, profile.metrics.index(metric)]
+    return int(np.argsort(totals, kind="stable")[(len(totals) - 1) // 2])
 
 
 def _repetitions(
     profile: Profile, by_function: NDArray[np.int64], functions: list[Function]
 ) -> Repetitions:
-    totals = profile.totals
+    totals = by_function.sum(axis=0)
     lowest, highest = by_function.min(axis=1), by_function.max(axis=1)
     spread = highest - lowest
     order = [row for row in np.argsort(-spread, kind="stable") if spread[row]]
@@ -194,10 +262,14 @@ def _repetitions(
         identical=profile.identical,
         lowest=int(totals.min()),
         highest=int(totals.max()),
-        differing=[(functions[row], int(lowest[row]), int(highest[row])) for row in order],
-        unresolved=[
-            (reason, in_kernel, int(counts.min()), int(counts.max()))
-            for (reason, in_kernel), counts in profile.unresolved.items()
-            if counts.min() != counts.max()
+        differing=[
+            (functions[row], int(lowest[row]), int(highest[row]))
+            for row in order
+            if not functions[row].reason
         ],
+        unresolved=sorted(
+            (functions[row].reason, functions[row].in_kernel, int(lowest[row]), int(highest[row]))
+            for row in order
+            if functions[row].reason
+        ),
     )

@@ -26,17 +26,27 @@ def fold(symbol: str) -> tuple[str, str]:
 
 
 class Function(NamedTuple):
-    """A function as one kernel has it. ``file`` is where it is declared, "" if unknown."""
+    """A function as one kernel has it. ``file`` is where it is declared, "" if unknown.
+
+    With a ``reason`` it stands for all addresses that for that reason have no function.
+    """
 
     name: str
     object: str
     file: str
     in_kernel: bool
+    reason: str = ""
+
+
+def unresolved(reason: str, in_kernel: bool) -> Function:
+    """What stands for addresses without a function."""
+    return Function(f"[unresolved: {reason}]", "", "", in_kernel, reason)
 
 
 class MatchedFunctions(NamedTuple):
-    """The functions of all kernels, each once; ``numbers[k][f]`` is where kernel k's function f is
-    among them. ``namesakes`` marks those that another function shares name and object with."""
+    """The functions of all kernels, each once, those with a reason last; ``numbers[k][f]`` is where
+    kernel k's function f is among them. ``namesakes`` marks those that another function shares name
+    and object with."""
 
     functions: list[Function]
     namesakes: list[bool]
@@ -50,31 +60,38 @@ def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
     possible: none of them could be another namesake's continuation instead. The order of the
     kernels does not change what is matched.
     """
-    files: dict[tuple[str, str, bool], list[list[str]]] = {}
+    files: dict[_Key, list[list[str]]] = {}
     for index, functions in enumerate(kernels):
         for function in functions:
-            key = (function.name, function.object, function.in_kernel)
+            key = _key(function)
             by_kernel = files.setdefault(key, [[] for _ in kernels])
             if function.file not in by_kernel[index]:
                 by_kernel[index].append(function.file)
     matched: list[Function] = []
     namesakes: list[bool] = []
-    places: list[dict[tuple[str, str, bool, str], int]] = [{} for _ in kernels]
-    for key, by_kernel in files.items():
+    places: list[dict[tuple[_Key, str], int]] = [{} for _ in kernels]
+    for key, by_kernel in sorted(files.items(), key=lambda item: bool(item[0][3])):
         groups = _match_files(by_kernel)
         for group in groups:
             for index, file in group.items():
-                places[index][(*key, file)] = len(matched)
+                places[index][key, file] = len(matched)
             # The newest kernel's file, which a reader is likeliest to have at hand.
-            name, owner, in_kernel = key
+            name, owner, in_kernel, reason = key
             file = next((group[index] for index in sorted(group, reverse=True) if group[index]), "")
-            matched.append(Function(name, owner, file, in_kernel))
+            matched.append(Function(name, owner, file, in_kernel, reason))
             namesakes.append(len(groups) > 1)
     numbers = [
-        [places[index][(f.name, f.object, f.in_kernel, f.file)] for f in functions]
+        [places[index][_key(f), f.file] for f in functions]
         for index, functions in enumerate(kernels)
     ]
     return MatchedFunctions(matched, namesakes, numbers)
+
+
+_Key = tuple[str, str, bool, str]
+
+
+def _key(function: Function) -> _Key:
+    return function.name, function.object, function.in_kernel, function.reason
 
 
 def _match_files(by_kernel: list[list[str]]) -> list[dict[int, str]]:

@@ -12,9 +12,14 @@ import msgspec
 SCHEMA = "profdiff.session/1"
 
 
-def timestamp() -> str:
-    """The present time as the manifest writes it: UTC, ISO 8601, whole seconds."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+replace = msgspec.structs.replace
+
+
+def timestamp(seconds: float | None = None) -> str:
+    """The time as the manifest writes it: UTC, ISO 8601, whole seconds. ``seconds`` since 1970, by
+    default now."""
+    time = datetime.now(UTC) if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 Label = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}\Z")]
@@ -28,6 +33,7 @@ SafePath = Annotated[
     ),
 ]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Collector = Literal["exact", "perf", "import"]
 Hex = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
 
 
@@ -45,11 +51,12 @@ class WorkloadFile(Part, frozen=True):
 
 
 class Workload(Part, frozen=True):
-    """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it."""
+    """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it.
+    ``imported``: what ran is known from the recording alone, or not at all."""
 
     argv: list[str]
     guest_argv: list[str]
-    kind: Literal["program", "script", "source"]
+    kind: Literal["program", "script", "source", "imported"]
     files: list[WorkloadFile]
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
 
@@ -66,11 +73,12 @@ class Guest(Part, frozen=True):
 
 
 class Kernel(Part, frozen=True):
-    """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote."""
+    """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
+    the exact collector; ``image_sha256`` is there if an image was booted."""
 
     label: Label
     spec: str
-    image_sha256: Hex
+    image_sha256: Hex | None = None
     release: str | None = None
     version: str | None = None
     compiler: str | None = None
@@ -83,7 +91,9 @@ class Kernel(Part, frozen=True):
 class Failure(Part, frozen=True):
     """Why a run has no result. ``message`` is one line; ``console`` its console's last lines."""
 
-    kind: Literal["boot", "panic", "timeout", "workload", "window", "qemu", "protocol"]
+    kind: Literal[
+        "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "perf", "connection"
+    ]
     message: str
     console: list[str] = []
 
@@ -107,38 +117,62 @@ class Qemu(Part, frozen=True):
 
     version: str
     arguments: list[str]
-    plugin_api: int
+    plugin_api: int | None = None
 
 
-class Run(Part, frozen=True):
+class PerfOptions(Part, frozen=True):
+    """How perf samples. ``events`` are one group; ``period``: events between samples; or
+    ``frequency``: samples per second. ``arguments`` go to ``perf record`` as they are."""
+
+    events: list[str]
+    period: Annotated[int, msgspec.Meta(ge=1, le=2**62)] | None = None
+    frequency: Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None = None
+    call_graph: Literal["fp", "lbr", "dwarf"] = "fp"
+    arguments: list[str] = []
+
+
+class PerfRun(Part, frozen=True):
+    """What perf was asked for in one run. ``fallback``: why it sampled something else than
+    ``events`` of the options, or null. ``virtual_time``: QEMU's cycles, which are nanoseconds."""
+
+    version: str
+    command: list[str]
+    events: list[str]
+    fallback: str | None = None
+    virtual_time: bool = False
+
+
+class Run(Part, frozen=True, kw_only=True):
     """One execution of the workload on one kernel in one boot. ``files`` maps what a file is
-    (``counts``, ``stdout``, ``dmesg`` …) to its path in the session."""
+    (``counts``, ``perf-data``, ``stdout``, ``dmesg`` …) to its path in the session."""
 
     id: Label
     kernel: Label
-    collector: Literal["exact"]
+    collector: Collector
     repetition: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     started: str
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
     files: dict[str, SafePath]
-    qemu: Qemu
+    qemu: Qemu | None = None
+    perf: PerfRun | None = None
     failure: Failure | None = None
     exit_status: int | None = None
     window: Window | None = None
     instructions: Instructions | None = None
 
 
-class Manifest(Part, frozen=True):
+class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base."""
 
     schema: str
     profdiff: str
     created: str
     command: list[str]
-    collectors: list[Literal["exact"]]
+    collectors: list[Collector]
     repeat: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     verify: bool
     workload: Workload
-    guest: Guest
+    guest: Guest | None = None
+    perf: PerfOptions | None = None
     kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]

@@ -1,70 +1,167 @@
 """A profile: what the runs of one kernel executed, as columns over distinct stacks."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.function_identity import Function, fold
+from profdiff.function_identity import Function, fold, unresolved
+from profdiff.metric import INSTRUCTIONS, Metric
 from profdiff.stack_table import StackTable, distinct_pairs
 from profdiff.symbolization.chains import Chains
 
 
 @dataclass(frozen=True)
 class Profile:
-    """F functions, S stacks, R runs of one kernel.
+    """F functions, S stacks, R runs of one kernel, M metrics.
 
-    ``counts``: int64[S, R], how many instructions each run executed with exactly that stack.
+    ``counts``: int64[S, R, M], how much of each metric each run spent with exactly that stack;
+    ``samples``: int64[S, R, M], from how many samples that is known, None for exact counts.
     ``inlined``: bool[S], whether the innermost function was inlined at some address.
     ``symbols``: for a function, the ELF symbols that were folded into its name.
-    ``unresolved``: by (reason, in_kernel), int64[R]. ``inlines_visible``: false with no debug ELF.
-    ``identical``: all runs have the same count at every address.
+    ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
+    every address. ``remarks``: what a reader must know of the recordings, one line each.
     """
 
     functions: list[Function]
     symbols: dict[int, list[str]]
     stacks: StackTable
     inlined: NDArray[np.bool_]
+    metrics: tuple[Metric, ...]
     counts: NDArray[np.int64]
-    unresolved: dict[tuple[str, bool], NDArray[np.int64]]
+    samples: NDArray[np.int64] | None
     inlines_visible: bool
     identical: bool
+    remarks: list[str] = field(default_factory=list)
 
     @staticmethod
     def from_chains(chains: Chains, counts: NDArray[np.int64]) -> "Profile":
-        """Sum ``counts``, int64[N, R], over the distinct chains of N addresses."""
-        offsets = chains.offsets.astype(np.int64)
+        """Sum ``counts``, int64[N, R] instructions, over the distinct chains of N addresses."""
         in_kernel = (chains.address >> np.uint64(63)).astype(np.bool_)
-        rows = chains.frame_function[chains.frames].astype(np.int64)
-        # A function is the kernel's if an address in the kernel's half has it in its chain.
-        function_in_kernel = np.zeros(len(chains.function_name), np.bool_)
-        function_in_kernel[rows[np.repeat(in_kernel, np.diff(offsets))]] = True
-        functions, numbers = _functions(chains, function_in_kernel)
-        stacks, leaf = StackTable.intern(offsets, numbers[rows])
-        resolved = leaf >= 0
+        resolved = ChainFunctions.of(chains, in_kernel)
+        offsets = resolved.offsets.astype(np.int64)
+        stacks, leaf = StackTable.intern(offsets, resolved.frames.astype(np.int64))
         summed = np.zeros((len(stacks), counts.shape[1]), np.int64)
-        np.add.at(summed, leaf[resolved], counts[resolved])
+        np.add.at(summed, leaf, counts)
         inlined = np.zeros(len(stacks), np.bool_)
-        innermost = chains.frames[offsets[1:][resolved] - 1]
-        np.logical_or.at(inlined, leaf[resolved], chains.frame_inlined[innermost])
+        np.logical_or.at(inlined, leaf, resolved.inlined[offsets[1:] - 1])
         return Profile(
-            functions=functions,
-            symbols=_folded_symbols(chains, functions, numbers[rows], resolved),
+            functions=resolved.functions,
+            symbols=resolved.symbols(chains),
             stacks=stacks,
             inlined=inlined,
-            counts=summed,
-            unresolved=_unresolved(chains, counts, in_kernel),
+            metrics=(INSTRUCTIONS,),
+            counts=summed[:, :, None],
+            samples=None,
             inlines_visible=chains.inlines_visible,
             identical=bool((counts == counts[:, :1]).all()),
         )
 
     @property
     def totals(self) -> NDArray[np.int64]:
-        """int64[R]: all instructions of each run, unresolved ones too."""
+        """int64[R, M]: all of each run, unresolved addresses too."""
         totals: NDArray[np.int64] = self.counts.sum(axis=0)
-        for counts in self.unresolved.values():
-            totals = totals + counts
         return totals
+
+    @staticmethod
+    def merged(runs: Sequence["Profile"]) -> "Profile":
+        """The profiles of several runs of one kernel as one, each run a column.
+
+        The metrics are those that all of them have.
+        """
+        if len(runs) == 1:
+            return runs[0]
+        metrics = tuple(m for m in runs[0].metrics if all(m in run.metrics for run in runs))
+        numbers: dict[Function, int] = {}
+        symbols: dict[int, list[str]] = {}
+        stacks = StackTable(*(np.empty(0, np.int64) for _ in range(3)))
+        places: list[NDArray[np.int64]] = []
+        for run in runs:
+            own = np.array([numbers.setdefault(f, len(numbers)) for f in run.functions], np.int64)
+            for function, texts in run.symbols.items():
+                known = symbols.setdefault(int(own[function]), [])
+                known += [text for text in texts if text not in known]
+            table, where = run.stacks.renumbered(own)
+            stacks, old, new = stacks.merged_with(table)
+            places = [old[place] for place in places] + [new[where]]
+        shape = (len(stacks), sum(run.counts.shape[1] for run in runs), len(metrics))
+        counts, samples = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        inlined = np.zeros(len(stacks), np.bool_)
+        column = 0
+        for run, place in zip(runs, places, strict=True):
+            wanted = [run.metrics.index(metric) for metric in metrics]
+            columns = slice(column, column + run.counts.shape[1])
+            np.add.at(counts[:, columns], place, run.counts[:, :, wanted])
+            if run.samples is not None:
+                np.add.at(samples[:, columns], place, run.samples[:, :, wanted])
+            inlined[place[run.inlined]] = True
+            column = columns.stop
+        return replace(
+            runs[0],
+            functions=list(numbers),
+            symbols=symbols,
+            stacks=stacks,
+            inlined=inlined,
+            metrics=metrics,
+            counts=counts,
+            samples=None if runs[0].samples is None else samples,
+            inlines_visible=all(run.inlines_visible for run in runs),
+            identical=False,
+            remarks=[
+                f"run {number}: {remark}"
+                for number, run in enumerate(runs, 1)
+                for remark in run.remarks
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class ChainFunctions:
+    """The chains of N addresses as distinct functions, compiler suffixes folded: address i has
+    ``frames[offsets[i]:offsets[i + 1]]``, never none: an unresolved one has what stands for its
+    reason. ``inlined``: per frame."""
+
+    functions: list[Function]
+    offsets: NDArray[np.uint32]
+    frames: NDArray[np.uint32]
+    inlined: NDArray[np.bool_]
+    resolved: NDArray[np.bool_]
+
+    @staticmethod
+    def of(chains: Chains, in_kernel: NDArray[np.bool_]) -> "ChainFunctions":
+        """``in_kernel``: bool[N], whether each address is the kernel's."""
+        lengths = np.diff(chains.offsets)
+        rows = chains.frame_function[chains.frames]
+        # A function is the kernel's if an address of the kernel has it in its chain.
+        function_in_kernel = np.zeros(len(chains.function_name), np.bool_)
+        function_in_kernel[rows[np.repeat(in_kernel, lengths)]] = True
+        functions, numbers = _functions(chains, function_in_kernel)
+        offsets, missing = chains.offsets.astype(np.int64), lengths == 0
+        kind = chains.reason[missing].astype(np.int64) * 2 + in_kernel[missing]
+        kinds, which = np.unique(kind, return_inverse=True)
+        fillers = len(functions) + which
+        functions += [unresolved(chains.reasons[k // 2], bool(k % 2)) for k in kinds.tolist()]
+        frames = np.insert(numbers[rows], offsets[:-1][missing], fillers)
+        inlined = chains.frame_inlined[chains.frames]
+        inlined = np.insert(inlined, offsets[:-1][missing], False)
+        offsets[1:] += np.cumsum(missing)
+        return ChainFunctions(
+            functions, offsets.astype(np.uint32), frames.astype(np.uint32), inlined, ~missing
+        )
+
+    def symbols(self, chains: Chains) -> dict[int, list[str]]:
+        """The symbols that differ from their physical function's name only by a compiler's suffix,
+        by function."""
+        outermost = self.frames[self.offsets[:-1][self.resolved]].astype(np.int64)
+        pairs = distinct_pairs(outermost, chains.symbol[self.resolved].astype(np.int64))
+        symbols: dict[int, list[str]] = {}
+        for function, symbol in zip(*pairs[:2], strict=True):
+            text = chains.strings[symbol]
+            name, suffix = fold(text)
+            if suffix and name == self.functions[function].name:
+                symbols.setdefault(int(function), []).append(text)
+        return {function: sorted(texts) for function, texts in symbols.items()}
 
 
 def _functions(
@@ -81,33 +178,3 @@ def _functions(
         function = Function(fold(strings[name])[0], strings[owner], strings[file], bool(kernel))
         numbers[row] = seen.setdefault(function, len(seen))
     return list(seen), numbers
-
-
-def _folded_symbols(
-    chains: Chains,
-    functions: list[Function],
-    rows: NDArray[np.int64],
-    resolved: NDArray[np.bool_],
-) -> dict[int, list[str]]:
-    """The symbols that differ from their physical function's name only by a compiler's suffix."""
-    outermost = rows[chains.offsets[:-1][resolved].astype(np.int64)]
-    pairs = distinct_pairs(outermost, chains.symbol[resolved].astype(np.int64))
-    symbols: dict[int, list[str]] = {}
-    for function, symbol in zip(*pairs[:2], strict=True):
-        text = chains.strings[symbol]
-        name, suffix = fold(text)
-        if suffix and name == functions[function].name:
-            symbols.setdefault(int(function), []).append(text)
-    return {function: sorted(texts) for function, texts in symbols.items()}
-
-
-def _unresolved(
-    chains: Chains, counts: NDArray[np.int64], in_kernel: NDArray[np.bool_]
-) -> dict[tuple[str, bool], NDArray[np.int64]]:
-    result: dict[tuple[str, bool], NDArray[np.int64]] = {}
-    for code, reason in enumerate(chains.reasons):
-        for side in (True, False):
-            rows = (chains.reason == code) & (in_kernel == side)
-            if code and rows.any():
-                result[reason, side] = counts[rows].sum(axis=0)
-    return result

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from profdiff.atomic import write_atomic
 from profdiff.collectors.counts import Counts
 from profdiff.errors import InputError, SessionError
-from profdiff.manifest import SCHEMA, Kernel, Manifest, Run
+from profdiff.manifest import SCHEMA, Collector, Kernel, Manifest, Run
 
 _MANIFEST = "manifest.json"
 _MAX_MANIFEST = 256 * 2**20
@@ -90,10 +90,13 @@ class Session:
         except (OSError, EOFError) as error:
             raise SessionError(f"cannot read {path}: {error}") from error
 
-    def finished(self, label: str) -> list[Run]:
-        """The runs of a kernel that gave a result, in order."""
-        runs = self.manifest.runs
-        return [run for run in runs if run.kernel == label and run.failure is None]
+    def finished(self, label: str, collector: Collector) -> list[Run]:
+        """The runs of a kernel by one collector that gave a result, in order."""
+        return [
+            run
+            for run in self.manifest.runs
+            if run.kernel == label and run.collector == collector and run.failure is None
+        ]
 
     def kernel(self, label: str) -> Kernel:
         """The kernel with that label. Raises KeyError."""
@@ -106,11 +109,11 @@ class Session:
         return Counts.load(self.path(run.files["counts"]))
 
     def places(self, label: str) -> NDArray[np.void]:
-        """All places that executed in any finished run of a kernel: PLACE[N], sorted.
+        """All places that executed in any finished exact run of a kernel: PLACE[N], sorted.
 
         Raises SessionError.
         """
-        runs = self.finished(label)
+        runs = self.finished(label, "exact")
         found = [_places(self.run_counts(run)) for run in runs]
         return np.unique(np.concatenate(found)) if found else np.empty(0, PLACE)
 

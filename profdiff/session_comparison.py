@@ -1,24 +1,98 @@
-"""From a session to its comparison: counts and chains of each kernel, compared."""
+"""From a session to its comparisons: counts and chains of each kernel, compared."""
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.comparison import Comparison
+from profdiff.errors import InputError, SessionError
+from profdiff.manifest import Collector, Run
 from profdiff.profile import Profile
+from profdiff.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.session import Session
-from profdiff.session_symbols import chains
+from profdiff.session_symbols import chains, perf_chains
 
 
-def compare(session: Session) -> Comparison:
-    """The comparison of all kernels of ``session`` that have a result.
+def compare(session: Session) -> list[Comparison]:
+    """The comparisons of all kernels of ``session`` that have a result: one for each collector and
+    metric, those of the collector that was named first before the others.
 
-    Raises SessionError when the base has none, or a file of the session is damaged.
+    Raises SessionError when the base has no result, or a file of the session is damaged.
     """
-    profiles = {}
-    for kernel in session.manifest.kernels:
-        runs = session.finished(kernel.label)
-        if not runs:
-            continue
-        places = session.places(kernel.label)
+    comparisons: list[Comparison] = []
+    problems: list[SessionError] = []
+    for collector in session.manifest.collectors:
+        try:
+            comparisons += _compare(session, collector)
+        except SessionError as error:
+            problems.append(error)
+    if not comparisons:
+        raise problems[0]
+    comparisons[0].remarks.extend(f"nothing else is shown: {problem}" for problem in problems)
+    return comparisons
+
+
+def _compare(session: Session, collector: Collector) -> list[Comparison]:
+    runs = {
+        kernel.label: session.finished(kernel.label, collector)
+        for kernel in session.manifest.kernels
+    }
+    profiles = {label: _profile(session, label, mine) for label, mine in runs.items() if mine}
+    return Comparison.build(session.manifest, profiles, runs)
+
+
+def _profile(session: Session, label: str, runs: list[Run]) -> Profile:
+    if runs[0].collector == "exact":
+        places = session.places(label)
         counts = np.stack([session.counts(run, places) for run in runs], axis=1)
-        profiles[kernel.label] = Profile.from_chains(chains(session, kernel.label), counts)
-    return Comparison.build(session.manifest, profiles)
+        return Profile.from_chains(chains(session, label), counts)
+    return Profile.merged([run_profile(session, run) for run in runs])
+
+
+def run_profile(session: Session, run: Run) -> Profile:
+    """The profile of a run whose recording is samples. Raises SessionError, InputError."""
+    try:
+        if "perf-data" in run.files:
+            data = open_perf_data(session, run)
+            return perf_profile(data, perf_chains(session, run, data))
+        if "stacks" in run.files:
+            return text_profile(PerfText.open(str(session.path(run.files["stacks"]))))
+    except NativeError as error:
+        raise InputError(f"run {run.id}: {error}") from error
+    raise SessionError(f"run {run.id} has no recording")
+
+
+def open_perf_data(session: Session, run: Run) -> PerfData:
+    """The recording of a run. Raises InputError, SessionError."""
+    try:
+        return PerfData.open(str(session.path(run.files["perf-data"])))
+    except NativeError as error:
+        raise InputError(f"run {run.id}: {error}") from error
+
+
+def folded_stacks(session: Session) -> list[tuple[str, Callable[[], bytes]]]:
+    """The stacks of the first finished run of each kernel in FlameGraph's format, made when called.
+
+    Raises SessionError when no kernel has a result.
+    """
+    stacks: list[tuple[str, Callable[[], bytes]]] = []
+    for kernel in session.manifest.kernels:
+        # Call stacks before the exact collector's, which are flat.
+        by_collector = [
+            session.finished(kernel.label, name) for name in ("perf", "import", "exact")
+        ]
+        run = next((runs[0] for runs in by_collector if runs), None)
+        if run:
+            stacks.append((kernel.label, partial(_folded, session, run)))
+    if not stacks:
+        raise SessionError(f"{session.folder}: no run gave a result")
+    return stacks
+
+
+def _folded(session: Session, run: Run) -> bytes:
+    if "perf-data" in run.files:
+        data = open_perf_data(session, run)
+        return folded(data, perf_chains(session, run, data))
+    return folded_profile(_profile(session, run.kernel, [run]))

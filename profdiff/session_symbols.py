@@ -11,15 +11,16 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from profdiff._native import NativeError, elf_build_id
-from profdiff.cache import cache_folder
-from profdiff.errors import InputError, MissingError, SessionError
-from profdiff.manifest import Kernel
+from profdiff._native import NativeError, PerfData, elf_build_id
+from profdiff.cache import symbol_cache
+from profdiff.errors import InputError, SessionError
+from profdiff.manifest import Kernel, Run
 from profdiff.session import Session, place_columns
+from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.perf_chains import symbolize_perf
 from profdiff.symbolization.symbolize import symbolize
-
-VDSO = "[vdso]"
 
 
 def chains(session: Session, label: str) -> Chains:
@@ -50,7 +51,52 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
     Raises as ``chains``.
     """
     addresses, code = place_columns(session.places(kernel.label))
-    runs = session.finished(kernel.label)
+    run = next(iter(session.finished(kernel.label, "exact")), None)
+    user_files = {
+        file.guest_path: session.path(file.path)
+        for file in session.manifest.workload.files
+        if file.path
+    }
+    if run and "vdso" in run.files:
+        user_files[VDSO] = session.path(run.files["vdso"])
+    return symbolize(
+        addresses,
+        code,
+        kernel=kernel_symbols(session, kernel, run, modules),
+        user_files=user_files,
+        cache=symbol_cache(),
+    )
+
+
+def perf_chains(
+    session: Session, run: Run, data: PerfData, modules: Mapping[str, Path] | None = None
+) -> Chains:
+    """Chains of the places of a run's perf.data: the ones kept with the run if they still fit, else
+    resolved anew. Raises as ``chains``."""
+    if "symbols" in run.files:
+        path = session.path(run.files["symbols"])
+        if path.is_file():
+            kept = Chains.load(path)
+            if np.array_equal(kept.address, data.place_address):
+                return kept
+    kernel = session.kernel(run.kernel)
+    files = {
+        file.guest_path: session.path(file.path)
+        for file in session.manifest.workload.files
+        if file.path
+    }
+    if "vdso" in run.files:
+        files[VDSO] = session.path(run.files["vdso"])
+    # A guest has no other files than those that travelled; another machine's are asked for by id.
+    local = run.qemu is None
+    symbols = kernel_symbols(session, kernel, run, modules or {})
+    return symbolize_perf(data, symbols, Binaries(files, local=local), symbol_cache())
+
+
+def kernel_symbols(
+    session: Session, kernel: Kernel, run: Run | None, modules: Mapping[str, Path]
+) -> KernelSymbols:
+    """What a run and its kernel's debug ELF say of the kernel's addresses. Raises as ``chains``."""
     debug_elf = Path(kernel.debug_elf) if kernel.debug_elf else None
     if debug_elf and not debug_elf.is_file():
         raise SessionError(
@@ -62,23 +108,11 @@ def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Ch
             f"{kernel.label}: {debug_elf} is not what it was when the session was recorded: its "
             f"build id is not {kernel.build_id}"
         )
-    run = runs[0] if runs else None
-    user_files = {
-        file.guest_path: session.path(file.path)
-        for file in session.manifest.workload.files
-        if file.path
-    }
-    if run and "vdso" in run.files:
-        user_files[VDSO] = session.path(run.files["vdso"])
-    return symbolize(
-        addresses,
-        code,
+    return KernelSymbols(
         debug_elf=debug_elf,
         kallsyms=(session.read(run, "kallsyms") if run else None) or b"",
         module_files=modules,
-        sections=session.read(run, "sections") if run else None,
-        user_files=user_files,
-        cache=_cache(),
+        sections=(session.read(run, "sections") if run else None) or b"",
     )
 
 
@@ -87,14 +121,6 @@ def _build_id(path: Path) -> str | None:
         return elf_build_id(str(path))
     except NativeError as error:
         raise InputError(str(error)) from error
-
-
-def _cache() -> Path | None:
-    # Without a cache folder everything works, only slower.
-    try:
-        return cache_folder("symbols")
-    except MissingError:
-        return None
 
 
 def keep(session: Session, kernel: Kernel, result: Chains) -> None:

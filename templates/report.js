@@ -2,16 +2,18 @@
 "use strict";
 
 /** @typedef {{name: string, object: string, file: string, side: string, namesakes: boolean,
- *   symbols: Record<string, string[]>, self: Record<string, number>, total: Record<string, number>}} Row */
+ *   symbols: Record<string, string[]>, self: Record<string, number>, total: Record<string, number>,
+ *   samples: Record<string, number> | null}} Row */
 
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
-const metric = data.metrics[0];
+let metric = data.metrics[0];
 const base = data.base;
 const others = data.kernels.map((kernel) => kernel.label).filter((label) => label !== base);
 const PAGE = 200;
 
 const state = {
   search: "",
+  metric: "0",
   unit: data.workload.ops ? "per-op" : "absolute",
   side: "",
   other: others[0] || base,
@@ -82,6 +84,27 @@ const ratio = (counts) =>
 
 const whole = () => metric.totals[state.other] - metric.totals[base];
 
+/** Name and unit of the chosen metric. */
+const metricTitle = () => (metric.unit === metric.metric ? metric.metric : `${metric.metric} (${metric.unit})`);
+
+/** Cycles per instruction on both sides, where both were sampled together. */
+function perInstruction() {
+  const other = data.metrics.find((candidate) => !candidate.exact && candidate.metric === "instructions");
+  if (metric.metric !== "cycles" || metric.exact || !other) return [];
+  const work = new Map(other.functions.map((row) => [`${row.name}\0${row.object}\0${row.file}`, row.self]));
+  const of = (row, label) => {
+    const counts = work.get(`${row.name}\0${row.object}\0${row.file}`);
+    return counts && counts[label] ? row.self[label] / counts[label] : 0;
+  };
+  return [base, state.other].map((label, index) => ({
+    key: `cpi${index}`,
+    title: `CPI ${label}`,
+    by: (row) => of(row, label),
+    cell: (row) => (row.name && of(row, label) ? fixed(of(row, label), 2) : "-"),
+    width: " optional",
+  }));
+}
+
 /** Columns: what sorts, what shows; those with a width go first where the screen is narrow. */
 const columns = () => [
   { key: "base", title: base, width: " wide", by: (row) => row.self[base], cell: (row) => formatCount(row.self[base], base) },
@@ -91,6 +114,10 @@ const columns = () => [
         { key: "delta", title: "delta", by: (row) => Math.abs(delta(row.self)), cell: (row) => formatDelta(row.self), signed: true },
         { key: "change", title: "change", by: (row) => ratio(row.self), cell: (row) => change(row.self), signed: true },
         { key: "share", title: "share of delta", by: (row) => (row.self[state.other] - row.self[base]) / (whole() || 1), cell: (row) => (whole() ? `${fixed((100 * (row.self[state.other] - row.self[base])) / whole(), 1)} %` : "-"), width: " optional" },
+        ...(metric.exact
+          ? []
+          : [{ key: "samples", title: "samples", by: (row) => Object.values(row.samples || {}).reduce((a, b) => a + b, 0), cell: (row) => (row.samples ? `${row.samples[base]} / ${row.samples[state.other]}` : ""), width: " optional" }]),
+        ...perInstruction(),
         { key: "total", title: "total delta", by: (row) => Math.abs(delta(row.total)), cell: (row) => formatDelta(row.total), width: " optional" },
       ]
     : []),
@@ -170,7 +197,7 @@ function drawBody() {
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.self[state.other] - row.self[base])), 1);
   const table = at("functions");
   table.tBodies[0].replaceChildren(...rows.slice(0, state.shown).map((row) => drawRow(row, largest)));
-  const unit = { "per-op": `instructions per op (${(data.workload.ops || 0).toLocaleString("en-US")} ops)`, absolute: "instructions", share: "share of each kernel's instructions" }[state.unit];
+  const unit = { "per-op": `${metricTitle()} per op (${(data.workload.ops || 0).toLocaleString("en-US")} ops)`, absolute: metricTitle(), share: `share of each kernel's ${metricTitle()}` }[state.unit];
   at("status").textContent = visible(
     `${rows.length.toLocaleString("en-US")} of ${metric.functions.length.toLocaleString("en-US")} functions${rows.length > state.shown ? ` (the first ${state.shown} shown)` : ""}; self counts, ${unit}; ` +
       `delta and change are against ${base}`,
@@ -209,7 +236,7 @@ function draw() {
   drawFoot();
 }
 
-/** @param {string} id @param {[string, string][]} choices @param {"unit" | "side" | "other"} key */
+/** @param {string} id @param {[string, string][]} choices @param {"metric" | "unit" | "side" | "other"} key */
 function fillSelect(id, choices, key) {
   const select = /** @type {HTMLSelectElement} */ (at(id));
   for (const [value, title] of choices) {
@@ -220,6 +247,7 @@ function fillSelect(id, choices, key) {
   select.value = state[key];
   select.addEventListener("change", () => {
     state[key] = select.value;
+    metric = data.metrics[Number(state.metric)];
     draw();
   });
 }
@@ -233,7 +261,10 @@ function drawFacts() {
     ["Build id", (kernel) => kernel.build_id || "none"],
     ["Compiler", (kernel) => kernel.compiler || "unknown"],
     ["Version", (kernel) => kernel.version || "unknown"],
-    ["Instructions", (kernel) => metric.totals[kernel.label].toLocaleString("en-US")],
+    ...data.metrics.map((one) => [
+      `${one.metric[0].toUpperCase()}${one.metric.slice(1)}${one.exact ? ", exact" : ", sampled"}`,
+      (kernel) => `${one.totals[kernel.label].toLocaleString("en-US")}${one.unit === one.metric ? "" : ` ${one.unit}`}`,
+    ]),
     ["Inlined functions", (kernel) => (kernel.inlines_visible ? "visible" : "not visible: no debug ELF")],
     ["Runs", (kernel) => `${kernel.runs}${kernel.reproduced === true ? ", reproduced bit for bit" : kernel.reproduced === false ? ", NOT reproduced" : ""}`],
     ["Recorded from", (kernel) => kernel.spec],
@@ -254,7 +285,8 @@ function drawFacts() {
     head,
     ...data.runs.map((run) => {
       const line = element("tr");
-      const outcome = run.failure ? `failed: ${run.failure}` : `${run.instructions.toLocaleString("en-US")} instructions`;
+      const counted = run.instructions === null ? run.collector : `${run.instructions.toLocaleString("en-US")} instructions`;
+      const outcome = run.failure ? `failed: ${run.failure}` : counted;
       line.append(...[run.id, run.kernel, run.started, fixed(run.wall_seconds, 1), outcome].map((text) => element("td", text)));
       return line;
     }),
@@ -264,6 +296,8 @@ function drawFacts() {
 }
 
 document.title = visible(`profdiff: ${data.kernels.map((kernel) => kernel.label).join(" against ")}`);
+fillSelect("metric", data.metrics.map((one, index) => [String(index), `${one.metric}${one.exact ? ", exact" : ", sampled"}`]), "metric");
+at("metric-label").hidden = data.metrics.length < 2;
 fillSelect("unit", [...(data.workload.ops ? [["per-op", "per op"]] : []), ["absolute", "absolute"], ["share", "share"]], "unit");
 fillSelect("side", [["", "kernel and user"], ["kernel", "kernel"], ["user", "user"]], "side");
 fillSelect("other", others.map((label) => [label, `${label} with ${base}`]), "other");

@@ -138,7 +138,20 @@ def compare(
     """The comparison of ``kernels``, rows by label."""
     runs = max(len(row[3]) for rows in kernels.values() for row in rows)
     described = manifest(list(kernels), runs=runs, ops=ops, failed=failed)
-    return Comparison.build(described, {label: profile(rows) for label, rows in kernels.items()})
+    profiles = {label: profile(rows) for label, rows in kernels.items()}
+    return build(described, profiles)
+
+
+def build(described: m.Manifest, profiles: dict[str, Profile]) -> Comparison:
+    """The one comparison of exact profiles."""
+    runs = {
+        kernel.label: [
+            run for run in described.runs if run.kernel == kernel.label and not run.failure
+        ]
+        for kernel in described.kernels
+    }
+    (comparison,) = Comparison.build(described, profiles, runs)
+    return comparison
 
 
 def example() -> dict[str, Sequence[Row]]:

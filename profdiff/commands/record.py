@@ -14,7 +14,7 @@ from profdiff.cache import cache_folder
 from profdiff.collectors import initramfs
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import parse_kernels
+from profdiff.collectors.kernel_spec import parse_arguments
 from profdiff.collectors.qemu import find_qemu
 from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError, RunError
@@ -134,7 +134,7 @@ def record(
     prepared = prepare(
         command, files, cache_folder("workloads"), header_folder=initramfs.guest_resources()
     )
-    located = [locate(argument) for argument in parse_kernels(kernels)]
+    located = [locate(argument) for argument in parse_arguments(kernels)]
     planned = plan.plan(
         [plan.describe_kernel(kernel) for kernel in located],
         plan.describe_workload(prepared, ops),
@@ -174,7 +174,7 @@ def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
         click.echo(line)
     click.echo(f"profdiff report {shlex.quote(str(session.folder))}")
     for kernel in session.manifest.kernels:
-        if not session.finished(kernel.label):
+        if not session.finished(kernel.label, "exact"):
             failed = [r for r in session.manifest.runs if r.kernel == kernel.label and r.failure]
             last = failed[-1].failure if failed else None
             if last:

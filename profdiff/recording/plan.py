@@ -117,7 +117,7 @@ def open_session(folder: Path, planned: m.Manifest, prepared: PreparedWorkload) 
 
 def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     """``old`` with what a later command may change: how often, how long, how many ops it was."""
-    guest = msgspec.structs.replace(old.guest, timeout=new.guest.timeout)
+    guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
     ops = new.workload.ops or old.workload.ops
     return msgspec.structs.replace(
         old,

@@ -15,9 +15,10 @@ from profdiff.atomic import write_atomic
 from profdiff.collectors.exact import ExactResult, ExactRun
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.qemu import Qemu
-from profdiff.errors import InputError
+from profdiff.errors import InputError, SessionError
 from profdiff.progress import Progress
 from profdiff.session import Session
+from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.1
 
@@ -43,7 +44,7 @@ def missing_runs(session: Session, kernels: list[KernelFiles]) -> list[_Pending]
     missing: list[_Pending] = []
     for turn in range(manifest.repeat):
         for kernel in kernels:
-            lacking = manifest.repeat - len(session.finished(kernel.label))
+            lacking = manifest.repeat - len(session.finished(kernel.label, "exact"))
             if turn >= lacking:
                 continue
             made = sum(run.kernel == kernel.label for run in manifest.runs)
@@ -97,6 +98,8 @@ def _start(
 ) -> _Active:
     folder = session.run_folder(pending.id)
     guest = session.manifest.guest
+    if guest is None:
+        raise SessionError("the session describes no guest")
     run = ExactRun(
         qemu,
         image=pending.kernel.image,
@@ -190,21 +193,6 @@ def _keep_config(session: Session, item: _Active, result: ExactResult) -> str | 
     path.parent.mkdir(exist_ok=True)
     write_atomic(path, source.read_bytes())
     return relative
-
-
-def gnu_build_id(notes: bytes) -> str | None:
-    """The build id in the content of /sys/kernel/notes (ELF notes: elf(5)); None if it has none."""
-    at = 0
-    while at + 12 <= len(notes):
-        name_size, size, kind = (
-            int.from_bytes(notes[at + i : at + i + 4], "little") for i in (0, 4, 8)
-        )
-        name = notes[at + 12 : at + 12 + name_size]
-        start = at + 12 + (name_size + 3) // 4 * 4
-        if kind == 3 and name == b"GNU\0" and 1 <= size <= 64 and start + size <= len(notes):
-            return notes[start : start + size].hex()
-        at = start + (size + 3) // 4 * 4
-    return None
 
 
 def outcome(run: m.Run) -> str:

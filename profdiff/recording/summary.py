@@ -4,6 +4,7 @@ import numpy as np
 
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.comparison import Comparison
+from profdiff.errors import SessionError
 from profdiff.reports import units
 from profdiff.session import Session
 from profdiff.session_comparison import compare
@@ -18,7 +19,7 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
-        if session.finished(kernel.label):
+        if session.finished(kernel.label, "exact"):
             described = session.kernel(kernel.label)
             keep(session, described, resolve(session, described, kernel.module_files()))
 
@@ -30,9 +31,13 @@ def lines(session: Session) -> list[str]:
         for run in session.manifest.runs
         if run.failure
     ]
-    if not session.finished(session.manifest.kernels[0].label):
+    try:
+        comparisons = compare(session)
+    except SessionError:
+        # The base has no result: the failed runs say why.
         return failed
-    return [*_totals(comparison := compare(session)), *_deltas(comparison), *failed]
+    found = [line for one in comparisons for line in (*_totals(one), *_deltas(one))]
+    return [*found, *failed]
 
 
 def _totals(comparison: Comparison) -> list[str]:
@@ -41,9 +46,8 @@ def _totals(comparison: Comparison) -> list[str]:
     rows = []
     for index, label in enumerate(comparison.labels):
         ratio = f"{totals[index] / totals[0]:.3f} times {comparison.labels[0]}" if totals[0] else ""
-        rows.append(
-            f"{label:{width}}  {totals[index]:>15,} instructions  {ratio if index else 'the base'}"
-        )
+        against = ratio if index else "the base"
+        rows.append(f"{label:{width}}  {totals[index]:>15,} {comparison.metric.title}  {against}")
     return rows
 
 

@@ -2,49 +2,63 @@
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
 
 from profdiff.comparison import Comparison
 from profdiff.reports.rows import Selection, select
 
 
-def render(comparison: Comparison, selection: Selection) -> str:
-    """One line for each function, one for those left out, one for each reason of unresolved
-    addresses: the self columns sum to all of the side that was asked for.
+def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
+    """For each metric one line for each function, one for those left out, one for each reason of
+    unresolved addresses: the self columns sum to all of the side that was asked for.
 
     A text cell that a spreadsheet would take for a formula begins with an apostrophe.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    labels = comparison.labels
-    header = ["name", "object", "file", "side"]
+    labels = comparisons[0].labels
+    sampled = any(comparison.samples is not None for comparison in comparisons)
+    header = ["metric", "name", "object", "file", "side"]
     header += [f"self {label}" for label in labels] + [f"total {label}" for label in labels]
+    header += [f"samples {label}" for label in labels] if sampled else []
     writer.writerow([*header, *(f"delta {label}" for label in labels[1:])])
+    for comparison in comparisons:
+        if comparison.labels == labels:
+            writer.writerows(_rows(comparison, selection, sampled))
+    return out.getvalue()
+
+
+def _rows(comparison: Comparison, selection: Selection, sampled: bool) -> Iterator[list[object]]:
+    metric = _text(comparison.metric.name)
+    blank = [""] * len(comparison.labels)
     rows = select(comparison, selection)
     for row in rows.shown:
         function = comparison.functions[row]
         self_ = [int(value) for value in comparison.self_[row]]
-        writer.writerow(
-            [
-                *map(_text, (function.name, function.object, function.file)),
-                "kernel" if function.in_kernel else "user",
-                *self_,
-                *map(int, comparison.total[row]),
-                *(value - self_[0] for value in self_[1:]),
-            ]
-        )
+        samples = blank if comparison.samples is None else map(int, comparison.samples[row])
+        yield [
+            metric,
+            *map(_text, (function.name, function.object, function.file)),
+            "kernel" if function.in_kernel else "user",
+            *self_,
+            *map(int, comparison.total[row]),
+            *(samples if sampled else []),
+            *(value - self_[0] for value in self_[1:]),
+        ]
     if len(rows.hidden):
         values = [int(value) for value in comparison.self_[rows.hidden].sum(axis=0)]
         # Totals overlap: their sum would count what is inlined more than once.
-        cells = [f"[{len(rows.hidden)} not shown]", "", "", selection.side or "", *values]
-        writer.writerow([*cells, *("" for _ in labels), *(v - values[0] for v in values[1:])])
+        cells = [metric, f"[{len(rows.hidden)} not shown]", "", "", selection.side or "", *values]
+        rest = [*blank, *(blank if sampled else [])]
+        yield [*cells, *rest, *(v - values[0] for v in values[1:])]
     for (reason, in_kernel), counts in comparison.unresolved.items():
         values = [int(value) for value in counts]
         side = "kernel" if in_kernel else "user"
         if selection.side not in (None, side):
             continue
-        cells = [f"[unresolved: {reason}]", "", "", side, *values, *values]
-        writer.writerow([*cells, *(value - values[0] for value in values[1:])])
-    return out.getvalue()
+        cells = [metric, f"[unresolved: {reason}]", "", "", side, *values, *values]
+        rest = blank if sampled else []
+        yield [*cells, *rest, *(value - values[0] for value in values[1:])]
 
 
 def _text(value: str) -> str:

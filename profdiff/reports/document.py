@@ -3,6 +3,7 @@
 ``profdiff/report.schema.json`` is its schema; ``docs/report.md`` explains it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from profdiff import __version__
@@ -12,19 +13,21 @@ from profdiff.reports import summary
 SCHEMA = "profdiff.report/1"
 
 
-def document(comparison: Comparison) -> dict[str, Any]:
-    """Everything that the comparison holds about functions, as JSON types; counts are integers."""
+def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Everything that the comparisons hold about functions, as JSON types; counts are integers.
+
+    Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
+    """
+    comparison = comparisons[0]
     manifest = comparison.manifest
     labels = comparison.labels
-
-    def by_label(values: Any) -> dict[str, int]:
-        return {label: int(value) for label, value in zip(labels, values, strict=True)}
+    guest = manifest.guest
 
     return {
         "schema": SCHEMA,
         "profdiff": __version__,
-        "answers": summary.answers(comparison),
-        "evidence": summary.evidence(comparison),
+        "answers": [answer for one in comparisons for answer in summary.answers(one)],
+        "evidence": summary.evidence(comparisons),
         "base": labels[0],
         "kernels": [
             {
@@ -52,17 +55,19 @@ def document(comparison: Comparison) -> dict[str, Any]:
             "ops": manifest.workload.ops,
             "description": summary.workload(comparison),
         },
-        "guest": {
-            "memory_mib": manifest.guest.memory,
-            "cpus": manifest.guest.cpus,
-            "append": manifest.guest.append,
-            "settle": manifest.guest.settle,
+        "guest": guest
+        and {
+            "memory_mib": guest.memory,
+            "cpus": guest.cpus,
+            "append": guest.append,
+            "settle": guest.settle,
         },
         "recorded": {"created": manifest.created, "command": manifest.command},
         "runs": [
             {
                 "id": run.id,
                 "kernel": run.kernel,
+                "collector": run.collector,
                 "repetition": run.repetition,
                 "started": run.started,
                 "wall_seconds": run.wall_seconds,
@@ -73,32 +78,43 @@ def document(comparison: Comparison) -> dict[str, Any]:
             }
             for run in manifest.runs
         ],
-        "metrics": [
+        "metrics": [_metric(one) for one in comparisons if one.labels == labels],
+    }
+
+
+def _metric(comparison: Comparison) -> dict[str, Any]:
+    labels = comparison.labels
+    samples = comparison.samples
+
+    def by_label(values: Any) -> dict[str, int]:
+        return {label: int(value) for label, value in zip(labels, values, strict=True)}
+
+    return {
+        "metric": comparison.metric.name,
+        "unit": comparison.metric.unit,
+        "collector": comparison.runs[0].collector,
+        "exact": comparison.metric.exact,
+        "totals": by_label(comparison.totals()),
+        "unresolved": [
             {
-                "metric": "instructions",
-                "exact": True,
-                "totals": by_label(comparison.totals()),
-                "unresolved": [
-                    {
-                        "reason": reason,
-                        "side": "kernel" if in_kernel else "user",
-                        "self": by_label(counts),
-                    }
-                    for (reason, in_kernel), counts in comparison.unresolved.items()
-                ],
-                "functions": [
-                    {
-                        "name": function.name,
-                        "object": function.object,
-                        "file": function.file,
-                        "side": "kernel" if function.in_kernel else "user",
-                        "namesakes": comparison.namesakes[row],
-                        "symbols": comparison.symbols[row],
-                        "self": by_label(comparison.self_[row]),
-                        "total": by_label(comparison.total[row]),
-                    }
-                    for row, function in enumerate(comparison.functions)
-                ],
+                "reason": reason,
+                "side": "kernel" if in_kernel else "user",
+                "self": by_label(counts),
             }
+            for (reason, in_kernel), counts in comparison.unresolved.items()
+        ],
+        "functions": [
+            {
+                "name": function.name,
+                "object": function.object,
+                "file": function.file,
+                "side": "kernel" if function.in_kernel else "user",
+                "namesakes": comparison.namesakes[row],
+                "symbols": comparison.symbols[row],
+                "self": by_label(comparison.self_[row]),
+                "total": by_label(comparison.total[row]),
+                "samples": None if samples is None else by_label(samples[row]),
+            }
+            for row, function in enumerate(comparison.functions)
         ],
     }

@@ -3,19 +3,20 @@
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from importlib import resources
 
 from profdiff.comparison import Comparison
 from profdiff.reports.document import document
 
 
-def render(comparison: Comparison) -> str:
+def render(comparisons: Sequence[Comparison]) -> str:
     """The page. Whatever comes from a recording is JSON in a script element that does not execute,
     without any character that could end it; the script shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = files.joinpath("report.js").read_text()
-    data = json.dumps(document(comparison), ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(document(comparisons), ensure_ascii=True, separators=(",", ":"))
     for character in "<>&":
         data = data.replace(character, f"\\u{ord(character):04x}")
     policy = (

@@ -1,6 +1,6 @@
 """Which rows of the function table a reader asked for, and in which order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,12 +14,16 @@ Sort = Literal["delta", "total-delta", "self", "total", "name"]
 @dataclass(frozen=True)
 class Selection:
     """``top``: at most that many rows; ``min_delta``: rows with a smaller absolute self delta (of
-    instructions, on every kernel) are left out."""
+    the metric, on every kernel) are left out."""
 
     sort: Sort = "delta"
     top: int | None = None
     min_delta: int = 0
     side: Side | None = None
+
+    def limited(self, top: int) -> "Selection":
+        """The same with at most ``top`` rows."""
+        return replace(self, top=top)
 
 
 @dataclass(frozen=True)

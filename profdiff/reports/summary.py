@@ -1,6 +1,8 @@
 """What every report says first: the answer in one sentence, and what it rests on."""
 
 import shlex
+from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -11,20 +13,23 @@ _NAMED = 3
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[str]:
-    """One sentence for each kernel but the base: how much more it executes, and where."""
+    """One sentence for each kernel but the base: how much more it costs, and where."""
     totals = comparison.totals(side)
     base = comparison.labels[0]
+    metric = comparison.metric
+    # Instructions are executed; cycles and nanoseconds are taken.
+    verb, what = ("executes", metric.name) if metric.exact else ("takes", metric.title)
     where = {"kernel": " in the kernel", "user": " in user space", None: ""}[side]
     sentences = []
     for index, label in list(enumerate(comparison.labels))[1:]:
         delta = int(totals[index] - totals[0])
         if delta == 0:
-            sentence = f"{label} executes exactly as many instructions{where} as {base}"
+            sentence = f"{label} {verb} exactly as many {what}{where} as {base}"
         elif totals[0] == 0:
-            sentence = f"{label} executes {totals[index]:,} instructions{where}, {base} none"
+            sentence = f"{label} {verb} {totals[index]:,} {what}{where}, {base} none"
         else:
             sentence = (
-                f"{label} executes {totals[index] / totals[0]:.3f} times the instructions of "
+                f"{label} {verb} {totals[index] / totals[0]:.3f} times the {what} of "
                 f"{base}{where} in this workload: {delta:+,} ({units.change(*totals[[0, index]])})"
             )
         sentences.append(f"{sentence}{_where(comparison, index, delta, side)}.")
@@ -55,19 +60,64 @@ def workload(comparison: Comparison) -> str:
         else "whole command"
         for kind, number in sorted(windows)
     )
-    ops = f"{described.ops:,} ops; " if described.ops else ""
-    return f"{units.printable(shlex.join(described.argv))} ({ops}{window})"
+    facts = [f"{described.ops:,} ops"] if described.ops else []
+    facts += [window] if window else []
+    command = units.printable(shlex.join(described.argv)) or "unknown"
+    return f"{command} ({'; '.join(facts)})" if facts else command
 
 
-def evidence(comparison: Comparison) -> list[str]:
+def evidence(comparisons: Sequence[Comparison]) -> list[str]:
     """How the numbers came about, and what they do not show; one line each."""
+    lines: list[str] = []
+    for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
+        group = list(members)
+        lines += [_exactly(group[0])] if group[0].metric.exact else _sampled(group)
+        lines += _repetition_lines(group[0])
+        lines += [units.printable(remark) for remark in group[0].remarks]
+        lines += _inlines_lines(group[0])
+        for run in group[0].failed:
+            lines.append(f"failed run {run.id}: {units.printable(run.failure.message)}")  # type: ignore[union-attr]
+        lines += [f"{label}: no run gave a result" for label in group[0].without_result]
+    return list(dict.fromkeys(lines))
+
+
+def _exactly(comparison: Comparison) -> str:
+    versions = {run.qemu.version for run in comparison.runs if run.qemu}
+    qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
     guest = comparison.manifest.guest
-    qemus = sorted({run.qemu.version.removeprefix("QEMU emulator ") for run in comparison.runs})
-    lines = [
+    machine = f"; {guest.cpus} vCPU, {guest.memory} MiB" if guest else ""
+    return (
         "instructions, exact: every one between the marks, whole guest, counted by QEMU TCG "
-        f"({', '.join(map(units.printable, qemus))}; {guest.cpus} vCPU, {guest.memory} MiB)"
-    ]
-    lines += _repetition_lines(comparison)
+        f"({', '.join(map(units.printable, qemus))}{machine})"
+    )
+
+
+def _sampled(group: list[Comparison]) -> list[str]:
+    """What was sampled how, in which order of trust."""
+    runs = group[0].runs
+    names = " and ".join(comparison.metric.title for comparison in group)
+    versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
+    options = group[0].manifest.perf
+    how = ""
+    if options and options.period:
+        how = f", one sample every {options.period:,}"
+    elif options and options.frequency:
+        how = f", {options.frequency:,} samples a second"
+    by = f" by perf {', '.join(map(units.printable, versions))}" if versions else ""
+    where = " in a guest under QEMU: do not take timings from it" if runs[0].qemu else ""
+    lines = [f"{names}, sampled{by}{how}{where}"]
+    fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
+    lines += [f"NOT what was asked for: {units.printable(reason)}" for reason in sorted(fallbacks)]
+    if any(run.perf and run.perf.virtual_time for run in runs):
+        lines.append(
+            "cycles is QEMU's virtual time (1 GHz, one instruction each nanosecond), not what a "
+            "processor takes"
+        )
+    return lines
+
+
+def _inlines_lines(comparison: Comparison) -> list[str]:
+    lines = []
     for label, visible in zip(comparison.labels, comparison.inlines_visible, strict=True):
         if not visible:
             lines.append(f"{label}: no debug ELF, so inlined functions are not visible")
@@ -76,9 +126,6 @@ def evidence(comparison: Comparison) -> list[str]:
             "kernels with and without a debug ELF do not compare function by function: inlined "
             "functions count as their callers where they are not visible"
         )
-    for run in comparison.failed:
-        lines.append(f"failed run {run.id}: {units.printable(run.failure.message)}")  # type: ignore[union-attr]
-    lines += [f"{label}: no run gave a result" for label in comparison.without_result]
     return lines
 
 
@@ -86,6 +133,13 @@ def _repetition_lines(comparison: Comparison) -> list[str]:
     lines = []
     for label, repetitions in zip(comparison.labels, comparison.repetitions, strict=True):
         if repetitions.runs == 1:
+            continue
+        if not comparison.metric.exact:
+            lines.append(
+                f"{label}: {repetitions.runs} runs of {repetitions.lowest:,} to "
+                f"{repetitions.highest:,} {comparison.metric.title}; shown is the one with the "
+                "median total"
+            )
             continue
         if repetitions.identical:
             lines.append(f"{label}: reproduced bit for bit ({repetitions.runs} runs)")
@@ -109,6 +163,8 @@ def _repetition_lines(comparison: Comparison) -> list[str]:
         ]
         if not repetitions.differing and not repetitions.unresolved:
             lines.append(f"{label}: every function's count is equal; addresses within them differ")
+    if not comparison.metric.exact:
+        return lines
     if not comparison.manifest.verify and all(r.runs == 1 for r in comparison.repetitions):
         lines.append("one run each: record with --verify to see whether they reproduce")
     return lines

@@ -1,29 +1,51 @@
 """The report as plain text: for a terminal, and for a mail to a kernel list."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
-from profdiff.reports import summary, units
+from profdiff.reports import sampled_text, summary, units
+from profdiff.reports.columns import Columns
+from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows, Selection, select
 
 MIN_WIDTH = 60
 
 
 def render(
-    comparison: Comparison, selection: Selection, *, width: int, per_op: bool | None = None
+    comparisons: Sequence[Comparison],
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
     ``per_op``: counts per operation; None means where ops are known.
     """
     width = max(width, MIN_WIDTH)
-    ops = comparison.ops if per_op is not False else None
-    parts = [*_head(comparison, selection, width), ""]
+    ops = comparisons[0].ops if per_op is not False else None
+    parts = _head(comparisons, selection, width)
+    for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
+        group = list(members)
+        parts.append("")
+        if group[0].metric.exact:
+            parts += _exact(group[0], selection, ops, width)
+        else:
+            parts += sampled_text.render(group, selection, width=width, ops=ops)
+            note = f"self counts; change and delta are against {group[0].labels[0]}."
+            parts += ["", *_wrap(note, width)] if len(group[0].labels) > 1 else []
+    return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def _exact(comparison: Comparison, selection: Selection, ops: int | None, width: int) -> list[str]:
+    """As many tables as are needed to show all kernels, and what their columns mean."""
     rows = select(comparison, selection)
     others = list(range(1, len(comparison.labels)))
+    parts: list[str] = []
     while True:
         table, taken = _fitting(comparison, selection, rows, ops, width, others)
         parts += table.lines()
@@ -31,8 +53,7 @@ def render(
         if not others:
             break
         parts.append("")
-    parts += ["", *_notes(comparison, table, width)]
-    return "\n".join(line.rstrip() for line in parts) + "\n"
+    return [*parts, "", *_notes(comparison, table, width)]
 
 
 def _fitting(
@@ -57,23 +78,26 @@ def _fitting(
     return _Table(comparison, selection, rows, ops, width, [0, *others[:1]], level), 1
 
 
-def _head(comparison: Comparison, selection: Selection, width: int) -> list[str]:
+def _head(comparisons: Sequence[Comparison], selection: Selection, width: int) -> list[str]:
+    first = comparisons[0]
     lines: list[str] = []
-    for sentence in summary.answers(comparison, selection.side):
-        lines += _wrap(sentence, width)
-    lines.append("")
-    label_width = max(map(len, comparison.labels))
-    for index, kernel in enumerate(comparison.kernels):
+    for comparison in comparisons:
+        for sentence in summary.answers(comparison, selection.side):
+            lines += _wrap(sentence, width)
+    if lines:
+        lines.append("")
+    label_width = max(map(len, first.labels))
+    for index, kernel in enumerate(first.kernels):
         facts = [
             kernel.release or "release unknown",
             f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
             kernel.compiler or "compiler unknown",
-            *(["the base"] if index == 0 else []),
+            *(["the base"] if index == 0 and len(first.kernels) > 1 else []),
         ]
         text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
         lines += _wrap(text, width, label_width + 2)
-    lines += _wrap(f"workload: {summary.workload(comparison)}", width, 2)
-    for line in summary.evidence(comparison):
+    lines += _wrap(f"workload: {summary.workload(first)}", width, 2)
+    for line in summary.evidence(comparisons):
         lines += _wrap(line, width, 2)
     return lines
 
@@ -107,7 +131,6 @@ class _Table:
     """
 
     LEVELS = 4
-    _MIN_NAME = 16
 
     def __init__(
         self,
@@ -122,41 +145,25 @@ class _Table:
         self._comparison = comparison
         self._rows = rows
         self._ops = ops
-        self._width = width
         self._side = selection.side
         self._kernels = kernels
         self._level = level
         self._totals = comparison.totals(selection.side)
         self.header = self._header()
-        self._body = [
-            (self._cells(comparison.self_[row], comparison.total[row]), self._name(row))
+        body = [
+            (
+                self._cells(comparison.self_[row], comparison.total[row]),
+                function_name(comparison, row),
+            )
             for row in rows.shown
         ]
-        self._tail = self._tail_rows()
-        cells = (cells for cells, _ in self._body + self._tail)
-        self._widths = [
-            max(map(units.width, column)) for column in zip(self.header, *cells, strict=True)
-        ]
-        self._room = width - sum(self._widths) - 2 * len(self._widths)
-        self.fits = self._room >= self._MIN_NAME
+        self._columns = Columns((self.header, "function"), body, self._tail_rows(), width)
+        self.fits = self._columns.fits
 
     def lines(self) -> list[str]:
         """The table, line by line."""
-        rule = "-" * min(self._width, self._width - self._room + 12)
-        return [
-            f"instructions{f' per op ({self._ops:,} ops)' if self._ops else ''}",
-            self._line(self.header, "function"),
-            *(self._line(cells, name) for cells, name in self._body),
-            rule,
-            *(self._line(cells, name) for cells, name in self._tail),
-        ]
-
-    def _line(self, cells: list[str], name: str) -> str:
-        padded = [
-            " " * (width - units.width(cell)) + cell
-            for cell, width in zip(cells, self._widths, strict=True)
-        ]
-        return "  ".join([*padded, units.shorten(name, max(self._room, 0))])
+        per_op = f" per op ({self._ops:,} ops)" if self._ops else ""
+        return [f"{self._comparison.metric.title}{per_op}", *self._columns.lines()]
 
     def _header(self) -> list[str]:
         base, *others = (self._comparison.labels[kernel] for kernel in self._kernels)
@@ -191,17 +198,6 @@ class _Table:
         if ops is None:
             return lambda value: show(int(value))
         return lambda value: show(float(value) / ops, per_op=True)
-
-    def _name(self, row: int) -> str:
-        comparison = self._comparison
-        function = comparison.functions[row]
-        place = [] if function.object == "vmlinux" else [function.object]
-        if comparison.namesakes[row] and function.file:
-            place.append(function.file)
-        folded = sorted({text for texts in comparison.symbols[row].values() for text in texts})
-        suffixes = [text.removeprefix(function.name) for text in folded]
-        name = function.name + (f" [{', '.join(suffixes)}]" if suffixes else "")
-        return units.printable(f"{name} ({', '.join(place)})" if place else name)
 
     def _tail_rows(self) -> list[tuple[list[str], str]]:
         """Rows that are not shown, what could not be resolved, and the sum: they add up."""

@@ -1,9 +1,8 @@
 """Which functions are one, and what is said of runs that differ."""
 
 import pytest
-from synthetic import compare, frame, manifest, profile
+from synthetic import build, compare, frame, manifest, profile
 
-from profdiff.comparison import Comparison
 from profdiff.errors import SessionError
 from profdiff.function_identity import Function, fold, match
 from profdiff.reports import summary
@@ -117,14 +116,14 @@ def test_equal_sums_at_other_addresses_are_not_bit_for_bit() -> None:
 
 def test_what_differs_between_runs_is_never_left_out() -> None:
     many = [([frame(f"f{n}")], "f", True, [10, 11 + n]) for n in range(6)]
-    lines = summary.evidence(compare({"base": many}))
+    lines = summary.evidence([compare({"base": many})])
     assert "base: f5 differs, 10 to 16" in lines
     assert "base: 3 more functions differ" in lines
     unresolved = [("no-symbol", "", True, [5, 9]), ([frame("f")], "f", True, [1, 1])]
-    lines = summary.evidence(compare({"base": unresolved}))
+    lines = summary.evidence([compare({"base": unresolved})])
     assert "base: unresolved: no-symbol (kernel) differs, 5 to 9" in lines
     moved = [([frame("f")], "f", True, [1, 2]), ([frame("f")], "f", True, [2, 1])]
-    lines = summary.evidence(compare({"base": moved}))
+    lines = summary.evidence([compare({"base": moved})])
     assert "base: every function's count is equal; addresses within them differ" in lines
 
 
@@ -140,4 +139,4 @@ def test_recursion_counts_once() -> None:
 def test_without_a_base_nothing_is_compared() -> None:
     rows = [([frame("f")], "f", True, [1])]
     with pytest.raises(SessionError, match="base, a, has no finished run"):
-        Comparison.build(manifest(["a", "b"]), {"b": profile(rows)})
+        build(manifest(["a", "b"]), {"b": profile(rows)})

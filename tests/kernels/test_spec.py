@@ -10,7 +10,7 @@ from support import error_line, profdiff
 from profdiff.collectors import kernel_registry
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import KernelArgument, derive_label, is_label, parse_kernels
+from profdiff.collectors.kernel_spec import KernelArgument, derive_label, is_label, parse_arguments
 from profdiff.errors import InputError, MissingError
 
 
@@ -38,24 +38,24 @@ def at(spec: str | Path) -> KernelFiles:
 def test_labels_given_and_derived() -> None:
     texts = ["base=/k/v6.12", "/k/v6.18.15", "debian:sid", "debian:6.17.13/amd64", "/k/v6.18.15"]
     texts += ["/b/bzImage,vmlinux=/b/vmlinux", "linux-image-6.12.95+deb12-amd64_6.12_amd64.deb"]
-    labels = [argument.label for argument in parse_kernels(texts)]
+    labels = [argument.label for argument in parse_arguments(texts)]
     assert labels == [
         *("base", "v6.18.15", "sid", "6.17.13-amd64", "v6.18.15-2"),
         *("bzImage", "linux-image-6.12.95+deb12-amd64"),
     ]
-    assert parse_kernels(["base=/k/v6.12"])[0].spec == "/k/v6.12"
+    assert parse_arguments(["base=/k/v6.12"])[0].spec == "/k/v6.12"
 
 
 @pytest.mark.parametrize("text", ["", "a=", "a b=/k", "=/k", "-a=x"])
 def test_what_is_no_kernel(text: str) -> None:
     with pytest.raises(InputError):
-        parse_kernels([text])
+        parse_arguments([text])
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=6))
 def test_derived_labels_are_labels_and_unique(specs: list[str]) -> None:
     try:
-        labels = [argument.label for argument in parse_kernels([f"/k/{spec}" for spec in specs])]
+        labels = [argument.label for argument in parse_arguments([f"/k/{spec}" for spec in specs])]
     except InputError:
         return
     assert all(map(is_label, labels))

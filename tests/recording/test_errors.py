@@ -128,7 +128,7 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
     [
         ("nosuchname", "profdiff kernel list"),
         ("/no/such/folder", "no such kernel"),
-        ("x=", "no kernel is named"),
+        ("x=", "nothing is named"),
         ("b d=.", "no label"),
         (".", "no bzImage"),
         ("nothing.deb", "nothing.deb"),

@@ -30,12 +30,12 @@ def test_documents_are_valid(schema: dict[str, object]) -> None:
         compare(example(), ops=40_000, failed=["new"]),
         compare({"only": example()["base"]}),
     ):
-        data = json.loads(json.dumps(document(comparison)))
+        data = json.loads(json.dumps(document([comparison])))
         jsonschema.validate(data, schema)
 
 
 def test_a_wrong_document_is_not(schema: dict[str, object]) -> None:
-    data = document(compare(example()))
+    data = document([compare(example())])
     data["metrics"][0]["functions"][0]["self"]["base"] = 1.5
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema)
@@ -103,7 +103,7 @@ def test_standard_output_holds_one_form_and_nothing_else(recorded: Path) -> None
 
 def test_csv_holds_everything_unrounded() -> None:
     comparison = compare(example(), ops=40_000)
-    rows = list(csv.DictReader(io.StringIO(csv_table.render(comparison, Selection()))))
+    rows = list(csv.DictReader(io.StringIO(csv_table.render([comparison], Selection()))))
     by_name = {row["name"]: row for row in rows}
     assert by_name["change_pte_range"]["self new"] == "1343600"
     assert by_name["change_pte_range"]["total new"] == "3063600"
@@ -120,7 +120,7 @@ def test_csv_holds_everything_unrounded() -> None:
 )
 def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
     comparison = compare(example())
-    rows = list(csv.DictReader(io.StringIO(csv_table.render(comparison, selection))))
+    rows = list(csv.DictReader(io.StringIO(csv_table.render([comparison], selection))))
     for label, total in zip(comparison.labels, comparison.totals(selection.side), strict=True):
         assert sum(int(row[f"self {label}"]) for row in rows) == total
     if selection.side:
@@ -130,5 +130,5 @@ def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1"])
 def test_csv_holds_no_formula(name: str) -> None:
     rows = [([frame(name)], "f", True, [1])]
-    table = csv_table.render(compare({"base": rows}), Selection())
+    table = csv_table.render([compare({"base": rows})], Selection())
     assert next(csv.DictReader(io.StringIO(table)))["name"] == f"'{name}"

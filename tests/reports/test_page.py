@@ -37,7 +37,7 @@ class Page:
 
     def __init__(self, browser: Any, comparison: Comparison, folder: Path, width: int) -> None:
         file = folder / "report.html"
-        file.write_text(html.render(comparison))
+        file.write_text(html.render([comparison]))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []

@@ -19,6 +19,7 @@ from support import need_program
 
 from profdiff._native import SymbolIndex
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.symbolize import symbolize
 
 RELEASES = ["v6.12.107", "v6.18.15", "v7.1.8"]
@@ -56,10 +57,7 @@ def chains(vmlinux: Path, addresses: np.ndarray) -> Chains:
     result = symbolize(
         addresses,
         np.zeros((len(addresses), 16), dtype=np.uint8),
-        debug_elf=vmlinux,
-        kallsyms=b"",
-        module_files={},
-        sections=None,
+        kernel=KernelSymbols(vmlinux),
         user_files={},
         cache=None,
     )

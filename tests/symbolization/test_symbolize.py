@@ -1,6 +1,7 @@
 """The union of sources: kernel with KASLR, modules, kallsyms alone, programs and libraries."""
 
 import subprocess
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from support import need_program
 from profdiff._native import Kallsyms, SymbolIndex, place_module, place_user
 from profdiff.errors import InputError
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.symbolize import symbolize
 
 KERNEL = """
@@ -40,19 +42,17 @@ def build(folder: Path, name: str, source: str, *flags: str) -> Path:
     return target
 
 
+_OF_KERNEL = [field.name for field in fields(KernelSymbols)]
+
+
 def run(addresses: list[int], **options: object) -> Chains:
-    defaults: dict[str, object] = {
-        "debug_elf": None,
-        "kallsyms": b"",
-        "module_files": {},
-        "sections": None,
-        "user_files": {},
-        "cache": None,
-    }
+    defaults: dict[str, object] = {"user_files": {}, "cache": None}
+    of_kernel = {name: options.pop(name) for name in _OF_KERNEL if name in options}
     code = options.pop("code", np.zeros((len(addresses), 16), dtype=np.uint8))
     result = symbolize(
         np.array(addresses, dtype=np.uint64),
         code,  # type: ignore[arg-type]
+        kernel=KernelSymbols(**of_kernel),  # type: ignore[arg-type]
         **(defaults | options),  # type: ignore[arg-type]
     )
     result.check()
@@ -126,7 +126,7 @@ def test_module_sections_are_found(kernel: Path, module: Path, stated: bool) -> 
         debug_elf=kernel,
         kallsyms=kallsyms,
         module_files={"mod": module},
-        sections=sections if stated else None,
+        sections=sections if stated else b"",
     )
     for i, symbol in enumerate(expected):
         assert names(result, i)[0] == f"mod:{symbol}"

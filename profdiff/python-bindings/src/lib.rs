@@ -1,4 +1,7 @@
-//! `profdiff._native`: conversions between Python and the crate kernel-symbols, and no logic.
+//! `profdiff._native`: conversions between Python and the crates kernel-symbols and perf-data, and
+//! no logic.
+
+mod perf;
 
 use std::path::PathBuf;
 
@@ -231,6 +234,49 @@ fn place_user<'py>(
     ))
 }
 
+/// Functions as ranges of addresses, without a file.
+#[pyclass(frozen, module = "profdiff._native")]
+struct SymbolRanges(ks::SymbolRanges);
+
+#[pymethods]
+impl SymbolRanges {
+    #[new]
+    fn new(ranges: Vec<(u64, u64, String)>) -> Self {
+        SymbolRanges(ks::SymbolRanges::new(ranges))
+    }
+
+    #[staticmethod]
+    fn parse_perf_map(text: &[u8]) -> Self {
+        SymbolRanges(ks::SymbolRanges::parse_perf_map(text))
+    }
+
+    fn resolve(&self, py: Python<'_>, avma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {
+        let addresses = addresses(&avma, Avma);
+        Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
+    }
+}
+
+type PlacedOffsets<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<bool>>);
+
+/// Where the loader puts the bytes at offsets of an ELF file, as (svma, found).
+#[pyfunction]
+fn file_offsets_to_svma<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    offsets: PyReadonlyArray1<'py, u64>,
+) -> PyResult<PlacedOffsets<'py>> {
+    let offsets = addresses(&offsets, |offset| offset);
+    let placed = py
+        .detach(|| ks::file_offsets_to_svma(&path, &offsets))
+        .map_err(native)?;
+    let svma: Vec<u64> = placed
+        .iter()
+        .map(|one| one.map_or(0, |svma| svma.0))
+        .collect();
+    let found: Vec<bool> = placed.iter().map(Option::is_some).collect();
+    Ok((svma.into_pyarray(py), found.into_pyarray(py)))
+}
+
 /// Names of the reason codes.
 #[pyfunction]
 fn reasons() -> Vec<&'static str> {
@@ -276,6 +322,9 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<SymbolIndex>()?;
     m.add_class::<Kallsyms>()?;
     m.add_class::<KernelImage>()?;
+    m.add_class::<SymbolRanges>()?;
+    perf::add_to(m)?;
+    m.add_function(wrap_pyfunction!(file_offsets_to_svma, m)?)?;
     m.add_function(wrap_pyfunction!(place_module, m)?)?;
     m.add_function(wrap_pyfunction!(place_user, m)?)?;
     m.add_function(wrap_pyfunction!(reasons, m)?)?;

@@ -36,6 +36,13 @@ pub(crate) struct CodeSegment<'d> {
     pub(crate) bytes: &'d [u8],
 }
 
+/// A part of the file and where it is loaded.
+pub(crate) struct LoadedPart {
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+    pub(crate) svma: u64,
+}
+
 impl<'d> Elf<'d> {
     pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
         if !data.starts_with(b"\x7fELF") {
@@ -101,6 +108,19 @@ impl<'d> Elf<'d> {
         segments.iter().filter(|segment| {
             segment.p_type(LittleEndian) == PT_LOAD && segment.p_flags(LittleEndian).contains(PF_X)
         })
+    }
+
+    /// The parts of the file that the loader maps.
+    pub(crate) fn loaded(&self) -> Vec<LoadedPart> {
+        let segments = self.file.elf_program_headers().iter();
+        segments
+            .filter(|segment| segment.p_type(LittleEndian) == PT_LOAD)
+            .map(|segment| LoadedPart {
+                offset: segment.p_offset(LittleEndian),
+                size: segment.p_filesz(LittleEndian),
+                svma: segment.p_vaddr(LittleEndian),
+            })
+            .collect()
     }
 
     /// Whether the file has a fixed address (ET_EXEC).

@@ -6,8 +6,10 @@ use crate::{Error, Result};
 
 /// The bytes of a file: mapped, or unpacked into memory.
 #[derive(Debug)]
-pub(crate) enum FileBytes {
+pub enum FileBytes {
+    /// The file itself.
     Mapped(memmap2::Mmap),
+    /// What it unpacks to.
     Owned(Vec<u8>),
 }
 
@@ -23,7 +25,7 @@ impl Deref for FileBytes {
 
 impl FileBytes {
     /// Map a file as it is.
-    pub(crate) fn map(path: &Path) -> Result<Self> {
+    pub fn map(path: &Path) -> Result<Self> {
         let failed = |error| Error::read(path, error);
         let file = std::fs::File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -41,7 +43,7 @@ impl FileBytes {
     }
 
     /// Map a file, or unpack it if it is a `.zst` or `.xz` (known by content, not by name).
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         let bytes = Self::map(path)?;
         match Compression::of(&bytes) {
             Some(kind @ (Compression::Zstd | Compression::Xz | Compression::Gzip)) => Ok(

@@ -14,16 +14,34 @@ pub enum Reason {
     NoObject = 3,
     /// In user space, where several objects have these instructions.
     Ambiguous = 4,
+    /// In a file that is not on this machine.
+    NoFile = 5,
+    /// In a file that has been replaced since: its build id is another one.
+    OtherBuild = 6,
+    /// In memory without a file, and no perf-PID.map names what a JIT put there.
+    NoMap = 7,
+    /// In a guest of the machine that was recorded.
+    Guest = 8,
+    /// In the hypervisor below the machine that was recorded.
+    Hypervisor = 9,
+    /// The recording itself names no function.
+    Unnamed = 10,
 }
 
 impl Reason {
     /// Names of the reasons, by code.
-    pub const NAMES: [&'static str; 5] = [
+    pub const NAMES: [&'static str; 11] = [
         "resolved",
         "no-symbol",
         "outside-text",
         "no-object",
         "ambiguous",
+        "no-file",
+        "other-build",
+        "no-map",
+        "guest",
+        "hypervisor",
+        "unnamed",
     ];
 }
 

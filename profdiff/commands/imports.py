@@ -1,0 +1,151 @@
+"""``profdiff import`` and ``profdiff diff``: recordings that exist as files."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from profdiff import importing
+from profdiff.collectors.kernel_spec import KernelArgument, parse_arguments
+from profdiff.commands.output import Output, output_options
+from profdiff.errors import InputError
+from profdiff.importing import Imported, Source
+from profdiff.sampled_profile import folded, folded_profile
+
+_FILES = [
+    click.option(
+        "--vmlinux",
+        "vmlinuxes",
+        multiple=True,
+        metavar="[LABEL=]ELF",
+        help="The kernel's debug ELF, for inlined functions; without a label the next file's "
+        "(plain, .zst or .xz).  [default: by build id from /usr/lib/debug and the like]",
+    ),
+    click.option(
+        "--kallsyms",
+        "kallsyms",
+        multiple=True,
+        metavar="[LABEL=]FILE",
+        help="The recorded machine's /proc/kallsyms, where there is no debug ELF.",
+    ),
+    click.option(
+        "--modules",
+        "modules",
+        multiple=True,
+        metavar="[LABEL=]FOLDER",
+        help="A folder with the kernel's .ko files.",
+    ),
+    click.option(
+        "--symfs",
+        "roots",
+        multiple=True,
+        metavar="[LABEL=]FOLDER",
+        help="A folder with the recorded machine's files, to find programs and libraries in.",
+    ),
+    click.option("--ops", type=click.IntRange(1), help="How many operations were recorded."),
+]
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say where symbols are."""
+    for option in reversed(_FILES):
+        command = option(command)
+    return command
+
+
+@click.command("import")
+@click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
+@file_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The session folder.",
+)
+def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols: Any) -> None:
+    """Make a session from recordings that exist: perf.data, perf script text, or folded stacks.
+
+    The first FILE is the base. One alone is a profile without a comparison.
+    """
+    imported = [importing.read(source) for source in _sources(recordings, **symbols)]
+    described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
+    importing.compare(imported, described)  # what cannot be compared is refused now
+    session = importing.keep(folder, imported, described)
+    click.echo(f"profdiff report {shlex.quote(str(session.folder))}")
+
+
+@click.command()
+@click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
+@file_options
+@output_options
+def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: Any) -> None:
+    """Compare recordings that exist: perf.data, perf script text, or folded stacks.
+
+    import and report in one step, with nothing left behind. The first FILE is the base; one alone
+    is shown without a comparison.
+    """
+    imported = [importing.read(source) for source in _sources(recordings, **symbols)]
+    described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
+    if not output.only_folded:
+        output.write(importing.compare(imported, described), "diff")
+    output.write_folded([(one.source.label, partial(_folded, one)) for one in imported])
+
+
+def _folded(one: Imported) -> bytes:
+    if one.data and one.chains:
+        return folded(one.data, one.chains)
+    return folded_profile(one.profile)
+
+
+def _sources(
+    recordings: Sequence[str],
+    vmlinuxes: Sequence[str],
+    kallsyms: Sequence[str],
+    modules: Sequence[str],
+    roots: Sequence[str],
+) -> list[Source]:
+    """The recordings with their symbols: by label, or in the order in which both were given."""
+    arguments = parse_arguments(recordings, "FILE")
+    labels = [argument.label for argument in arguments]
+    given = [
+        _by_label(option, texts, labels)
+        for option, texts in (
+            ("--vmlinux", vmlinuxes),
+            ("--kallsyms", kallsyms),
+            ("--modules", modules),
+            ("--symfs", roots),
+        )
+    ]
+    return [
+        _source(argument, *(known.get(argument.label) for known in given)) for argument in arguments
+    ]
+
+
+def _source(argument: KernelArgument, *paths: Path | None) -> Source:
+    return Source(argument.label, Path(argument.spec), *paths)
+
+
+def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in texts:
+        before, equals, after = text.partition("=")
+        label, path = (before, after) if equals and before in labels else ("", text)
+        if not label:
+            free = [name for name in labels if name not in found]
+            if equals and "/" not in before:
+                raise InputError(f"{option} {text}: no FILE has the label {before}")
+            if not free:
+                raise InputError(f"{option} {text}: there are more of them than FILEs")
+            label = free[0]
+        if label in found:
+            raise InputError(f"{option}: {label} is given twice")
+        if not Path(path).exists():
+            raise InputError(f"{option} {text}: no such file")
+        found[label] = Path(path)
+    return found

@@ -1,0 +1,209 @@
+"""Recordings that exist as files, as the runs of a session: perf.data, perf script, folded stacks.
+
+The same description serves ``import``, which keeps everything in a session, and ``diff``, which
+keeps nothing.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff import __version__
+from profdiff import manifest as m
+from profdiff._native import NativeError, PerfData, PerfText, elf_build_id, is_perf_data
+from profdiff.atomic import write_atomic
+from profdiff.cache import symbol_cache
+from profdiff.comparison import Comparison
+from profdiff.errors import InputError
+from profdiff.profile import Profile
+from profdiff.sampled_profile import perf_profile, text_profile
+from profdiff.session import Session
+from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
+from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.perf_chains import kernel_build_id, symbolize_perf
+from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
+
+
+@dataclass(frozen=True)
+class Source:
+    """A recording to read, and where its symbols are. ``root``: a folder with the files of the
+    machine that was recorded."""
+
+    label: str
+    path: Path
+    vmlinux: Path | None = None
+    kallsyms: Path | None = None
+    modules: Path | None = None
+    root: Path | None = None
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A source that was read: its profile, and what the manifest says of its kernel. ``chains``
+    are of a perf.data file; ``kallsyms`` what of it was used."""
+
+    source: Source
+    kernel: m.Kernel
+    command: list[str]
+    perf: m.PerfRun | None
+    data: PerfData | None
+    chains: Chains | None
+    profile: Profile
+    architecture: str
+
+
+def read(source: Source) -> Imported:
+    """Read and symbolize. Raises InputError for a file that is none of the formats, is damaged, or
+    has other symbols than those given."""
+    try:
+        if is_perf_data(str(source.path)):
+            return _read_perf(source)
+        if source.vmlinux or source.kallsyms:
+            raise InputError(
+                f"{source.path} is text, whose functions have their names already: --vmlinux and "
+                "--kallsyms are for perf.data files"
+            )
+        text = PerfText.open(str(source.path))
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    kernel = m.Kernel(label=source.label, spec=str(source.path))
+    return Imported(source, kernel, [], None, None, None, text_profile(text), "")
+
+
+def _read_perf(source: Source) -> Imported:
+    data = PerfData.open(str(source.path))
+    machine = data.machine
+    build_id = kernel_build_id(data)
+    remarks = []
+    if source.vmlinux:
+        given = elf_build_id(str(source.vmlinux))
+        if build_id is None:
+            remarks.append(
+                f"does not say its kernel's build id: {source.vmlinux} is believed to fit"
+            )
+        elif given != build_id:
+            raise InputError(
+                f"{source.label}: {source.path} was recorded on a kernel with build id {build_id}, "
+                f"{source.vmlinux} has {given or 'none'}: give the vmlinux of that very build"
+            )
+    debug_elf = source.vmlinux or kernel_debug_elf(build_id, machine["release"])
+    chains = symbolize_perf(
+        data, _kernel_symbols(source, build_id, debug_elf), _binaries(source, data), symbol_cache()
+    )
+    profile = perf_profile(data, chains)
+    profile.remarks.extend(remarks)
+    kernel = m.Kernel(
+        label=source.label,
+        spec=str(source.path),
+        release=machine["release"] or None,
+        build_id=build_id,
+        debug_elf=str(debug_elf.resolve()) if debug_elf else None,
+    )
+    perf = m.PerfRun(
+        version=machine["perf_version"],
+        command=machine["command"],
+        events=[name for name, *_ in data.events],
+    )
+    command = machine["command"]
+    return Imported(source, kernel, command, perf, data, chains, profile, machine["architecture"])
+
+
+def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None) -> KernelSymbols:
+    kallsyms = b""
+    if source.kallsyms:
+        try:
+            kallsyms = source.kallsyms.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
+    elif build_id and build_id == running_build_id():
+        kallsyms = running_kallsyms()
+    modules: dict[str, Path] = {}
+    for path in sorted(source.modules.rglob("*.ko*")) if source.modules else []:
+        modules.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
+    return KernelSymbols(debug_elf, kallsyms, modules)
+
+
+def _binaries(source: Source, data: PerfData) -> Binaries:
+    # Without build ids, this machine's files may only be those of a recording made here.
+    here = data.machine["hostname"] == os.uname().nodename
+    same = data.machine["architecture"] == os.uname().machine
+    return Binaries(root=source.root, local=same and (here or bool(data.build_ids)))
+
+
+def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:
+    """The manifest of a session of these recordings, one run each, without files.
+
+    Raises InputError when they come from different architectures.
+    """
+    known = {one.architecture: one.source.label for one in imported if one.architecture}
+    if len(known) > 1:
+        told = ", ".join(f"{label} on {name}" for name, label in known.items())
+        raise InputError(f"recorded on different architectures ({told}): they do not compare")
+    commands = [one.command for one in imported if one.command]
+    return m.Manifest(
+        schema=m.SCHEMA,
+        profdiff=__version__,
+        created=m.timestamp(),
+        command=command,
+        collectors=["import"],
+        repeat=1,
+        verify=False,
+        workload=m.Workload(
+            argv=commands[0] if commands else [],
+            guest_argv=[],
+            kind="imported",
+            files=[],
+            ops=ops,
+        ),
+        kernels=[one.kernel for one in imported],
+        runs=[
+            m.Run(
+                id=one.source.label[:60] + "-1",
+                kernel=one.source.label,
+                collector="import",
+                repetition=1,
+                started=_modified(one.source.path),
+                wall_seconds=0.0,
+                files={},
+                perf=one.perf,
+            )
+            for one in imported
+        ],
+    )
+
+
+def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparison]:
+    """The comparison, one for each metric. Raises SessionError without a metric in common."""
+    profiles: Mapping[str, Profile] = {one.source.label: one.profile for one in imported}
+    return Comparison.build(manifest, profiles, {run.kernel: [run] for run in manifest.runs})
+
+
+def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Session:
+    """A new session in ``folder`` with copies of the recordings and their symbols.
+
+    Raises InputError when the folder holds something else, OSError.
+    """
+    session = Session.create(folder, manifest)
+    runs = []
+    with session.lock():
+        for one, run in zip(imported, manifest.runs, strict=True):
+            place = session.run_folder(run.id)
+            name = "perf.data" if one.data else "stacks.txt"
+            shutil.copyfile(one.source.path, place / name)
+            files = {"perf-data" if one.data else "stacks": f"runs/{run.id}/{name}"}
+            if one.chains:
+                one.chains.save(place / "symbols.npz")
+                files["symbols"] = f"runs/{run.id}/symbols.npz"
+            if one.source.kallsyms:
+                write_atomic(place / "kallsyms", one.source.kallsyms.read_bytes())
+                files["kallsyms"] = f"runs/{run.id}/kallsyms"
+            runs.append(m.replace(run, files=files))
+        session.save(m.replace(manifest, runs=runs))
+    return session
+
+
+def _modified(path: Path) -> str:
+    return m.timestamp(path.stat().st_mtime)

@@ -1,0 +1,43 @@
+//! Profiles of `perf record`, and of what `perf script` and FlameGraph's scripts write, as stacks in
+//! columns.
+//!
+//! Input is untrusted: allocations are bounded by [`MEMORY_FACTOR`] times the size of the input,
+//! nothing recurses, and nothing panics. What a reader does not understand is counted in
+//! [`Statistics`], never passed over silently.
+
+mod address_space;
+mod attribute;
+mod bytes;
+mod chain;
+mod error;
+mod event_name;
+mod features;
+mod first_pass;
+mod folded;
+mod function_stacks;
+mod header;
+mod interner;
+mod places;
+mod profile;
+mod read;
+mod records;
+mod sample;
+mod script;
+mod second_pass;
+mod statistics;
+mod text;
+mod timeline;
+
+pub use attribute::Attribute;
+pub use error::{Error, Result};
+pub use features::Features;
+pub use folded::write_folded;
+pub use function_stacks::{expand, Chains, FunctionStacks};
+pub use header::is_perf_data_file;
+pub use places::{Object, ObjectKind};
+pub use profile::{KernelMapping, KernelSymbol, Profile, Stacks};
+pub use statistics::Statistics;
+pub use text::{parse_text, TextProfile};
+
+/// No reader holds more than this many times the size of its input in memory, and a constant.
+pub const MEMORY_FACTOR: usize = 32;

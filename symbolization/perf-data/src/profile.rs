@@ -1,0 +1,74 @@
+use crate::attribute::Attribute;
+use crate::features::Features;
+use crate::places::Object;
+use crate::statistics::Statistics;
+
+/// A mapping of the kernel's own: its image or a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelMapping {
+    /// `[kernel.kallsyms]_text`, or the path or `[name]` of a module.
+    pub name: String,
+    /// Where it begins.
+    pub start: u64,
+    /// Its length in bytes.
+    pub length: u64,
+    /// For the kernel's image: the avma of the symbol that its name ends with (`_text`, `_stext`),
+    /// from which follows what KASLR added (`machine__create_kernel_maps()` of perf).
+    pub offset: u64,
+    /// In hexadecimal, or empty.
+    pub build_id: String,
+}
+
+/// Code that the kernel made while it ran: BPF programs, trampolines (PERF_RECORD_KSYMBOL).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSymbol {
+    /// `bpf_prog_…`.
+    pub name: String,
+    /// Where it begins.
+    pub start: u64,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// The distinct stacks of a recording, as columns: a tree of places, and what was sampled where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stacks {
+    /// Per node: its parent, a lower number; `u32::MAX` for a root.
+    pub parent: Vec<u32>,
+    /// Per node: its place; for a root the name of the thread, in `strings`.
+    pub place: Vec<u32>,
+    /// Per place: its object.
+    pub place_object: Vec<u32>,
+    /// Per place: the address, as the object's kind says. A caller's is one less than where it
+    /// goes on, so that it lies in the instruction that called.
+    pub place_address: Vec<u64>,
+    /// Per entry: the node in which the innermost frame is.
+    pub entry_node: Vec<u32>,
+    /// Per entry: the event.
+    pub entry_event: Vec<u32>,
+    /// Per entry: the sum of the periods of its samples.
+    pub entry_weight: Vec<u64>,
+    /// Per entry: how many samples.
+    pub entry_samples: Vec<u64>,
+    /// Names of threads.
+    pub strings: Vec<String>,
+}
+
+/// A recording of `perf record`, read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// What was sampled.
+    pub events: Vec<Attribute>,
+    /// What the recording says of machine and kernel.
+    pub features: Features,
+    /// What was lost, throttled and not understood.
+    pub statistics: Statistics,
+    /// What places belong to; the first is the kernel.
+    pub objects: Vec<Object>,
+    /// The kernel's image and modules.
+    pub kernel_mappings: Vec<KernelMapping>,
+    /// Code that the kernel made.
+    pub kernel_symbols: Vec<KernelSymbol>,
+    /// The stacks.
+    pub stacks: Stacks,
+}

@@ -1,0 +1,112 @@
+use std::path::Path;
+
+use hashbrown::HashMap;
+use kernel_symbols::FileBytes;
+
+use crate::attribute::Attribute;
+use crate::first_pass::FirstPass;
+use crate::header::{is_perf_data, Header};
+use crate::interner::Interner;
+use crate::profile::{Profile, Stacks};
+use crate::records::{walk, Start, Stop};
+use crate::second_pass::SampleReader;
+use crate::timeline::Timeline;
+use crate::{Error, Result};
+
+impl Profile {
+    /// Read the perf.data file at `path`, also one in pipe mode, with compressed records, of the
+    /// other byte order, or packed whole as .zst or .xz.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = FileBytes::open(path)?;
+        Profile::parse(path, &file)
+    }
+
+    /// As [`Profile::open`], from the content of the file; `path` is for messages.
+    pub fn parse(path: &Path, file: &[u8]) -> Result<Self> {
+        if !is_perf_data(file) {
+            let found = "it does not begin like a perf.data file".into();
+            return Err(Error::Kind {
+                path: path.into(),
+                found,
+            });
+        }
+        let mut header = Header::parse(path, file)?;
+        let data = &file[header.data.clone()];
+        let stop = |stop| match stop {
+            Stop::Truncated(what) => Error::truncated(path, what),
+            Stop::Damaged(what) => Error::damaged(path, what),
+        };
+        let mut first = FirstPass::new(&mut header);
+        let lenient = first.header.unterminated;
+        let order = first.header.order;
+        walk(data, order, Start::default(), lenient, |next, record| {
+            first.visit(next, record, data.len());
+        })
+        .map_err(stop)?;
+        let FirstPass {
+            mut statistics,
+            mut objects,
+            mut strings,
+            events,
+            kernel_mappings,
+            kernel_symbols,
+            middle,
+            ..
+        } = first;
+        if header.attributes.is_empty() {
+            return Err(Error::damaged(path, "it describes no event"));
+        }
+        let unnamed = strings.intern("[unknown]");
+        let timeline = Timeline::replay(events, &mut statistics);
+        let reader = SampleReader {
+            order,
+            attributes: &header.attributes,
+            by_id: ids(&header.attributes),
+            timeline: &timeline,
+            unnamed,
+        };
+        let interner = reader
+            .read(data, lenient, middle, &mut statistics)
+            .map_err(stop)?;
+        statistics.unterminated = header.unterminated;
+        for object in &mut objects.list {
+            if object.build_id.is_empty() {
+                if let Some(id) = header.features.build_ids.get(&object.path) {
+                    object.build_id.clone_from(id);
+                }
+            }
+        }
+        Ok(Profile {
+            events: header.attributes,
+            features: header.features,
+            statistics,
+            objects: objects.list,
+            kernel_mappings,
+            kernel_symbols,
+            stacks: stacks(interner, strings.list),
+        })
+    }
+}
+
+fn stacks(interner: Interner, strings: Vec<String>) -> Stacks {
+    let (entry_node, entry_event) = interner.entry.into_iter().unzip();
+    let (entry_weight, entry_samples) = interner.count.into_iter().unzip();
+    Stacks {
+        parent: interner.parent,
+        place: interner.place,
+        place_object: interner.places.object,
+        place_address: interner.places.address,
+        entry_node,
+        entry_event,
+        entry_weight,
+        entry_samples,
+        strings,
+    }
+}
+
+fn ids(attributes: &[Attribute]) -> HashMap<u64, u32> {
+    let numbered = attributes.iter().zip(0..);
+    numbered
+        .flat_map(|(attribute, number)| attribute.ids.iter().map(move |id| (*id, number)))
+        .collect()
+}
