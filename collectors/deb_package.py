@@ -1,4 +1,4 @@
-"""Debian packages of a kernel, unpacked without being installed: only what a recording needs."""
+"""Debian packages, unpacked without being installed: only what a recording needs."""
 
 import contextlib
 import fcntl
@@ -19,7 +19,7 @@ from profdiff.errors import InputError, MissingError
 
 # tar's wildcards, where * also matches a slash. vmlinux in -dbg packages lies in two places: a file
 # in one, a link in the other; since 6.19 image and configuration are below /usr/lib/modules.
-_WANTED = [
+KERNEL_FILES = [
     "./boot/vmlinuz-*",
     "./boot/config-*",
     "./usr/lib/modules/*/vmlinuz",
@@ -47,15 +47,17 @@ def unpack_kernel(packages: Sequence[Path]) -> Path:
         except OSError as error:
             raise InputError(f"{package}: {error.strerror}") from error
         digest.update(f"{package.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
-    return unpack_into(f"debs-{digest.hexdigest()[:16]}", packages)
+    target = cache_folder("kernels") / f"debs-{digest.hexdigest()[:16]}"
+    return unpack_into(target, packages, KERNEL_FILES)
 
 
-def unpack_into(name: str, packages: Sequence[Path]) -> Path:
-    """Unpack ``packages`` to the kernel folder ``name`` of the cache, whole or not at all.
+def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -> Path:
+    """Unpack what matches ``wanted`` (tar's wildcards) of ``packages`` to the folder ``target``,
+    whole or not at all.
 
     Raises as ``unpack_kernel``.
     """
-    target = cache_folder("kernels") / name
+    name = target.name
     with locked(target.with_name(f".{name}.lock")):
         if target.is_dir():
             return target
@@ -65,7 +67,7 @@ def unpack_into(name: str, packages: Sequence[Path]) -> Path:
         temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
         try:
             for package in packages:
-                _unpack(package, temporary)
+                _unpack(package, temporary, wanted)
                 _check(package, temporary)
             temporary.chmod(0o755)
             temporary.rename(target)
@@ -83,7 +85,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _unpack(package: Path, folder: Path) -> None:
+def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
     """tar refuses members that lead out of ``folder``, and follows no link that it made."""
     # Messages are read below, so they are asked for in English.
     environment = {**os.environ, "LC_ALL": "C"}
@@ -98,7 +100,7 @@ def _unpack(package: Path, folder: Path) -> None:
             env=environment,
         )
         tar = subprocess.Popen(
-            [*command, "--wildcards", *_WANTED],
+            [*command, "--wildcards", *wanted],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=tar_errors,
@@ -119,7 +121,8 @@ def _unpack(package: Path, folder: Path) -> None:
         status = dpkg.wait()
         errors, messages = _lines(dpkg_errors), _lines(tar_errors)
     if not within:
-        raise InputError(f"{package} holds more than {_LARGEST >> 30} GiB: no kernel is that large")
+        limit = _LARGEST >> 30
+        raise InputError(f"{package} holds more than {limit} GiB: no kernel is that large")
     # tar ends with 2 for each pattern that matched nothing, as most do in any one package.
     problems = [
         line

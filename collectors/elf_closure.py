@@ -17,14 +17,9 @@ from elftools.elf.elffile import ELFFile
 from profdiff.errors import InputError
 
 # ld.so's own, for Debian's multiarch layout and for others'.
-_DEFAULT_FOLDERS = [
-    "/lib/x86_64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu",
-    "/lib64",
-    "/usr/lib64",
-    "/lib",
-    "/usr/lib",
-]
+_MULTIARCH = {"EM_X86_64": "x86_64-linux-gnu", "EM_AARCH64": "aarch64-linux-gnu"}
+_DEFAULT_FOLDERS = ["lib64", "usr/lib64", "lib", "usr/lib"]
+_THIS_MACHINE = Path("/")
 
 
 @dataclass(frozen=True)
@@ -81,15 +76,17 @@ def _read(path: Path, elf: ELFFile) -> Elf:
     )
 
 
-def closure(program: Elf) -> list[Path]:
-    """The interpreter and all shared libraries of ``program``, at the paths where ld.so finds them.
+def closure(program: Elf, root: Path = _THIS_MACHINE) -> list[Path]:
+    """The interpreter and all shared libraries of ``program``, at the paths where ld.so finds them
+    if ``root`` is its /.
 
-    Raises InputError when one of them is not on this machine.
+    Raises InputError when one of them is not there.
     """
     found: dict[str, Path] = {}
     if program.interpreter:
-        found[program.interpreter] = Path(program.interpreter)
-        if not Path(program.interpreter).exists():
+        interpreter = root / program.interpreter.lstrip("/")
+        found[program.interpreter] = interpreter
+        if not interpreter.exists():
             raise InputError(
                 f"{program.path} needs the interpreter {program.interpreter}, which is not here: "
                 "link the workload statically"
@@ -101,21 +98,21 @@ def closure(program: Elf) -> list[Path]:
         for name in elf.needed:
             if name in names:
                 continue
-            library = _find(name, elf, program)
+            library = _find(name, elf, program, root)
             names.add(name)
             found[str(library.path)] = library.path
             pending.append(library)
     return list(found.values())
 
 
-def _find(name: str, by: Elf, program: Elf) -> Elf:
-    for folder in _folders(by, program):
+def _find(name: str, by: Elf, program: Elf, root: Path) -> Elf:
+    for folder in _folders(by, program, root):
         candidate = Path(name) if "/" in name else folder / name
         if candidate.is_file():
             elf = read_elf(candidate)
             if elf and elf.machine == program.machine:
                 return elf
-    cached = _cached_libraries().get(name)
+    cached = _cached_libraries().get(name) if root == _THIS_MACHINE else None
     if cached and (elf := read_elf(cached)) and elf.machine == program.machine:
         return elf
     raise InputError(
@@ -124,13 +121,17 @@ def _find(name: str, by: Elf, program: Elf) -> Elf:
     )
 
 
-def _folders(by: Elf, program: Elf) -> Iterator[Path]:
+def _folders(by: Elf, program: Elf, root: Path) -> Iterator[Path]:
     # RPATH counts only where there is no RUNPATH, and the program's own also for its libraries.
     searched = by.runpath or (*by.rpath, *(program.rpath if not program.runpath else ()))
     origin = str(by.path.resolve().parent)
     for folder in searched:
         yield Path(folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin))
-    yield from map(Path, _DEFAULT_FOLDERS)
+    multiarch = _MULTIARCH.get(program.machine)
+    for folder in [f"lib/{multiarch}", f"usr/lib/{multiarch}"] if multiarch else []:
+        yield root / folder
+    for folder in _DEFAULT_FOLDERS:
+        yield root / folder
 
 
 @cache

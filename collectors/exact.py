@@ -1,32 +1,22 @@
 """The exact collector: every instruction between two marks, counted by QEMU's TCG with a plugin."""
 
-import gzip
-from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.atomic import write_atomic
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import GuestRun, RunFailure
 from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.run_result import (
+    RunResult,
+    exit_status,
+    guest_files,
+    with_output,
+    write_files,
+)
 from profdiff.errors import MissingError, SessionError
 
-# What a run leaves, by what it is; large text is compressed.
-_COMPRESSED = ("kallsyms", "config", "dmesg")
 # Reproducible and quiet: no address space randomisation, no mitigations that depend on the host's
 # CPU model, and a panic ends the guest at once.
 BASE_APPEND = "console=ttyS0 nokaslr norandmaps mitigations=off panic=-1"
-
-
-@dataclass(frozen=True)
-class ExactResult:
-    """A finished run: the files it left (what it is, to its name in the run's folder), its counts
-    if there are any, and why it failed if it did."""
-
-    files: dict[str, str]
-    counts: Counts | None
-    exit_status: int | None
-    failure: RunFailure | None
-    wall_seconds: float
 
 
 class ExactRun:
@@ -71,7 +61,7 @@ class ExactRun:
         """End it early; it will have no result."""
         self._guest.stop()
 
-    def finish(self) -> ExactResult:
+    def finish(self) -> RunResult:
         """Write what the guest sent, read the counts, and judge the run.
 
         Raises OSError and MissingError when the disk is full.
@@ -79,18 +69,8 @@ class ExactRun:
         outcome = self._guest.result()
         failure = outcome if isinstance(outcome, RunFailure) else None
         sent = {} if isinstance(outcome, RunFailure) else outcome
-        files: dict[str, str] = {}
-        for what, data in sent.items():
-            if what in _COMPRESSED:
-                files[what] = f"{what}.gz"
-                write_atomic(self._folder / files[what], gzip.compress(data, 6, mtime=0))
-            else:
-                files[what] = what
-                write_atomic(self._folder / what, data)
-        (self._folder / "channel").unlink(missing_ok=True)
-        own = {"console": "console.log", "qemu-stderr": "qemu.stderr"}
-        files |= {what: name for what, name in own.items() if (self._folder / name).exists()}
-        exit_status, stopped = _exit_status(sent.get("status", b""))
+        files = write_files(self._folder, sent) | guest_files(self._folder)
+        status, stopped = exit_status(sent.get("status", b""))
         counts = None
         if failure is None:
             # The plugin writes through QEMU: a full disk shows as a file that is cut short.
@@ -103,24 +83,8 @@ class ExactRun:
             files["counts"] = "counts.bin"
             failure = stopped or _window_failure(counts, self._expect_marks)
         if failure and failure.kind == "workload":
-            failure = _with_output(failure, sent.get("stderr", b""))
-        return ExactResult(files, counts, exit_status, failure, self._guest.wall_seconds)
-
-
-def _exit_status(text: bytes) -> tuple[int | None, RunFailure | None]:
-    """The workload's exit status from the agent's words, and its failure if it is one."""
-    if not text:
-        return None, None
-    what, _, value = text.decode(errors="replace").strip().partition(" ")
-    if what == "exit" and value.isdigit():
-        number = int(value)
-        failed = RunFailure("workload", f"the workload ended with exit status {number}")
-        return number, failed if number else None
-    if what == "signal" and value.isdigit():
-        return None, RunFailure("workload", f"the workload was killed by signal {value}")
-    if what == "exec":
-        return None, RunFailure("workload", f"the guest cannot execute the workload: {value}")
-    return None, RunFailure("protocol", "the agent reported no exit status")
+            failure = with_output(failure, sent.get("stderr", b""))
+        return RunResult(files, status, failure, self._guest.wall_seconds, counts)
 
 
 def _window_failure(counts: Counts, expect_marks: bool) -> RunFailure | None:
@@ -147,10 +111,3 @@ def _window_failure(counts: Counts, expect_marks: bool) -> RunFailure | None:
     if counts.opened == 0:
         return RunFailure("window", "the window never opened: the agent's marks did not execute")
     return None
-
-
-def _with_output(failure: RunFailure, stderr: bytes) -> RunFailure:
-    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    text = "".join(c if c.isprintable() else "?" for c in lines[-1])[:200] if lines else ""
-    message = f"{failure.message} ({text})" if text else failure.message
-    return RunFailure(failure.kind, message, failure.console)

@@ -10,7 +10,9 @@ from typing import Literal
 
 from profdiff.collectors.guest_channel import GuestChannel
 
-FailureKind = Literal["boot", "panic", "timeout", "workload", "window", "qemu", "protocol"]
+FailureKind = Literal[
+    "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "perf", "connection"
+]
 _CONSOLE_LINES = 12
 
 

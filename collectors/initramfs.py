@@ -6,19 +6,23 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 
 from profdiff.atomic import open_atomic
 from profdiff.cache import cache_folder
 from profdiff.collectors.elf_closure import read_elf
+from profdiff.collectors.perf_command import Attempt
+from profdiff.collectors.perf_programs import BUSYBOX_GUEST_PATH, arm64_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import GuestFile
 from profdiff.errors import InputError, MissingError
 
 AGENT_GUEST_PATH = "/profdiff/agent"
-BUSYBOX_GUEST_PATH = "/bin/busybox"
+# The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.
+CHANNEL_DEVICE = {"x86_64": "/dev/ttyS1", "aarch64": "/dev/ttyS0"}
+PERF_SCRIPTS = ("perf.sh", "environment.sh")
 # What the guest's own parts occupy; a workload cannot put its files there.
 _OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
 
@@ -76,18 +80,29 @@ def static_busybox() -> Path:
     return busybox
 
 
-def own_files() -> list[GuestFile]:
+def own_files(architecture: str = "x86_64") -> list[GuestFile]:
     """The guest's own programs, whose instructions may be part of a window over a whole command."""
+    if architecture != "x86_64":
+        return [GuestFile(arm64_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True)]
     return [
         GuestFile(static_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True),
         GuestFile(build_agent(), AGENT_GUEST_PATH, executable=True, is_code=True),
     ]
 
 
-def build(path: Path, files: Iterable[GuestFile], guest_argv: Iterable[str], settle: float) -> None:
+def build(
+    path: Path,
+    files: Iterable[GuestFile],
+    guest_argv: Iterable[str],
+    settle: float,
+    *,
+    architecture: str = "x86_64",
+    attempts: Sequence[Attempt] = (),
+) -> None:
     """Write the archive to ``path``; the same input gives the same bytes.
 
-    Raises InputError for files that cannot be placed, MissingError without cpio, OSError.
+    With ``attempts`` the workload runs under perf, which must be among ``files``. Raises InputError
+    for files that cannot be placed, MissingError without cpio, OSError.
     """
     cpio = find_program("cpio")
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
@@ -97,15 +112,25 @@ def build(path: Path, files: Iterable[GuestFile], guest_argv: Iterable[str], set
         shutil.copyfile(guest_resources() / "init.sh", root / "init")
         (root / "init").chmod(0o755)
         (root / "profdiff/settle").write_text(f"{settle}\n")
-        argv = b"".join(os.fsencode(argument) + b"\0" for argument in guest_argv)
-        (root / "profdiff/argv").write_bytes(argv)
-        for file in own_files():
+        (root / "profdiff/channel").write_text(f"{CHANNEL_DEVICE[architecture]}\n")
+        (root / "profdiff/argv").write_bytes(nul_separated(guest_argv))
+        for name in ("facts.sh", *(PERF_SCRIPTS if attempts else ())):
+            shutil.copyfile(guest_resources() / name, root / "profdiff" / name)
+        for number, attempt in enumerate(attempts, 1):
+            arguments = nul_separated(attempt.arguments)
+            (root / f"profdiff/attempt.{number}").write_bytes(arguments)
+        for file in own_files(architecture):
             _place(root, file)
         for file in files:
             if file.guest_path.startswith(_OWN):
                 raise InputError(f"{file.guest_path} is profdiff's own in the guest")
             _place(root, file)
         _write_archive(cpio, root, path)
+
+
+def nul_separated(arguments: Iterable[str]) -> bytes:
+    """Arguments for ``xargs -0`` and the agent: each ended by a NUL."""
+    return b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
 
 
 def _place(root: Path, file: GuestFile) -> None:

@@ -8,6 +8,7 @@ from profdiff.collectors.deb_package import unpack_kernel
 from profdiff.collectors.debian import fetch
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_spec import KernelArgument, is_label
+from profdiff.collectors.machine import parse_address
 from profdiff.errors import InputError
 
 _IMAGES = ("bzImage", "vmlinuz", "arch/x86/boot/bzImage")
@@ -22,6 +23,12 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     MissingError when this machine cannot fetch.
     """
     label, spec = argument.label, argument.spec
+    place, _, elf = spec.partition(",vmlinux=")
+    if (machine := parse_address(place)) is not None:
+        debug_elf = Path(elf).expanduser() if elf else None
+        if debug_elf and not debug_elf.is_file():
+            raise InputError(f"{spec}: {debug_elf} is not a file")
+        return KernelFiles(label, spec, debug_elf=debug_elf, machine=machine)
     if spec.startswith("debian:"):
         return _unpacked(label, spec, fetch(spec))
     paths = [Path(part).expanduser() for part in spec.split(",")]

@@ -58,6 +58,7 @@ def _split(text: str, option: str) -> tuple[str | None, str]:
 def derive_label(spec: str) -> str:
     """A label for ``spec``: the folder's, file's, suite's or registered name."""
     first = spec.split(",")[0]
+    first = re.sub(r"^ssh://(?:[^@/]*@)?([^/:]*).*", r"\1", first)
     name = first.removeprefix("debian:") if first.startswith("debian:") else Path(first).name
     if first.endswith(".deb"):
         name = name.removesuffix(".deb").split("_")[0]

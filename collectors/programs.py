@@ -8,6 +8,10 @@ from profdiff.errors import MissingError
 # What Debian and its relatives call the package that holds a program.
 _PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-system-aarch64": "qemu-system-arm",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+    "perf": "linux-perf",
+    "ssh": "openssh-client",
     "busybox": "busybox-static",
     "cpio": "cpio",
     "cc": "gcc libc6-dev",

@@ -1,7 +1,8 @@
 """The emulator at hand: its version, the build of our plugin that it takes, its arguments."""
 
+import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -10,20 +11,28 @@ from profdiff.collectors.programs import find_program
 from profdiff.errors import MissingError
 
 SYSTEM = "qemu-system-x86_64"
+# The processor itself, with its PMU.
+_KVM = ["-accel", "kvm", "-cpu", "host,pmu=on"]
+_MACHINE = {"x86_64": "q35", "aarch64": "virt"}
+# Without random numbers. Arm's default algorithm of pointer authentication takes most of the time.
+_CPU = {"x86_64": "max,-rdrand,-rdseed", "aarch64": "max,pauth-impdef=on"}
 # Newest first: a QEMU takes one of them.
 _PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
 
 
 @dataclass(frozen=True)
 class Qemu:
-    """A QEMU that takes our plugin. ``firmware`` are folders for ``-L``, for one that was unpacked
-    somewhere instead of installed."""
+    """A QEMU, and the plugin that it takes if one was asked for. ``firmware`` are folders for
+    ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run guests on the
+    processor itself, with its PMU."""
 
     program: Path
     version: str
-    plugin: Path
-    plugin_api: int
+    plugin: Path | None = None
+    plugin_api: int | None = None
     firmware: tuple[Path, ...] = ()
+    architecture: str = "x86_64"
+    kvm: bool = False
 
     def arguments(
         self,
@@ -38,22 +47,57 @@ class Qemu:
     ) -> list[str]:
         """The command line of one guest; ``memory`` in MiB. Without ``counts`` no plugin is loaded.
 
-        The machine is deterministic: no random numbers, a fixed date, and virtual time that is the
-        number of instructions executed (``-icount``), with all vCPUs in one thread in turn.
+        Without KVM the machine is deterministic: no random numbers, a fixed date, and virtual time
+        that is the number of instructions executed (``-icount``), with all vCPUs in one thread in
+        turn.
         """
         arguments = [str(self.program)]
         for place in self.firmware:
             arguments += ["-L", str(place)]
-        arguments += ["-accel", "tcg", "-M", "q35", "-cpu", "max,-rdrand,-rdseed", "-seed", "1"]
-        arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
+        arguments += ["-M", _MACHINE[self.architecture]]
+        if self.kvm:
+            arguments += _KVM
+        else:
+            arguments += ["-accel", "tcg", "-cpu", _CPU[self.architecture], "-seed", "1"]
+            arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(cpus), "-m", f"{memory}M"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot"]
         arguments += ["-serial", f"file:{_escape(folder / 'console.log')}"]
-        arguments += ["-serial", f"file:{_escape(folder / 'channel')}"]
+        channel = f"file:{_escape(folder / 'channel')}"
+        if self.architecture == "x86_64":
+            arguments += ["-serial", channel]
+        else:
+            arguments += ["-chardev", channel.replace("file:", "file,id=channel,path=")]
+            arguments += ["-device", "pci-serial,chardev=channel"]
         arguments += ["-kernel", str(image), "-initrd", str(initramfs), "-append", append]
-        if counts:
+        if counts and self.plugin:
             arguments += ["-plugin", f"{_escape(self.plugin)},out={_escape(counts)}"]
         return arguments
+
+
+def find_emulator(architecture: str, program: Path | None = None) -> Qemu:
+    """The QEMU to run guests in without the plugin: on KVM where this machine lets us.
+
+    Raises MissingError.
+    """
+    path = program or find_program(f"qemu-system-{architecture}")
+    version = _version(path)
+    qemu = Qemu(path, version, firmware=_firmware(path), architecture=architecture)
+    mine = architecture == os.uname().machine and os.access("/dev/kvm", os.R_OK | os.W_OK)
+    return replace(qemu, kvm=mine and _kvm_works(qemu))
+
+
+def _kvm_works(qemu: Qemu) -> bool:
+    """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
+    command = [str(qemu.program), "-M", _MACHINE[qemu.architecture], *_KVM]
+    command += ["-nodefaults", "-display", "none", "-monitor", "stdio", "-S"]
+    try:
+        result = subprocess.run(
+            command, input=b"quit\n", capture_output=True, check=False, timeout=60
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return result.returncode == 0
 
 
 @cache
@@ -63,9 +107,7 @@ def find_qemu(program: Path | None = None) -> Qemu:
     Which build of the plugin it takes is found by letting it load them.
     """
     path = program or find_program(SYSTEM)
-    version = _output([str(path), "--version"]).splitlines()
-    if not version or "QEMU" not in version[0]:
-        raise MissingError(f"{path} is no QEMU: give another one with --qemu")
+    version = _version(path)
     firmware = _firmware(path)
     refusals = []
     for api, name in _PLUGINS.items():
@@ -76,7 +118,7 @@ def find_qemu(program: Path | None = None) -> Qemu:
             command, input="quit\n", capture_output=True, text=True, check=False, timeout=60
         )
         if result.returncode == 0:
-            return Qemu(path, version[0].strip(), plugin, api, firmware)
+            return Qemu(path, version, plugin, api, firmware)
         refusals += result.stderr.strip().splitlines()[-1:]
     if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
         raise MissingError(
@@ -84,6 +126,13 @@ def find_qemu(program: Path | None = None) -> Qemu:
             "QEMU with --qemu"
         )
     raise MissingError(f"{path} takes none of profdiff's plugins: {' / '.join(refusals)}")
+
+
+def _version(path: Path) -> str:
+    lines = _output([str(path), "--version"]).splitlines()
+    if not lines or "QEMU" not in lines[0]:
+        raise MissingError(f"{path} is no QEMU: give another one with --qemu")
+    return lines[0].strip()
 
 
 def _plugin_file(name: str) -> Path:

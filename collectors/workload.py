@@ -1,6 +1,7 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError
 
 GUEST_FOLDER = "/work"
+# How ELF and people call what a guest can be.
+_MACHINES = {"x86_64": ("EM_X86_64", "x86-64"), "aarch64": ("EM_AARCH64", "arm64")}
 # The marking instructions that profdiff.h emits.
 _MARKS = tuple(b"\x0f\x1f\x80" + bytes([n]) + b"IDP" for n in (1, 2))
 
@@ -46,7 +49,11 @@ class PreparedWorkload:
 
 
 def prepare(
-    argv: Sequence[str], extra: Sequence[str], build_folder: Path, header_folder: Path
+    argv: Sequence[str],
+    extra: Sequence[str],
+    build_folder: Path,
+    header_folder: Path,
+    architecture: str = "x86_64",
 ) -> PreparedWorkload:
     """Find, compile if it is a ``.c`` file, and collect what ``argv`` needs in the guest.
 
@@ -56,9 +63,9 @@ def prepare(
     path = _find_command(argv[0])
     kind: Literal["program", "script", "source"] = "program"
     if path.suffix == ".c":
-        path, kind = _compile(path, build_folder, header_folder), "source"
+        path, kind = _compile(path, build_folder, header_folder, architecture), "source"
     elf = read_elf(path)
-    files = _Files()
+    files = _Files(architecture)
     guest_path = f"{GUEST_FOLDER}/{path.name}"
     files.add(path, guest_path, executable=True, is_code=True)
     if elf:
@@ -78,10 +85,22 @@ def prepare(
     )
 
 
+def prepare_for_machine(
+    argv: Sequence[str], extra: Sequence[str], build_folder: Path, header_folder: Path
+) -> PreparedWorkload:
+    """As ``prepare``, for a machine that is not a guest: a bare name is a program of its own."""
+    if "/" not in argv[0] and not Path(argv[0]).is_file() and not extra:
+        return PreparedWorkload(tuple(argv), tuple(argv), "program", has_marks=False)
+    architecture = os.uname().machine
+    known = architecture if architecture in _MACHINES else "x86_64"
+    return prepare(argv, extra, build_folder, header_folder, known)
+
+
 class _Files:
     """Guest files by their guest path; two sources for one path are refused."""
 
-    def __init__(self) -> None:
+    def __init__(self, architecture: str) -> None:
+        self.machine, self._what = _MACHINES[architecture]
         self.by_path: dict[str, GuestFile] = {}
 
     def add(self, source: Path, guest_path: str, *, executable: bool, is_code: bool) -> None:
@@ -94,10 +113,15 @@ class _Files:
         self.by_path[guest_path] = GuestFile(source, guest_path, executable, is_code)
 
     def add_closure(self, elf: Elf) -> None:
-        if elf.machine != "EM_X86_64":
+        if elf.machine != self.machine:
             raise InputError(
                 f"{elf.path} is a program for {elf.machine.removeprefix('EM_')}, the guest is "
-                "x86-64: build it for x86-64"
+                f"{self._what}: build it for {self._what}"
+            )
+        if self.machine != "EM_X86_64" and elf.needed:
+            raise InputError(
+                f"{elf.path} is dynamically linked, and its libraries for {self._what} are not "
+                "here: link it statically"
             )
         libraries = closure(elf)
         for library in libraries:
@@ -121,9 +145,9 @@ def _find_command(command: str) -> Path:
     return path
 
 
-def _compile(source: Path, build_folder: Path, header_folder: Path) -> Path:
+def _compile(source: Path, build_folder: Path, header_folder: Path, architecture: str) -> Path:
     """Compile statically, into a folder named for all that the result depends on."""
-    compiler = find_program("cc")
+    compiler = find_program("cc" if architecture == "x86_64" else "aarch64-linux-gnu-gcc")
     flags = ["-O2", "-g", "-static", "-pthread"]
     version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
     key = hashlib.sha256(source.read_bytes() + version + " ".join(flags).encode()).hexdigest()
@@ -180,7 +204,7 @@ def _add_extra(text: str, files: _Files) -> None:
     elf = read_elf(source)
     executable = bool(source.stat().st_mode & 0o111)
     files.add(source, destination, executable=executable, is_code=elf is not None)
-    if elf and elf.machine == "EM_X86_64" and (elf.interpreter or elf.needed):
+    if elf and elf.machine == files.machine and (elf.interpreter or elf.needed):
         files.add_closure(elf)
 
 

@@ -134,3 +134,15 @@ def keep(session: Session, kernel: Kernel, result: Chains) -> None:
         for known in session.manifest.kernels
     ]
     session.save(msgspec.structs.replace(session.manifest, kernels=kernels))
+
+
+def keep_perf(session: Session, run: Run, result: Chains) -> None:
+    """Write the chains of a run's perf.data beside it, locked by the caller. Raises OSError."""
+    relative = f"runs/{run.id}/symbols.npz"
+    result.save(session.path(relative))
+    files = {**run.files, "symbols": relative}
+    runs = [
+        msgspec.structs.replace(known, files=files) if known.id == run.id else known
+        for known in session.manifest.runs
+    ]
+    session.save(msgspec.structs.replace(session.manifest, runs=runs))

@@ -12,8 +12,9 @@ import pytest
 
 from profdiff.cache import cache_folder
 from profdiff.collectors import initramfs
-from profdiff.collectors.exact import ExactResult, ExactRun
+from profdiff.collectors.exact import ExactRun
 from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.run_result import RunResult
 from profdiff.collectors.workload import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,7 +47,7 @@ def run_guests(
     count: int = 2,
     cpus: int = 1,
     settle: float = 5,
-) -> list[ExactResult]:
+) -> list[RunResult]:
     """Run ``command`` in ``count`` guests side by side on the kernel ``image`` and wait for their
     ends; the files of guest i go to ``folder/i``."""
     workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())

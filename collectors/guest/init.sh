@@ -13,7 +13,7 @@ mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 [ -e /dev/shm ] || mkdir -p /dev/shm
 # kptr_restrict hides addresses in kallsyms; it is 0 unless the kernel's configuration says else.
 echo 0 > /proc/sys/kernel/kptr_restrict 2>/dev/null
-channel=/dev/ttyS1
+channel=$(cat /profdiff/channel)
 out=/profdiff/out
 # Raw: without it the line discipline turns LF into CR LF, also in the archive.
 stty -F $channel raw -echo 2>/dev/null
@@ -21,25 +21,30 @@ tell() { echo "profdiff: $*" > $channel; }
 
 tell phase settle
 sleep "$(cat /profdiff/settle)"
+if [ -e /profdiff/attempt.1 ]; then
+	# The guest is ours alone: nothing is to stop perf from sampling.
+	echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate
+	echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
+	sh /profdiff/environment.sh > $out/environment
+fi
 tell phase measure
 cd /work
-/profdiff/agent run /profdiff/argv $out/status < /dev/null > $out/stdout 2> $out/stderr
+if [ -e /profdiff/attempt.1 ]; then
+	sh /profdiff/perf.sh /profdiff $out
+else
+	/profdiff/agent run /profdiff/argv $out/status < /dev/null > $out/stdout 2> $out/stderr
+fi
 tell phase collect
+if [ -e /profdiff/attempt.1 ]; then
+	printf 'perf_event_max_sample_rate_after ' >> $out/environment
+	cat /proc/sys/kernel/perf_event_max_sample_rate >> $out/environment
+fi
+sh /profdiff/facts.sh $out
 cd $out
-dmesg > dmesg 2>/dev/null
-cat /proc/kallsyms > kallsyms 2>/dev/null
-cat /proc/modules > modules 2>/dev/null
-cat /proc/version > version
-cat /proc/cmdline > cmdline
-cat /sys/kernel/notes > notes 2>/dev/null
-[ -r /proc/config.gz ] && zcat /proc/config.gz > config
-for file in /sys/module/*/sections/.[a-z_]*; do
-	[ -f "$file" ] || continue
-	module=${file#/sys/module/}
-	echo "${module%%/*} ${file##*/} $(cat "$file")"
-done > sections 2>/dev/null
-/profdiff/agent vdso > vdso
+[ -x /profdiff/agent ] && /profdiff/agent vdso > vdso
 tell archive
 tar -c -f - * | gzip -1 > $channel
 # With -no-reboot this ends QEMU, with or without ACPI.
 reboot -f
+# Without ACPI and PSCI nothing else would.
+poweroff -f

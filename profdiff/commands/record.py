@@ -6,22 +6,20 @@ import shlex
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from profdiff import manifest as m
-from profdiff.cache import cache_folder
-from profdiff.collectors import initramfs
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_source import locate
 from profdiff.collectors.kernel_spec import parse_arguments
-from profdiff.collectors.qemu import find_qemu
-from profdiff.collectors.workload import prepare
+from profdiff.collectors.perf_command import PerfRequest
 from profdiff.errors import InputError, RunError
 from profdiff.progress import progress
-from profdiff.recording import plan, run, summary
+from profdiff.recording import plan, preparation, run, summary
 from profdiff.reports import units
-from profdiff.session import Session
+from profdiff.session import Session, is_session
 
 
 class Memory(click.ParamType[int]):
@@ -43,6 +41,21 @@ class Memory(click.ParamType[int]):
         return mebibytes
 
 
+class Collectors(click.ParamType[list[str]]):
+    """exact, perf, or both with a comma."""
+
+    name = "collectors"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        names = str(value).split(",")
+        unknown = [name for name in names if name not in ("exact", "perf")]
+        if unknown:
+            self.fail(f"{unknown[0]!r} is no collector: exact, perf, or exact,perf", param, ctx)
+        return names
+
+
 @click.command()
 @click.option(
     "--kernel",
@@ -51,8 +64,8 @@ class Memory(click.ParamType[int]):
     required=True,
     metavar="[LABEL=]SPEC",
     help="A kernel: a folder with bzImage and vmlinux, an image (IMAGE,vmlinux=ELF), a build tree, "
-    ".deb files, debian:SUITE, debian:VERSION, or a name (profdiff kernel add). Give two or more; "
-    "the first is the base.",
+    ".deb files, debian:SUITE, debian:VERSION, a name (profdiff kernel add); or a machine that "
+    "runs it: running, ssh://[user@]host[:port]. Give two or more; the first is the base.",
 )
 @click.option(
     "-o",
@@ -62,11 +75,35 @@ class Memory(click.ParamType[int]):
 )
 @click.option(
     "--collector",
-    type=click.Choice(["exact"]),
-    default="exact",
-    show_default=True,
-    help="How to record. exact: every instruction, counted by QEMU.",
+    "collectors",
+    type=Collectors(),
+    metavar="exact|perf|exact,perf",
+    help="How to record. exact: every instruction, counted by QEMU; perf: samples of perf record."
+    "  [default: exact in x86-64 guests, else perf]",
 )
+@click.option(
+    "--event",
+    "events",
+    metavar="EVENT,...",
+    help="What perf samples, in one group.  [default: cycles,instructions, without a PMU "
+    "cpu-clock]",
+)
+@click.option(
+    "--count", type=click.IntRange(1, 2**62), help="Events between two of perf's samples."
+)
+@click.option(
+    "--frequency",
+    type=click.IntRange(1, 10**9),
+    help="Samples per second instead: perf adapts the period.",
+)
+@click.option(
+    "--call-graph",
+    type=click.Choice(["fp", "lbr", "dwarf"]),
+    default="fp",
+    show_default=True,
+    help="How perf finds callers in user space.",
+)
+@click.option("--perf-args", default="", metavar="ARGUMENTS", help="More for perf record.")
 @click.option("--file", "files", multiple=True, metavar="SRC[:DEST]", help="A file for the guest.")
 @click.option("--ops", type=click.IntRange(1), help="How many operations the window holds.")
 @click.option(
@@ -95,18 +132,23 @@ class Memory(click.ParamType[int]):
     type=click.IntRange(1, 10**6),
     default=1,
     show_default=True,
-    help="Runs of each cell, each in a boot of its own.",
+    help="Runs of each cell and collector, in guests each in a boot of its own.",
 )
 @click.option(
     "--verify", is_flag=True, help="Run each cell twice; the report says whether they are equal."
 )
 @click.option("--jobs", type=click.IntRange(1), help="Guests side by side.  [default: CPUs]")
-@click.option("--qemu", type=click.Path(path_type=Path), help="Another qemu-system-x86_64.")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--qemu", type=click.Path(path_type=Path), help="Another QEMU.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def record(
     kernels: tuple[str, ...],
     output: Path | None,
-    collector: str,
+    collectors: list[m.Collector] | None,
+    events: str | None,
+    count: int | None,
+    frequency: int | None,
+    call_graph: Literal["fp", "lbr", "dwarf"],
+    perf_args: str,
     files: tuple[str, ...],
     ops: int | None,
     memory: int,
@@ -120,51 +162,77 @@ def record(
     qemu: Path | None,
     command: tuple[str, ...],
 ) -> None:
-    """Record COMMAND on two or more kernels: every instruction that it makes them execute.
+    """Record COMMAND on two or more kernels: every instruction that it makes them execute, or
+    samples of perf.
 
     COMMAND is a program, a shell script or a .c file, with its arguments; write it after --. Each
-    kernel boots under QEMU. Measured is the whole command, or what the program marks with
-    PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder).
-    The same command again resumes an interrupted recording.
+    kernel boots under QEMU, or is the one that a machine runs: then record the first, reboot, and
+    record the second into the same session (-o), which knows COMMAND. Measured is the whole
+    command, or for exact counts what the program marks with PROFDIFF_START() and PROFDIFF_STOP()
+    from profdiff.h (profdiff header prints its folder). The same command again resumes an
+    interrupted recording.
     """
-    if len(kernels) < 2:
-        raise InputError("give --kernel at least twice: the base, and what to compare with it")
-    guest = m.Guest(memory=memory, cpus=cpus, append=append, settle=settle, timeout=timeout)
-    emulator = find_qemu(qemu)
-    prepared = prepare(
-        command, files, cache_folder("workloads"), header_folder=initramfs.guest_resources()
-    )
+    if count and frequency:
+        raise InputError("--count and --frequency exclude each other")
     located = [locate(argument) for argument in parse_arguments(kernels)]
+    place = preparation.Place.of(located)
+    if place.architecture is not None and len(kernels) < 2:
+        raise InputError("give --kernel at least twice: the base, and what to compare with it")
+    folder = output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+    if not command:
+        command = _command_of(folder)
+    wanted = place.collectors(collectors or [])
+    request = PerfRequest(
+        tuple(events.split(",")) if events else None,
+        count,
+        frequency,
+        call_graph,
+        tuple(shlex.split(perf_args)),
+    )
+    emulators = preparation.Emulators.find(place, wanted, qemu)
+    ways = preparation.perf_attempts(request, emulators)
+    guest = None
+    if place.architecture is not None:
+        guest = m.Guest(memory=memory, cpus=cpus, append=append, settle=settle, timeout=timeout)
+    prepared = place.workload(command, files)
+    own = place.own_files()
     planned = plan.plan(
         [plan.describe_kernel(kernel) for kernel in located],
-        plan.describe_workload(prepared, ops),
-        guest,
+        plan.describe_workload(prepared, ops, own),
+        collectors=wanted,
+        guest=guest,
+        perf=preparation.perf_options(request, ways) if "perf" in wanted else None,
         repeat=repeat,
         verify=verify,
         command=["profdiff", *sys.argv[1:]],
     )
-    folder = output or Path(f"{Path(command[0]).stem}.profdiff")
-    session = plan.open_session(folder, planned, prepared)
-    with session.lock():
-        pending = run.missing_runs(session, located)
-        with (
-            tempfile.TemporaryDirectory(prefix="profdiff-") as temporary,
-            progress(len(pending)) as display,
-        ):
+    session = plan.open_session(folder, planned, [*prepared.files, *own])
+    with session.lock(), tempfile.TemporaryDirectory(prefix="profdiff-") as temporary:
+        recorders = preparation.recorders(
+            place,
+            wanted,
+            emulators,
+            prepared,
+            ways,
+            guest,
+            timeout=timeout,
+            folder=Path(temporary),
+        )
+        pending = run.missing_runs(session, located, recorders)
+        with progress(len(pending)) as display:
             if not pending:
                 display.say(f"{folder}: all runs are there already")
-            archive = Path(temporary) / "initramfs.cpio.gz"
-            initramfs.build(archive, prepared.files, prepared.guest_argv, settle)
             run.record(
-                session,
-                located,
-                emulator,
-                initramfs=archive,
-                expect_marks=prepared.has_marks,
-                jobs=jobs or os.cpu_count() or 1,
-                progress=display,
+                session, located, recorders, jobs=jobs or os.cpu_count() or 1, progress=display
             )
         _conclude(session, located)
+
+
+def _command_of(folder: Path) -> tuple[str, ...]:
+    """The command of a session that is to be continued. Raises InputError, SessionError."""
+    if not is_session(folder):
+        raise InputError("no COMMAND: write what to record after --")
+    return tuple(Session.open(folder).manifest.workload.argv)
 
 
 def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
@@ -173,9 +241,15 @@ def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
     for line in summary.lines(session):
         click.echo(line)
     click.echo(f"profdiff report {shlex.quote(str(session.folder))}")
-    for kernel in session.manifest.kernels:
-        if not session.finished(kernel.label, "exact"):
-            failed = [r for r in session.manifest.runs if r.kernel == kernel.label and r.failure]
+    for kernel in kernels:
+        for collector in session.manifest.collectors:
+            if session.finished(kernel.label, collector):
+                continue
+            failed = [
+                r
+                for r in session.manifest.runs
+                if r.kernel == kernel.label and r.collector == collector and r.failure
+            ]
             last = failed[-1].failure if failed else None
             if last:
                 for line in last.console:

@@ -4,29 +4,29 @@ A session whose plan is the same is resumed; one with another plan is refused.
 """
 
 import hashlib
+import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-
-import msgspec
 
 from profdiff import __version__
 from profdiff import manifest as m
 from profdiff._native import KernelImage, NativeError, elf_build_id
-from profdiff.collectors.initramfs import own_files
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernel_files import KernelFiles, image_architecture
 from profdiff.collectors.workload import GuestFile, PreparedWorkload
 from profdiff.errors import InputError
 from profdiff.session import Session, is_session
+from profdiff.symbolization.binaries import kernel_debug_elf
+from profdiff.symbolization.running_kernel import running_build_id
 
 
 def describe_kernel(files: KernelFiles) -> m.Kernel:
     """A kernel as the manifest names it. Raises InputError when the image is no kernel, or its
     debug ELF is damaged or of another build."""
     try:
-        image = KernelImage.open(str(files.image))
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
+        known = _known_build_id(files)
     except NativeError as error:
         raise InputError(f"{files.label}: {error}") from error
     if files.debug_elf and built is None:
@@ -34,25 +34,42 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
             f"{files.label}: {files.debug_elf} has no build id, so it cannot be tied to its image: "
             "build the kernel with one (ld --build-id)"
         )
-    if built and image.build_id and built != image.build_id:
+    if built and known and built != known:
         raise InputError(
-            f"{files.label}: {files.image} has build id {image.build_id}, {files.debug_elf} has "
-            f"{built}: give the vmlinux of this very build"
+            f"{files.label}: {files.image or files.spec} has build id {known}, {files.debug_elf} "
+            f"has {built}: give the vmlinux of this very build"
         )
-    with files.image.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = None
+    if files.image:
+        with files.image.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    debug_elf = files.debug_elf
+    if files.machine is not None and not debug_elf:
+        release = os.uname().release if not files.machine.host else ""
+        debug_elf = kernel_debug_elf(known, release)
     return m.Kernel(
         label=files.label,
         spec=files.spec,
         image_sha256=digest,
-        build_id=built or image.build_id,
-        debug_elf=str(files.debug_elf.resolve()) if files.debug_elf else None,
+        build_id=built or known,
+        debug_elf=str(debug_elf.resolve()) if debug_elf else None,
     )
 
 
-def describe_workload(prepared: PreparedWorkload, ops: int | None) -> m.Workload:
-    """A workload as the manifest names it, the guest's own programs included."""
-    files = [*prepared.files, *own_files()]
+def _known_build_id(files: KernelFiles) -> str | None:
+    """What an x86 image or the running kernel says; others say it when they run."""
+    if files.machine is not None:
+        return running_build_id() if not files.machine.host else None
+    if files.image and image_architecture(files.image) == "x86_64":
+        return KernelImage.open(str(files.image)).build_id
+    return None
+
+
+def describe_workload(
+    prepared: PreparedWorkload, ops: int | None, own: Sequence[GuestFile]
+) -> m.Workload:
+    """A workload as the manifest names it; ``own`` are the guest's own programs."""
+    files = [*prepared.files, *own]
     return m.Workload(
         argv=list(prepared.argv),
         guest_argv=list(prepared.guest_argv),
@@ -73,8 +90,10 @@ def describe_workload(prepared: PreparedWorkload, ops: int | None) -> m.Workload
 def plan(
     kernels: Iterable[m.Kernel],
     workload: m.Workload,
-    guest: m.Guest,
     *,
+    collectors: Sequence[m.Collector],
+    guest: m.Guest | None,
+    perf: m.PerfOptions | None,
     repeat: int,
     verify: bool,
     command: list[str],
@@ -85,18 +104,20 @@ def plan(
         profdiff=__version__,
         created=m.timestamp(),
         command=command,
-        collectors=["exact"],
+        collectors=list(collectors),
         repeat=max(repeat, 2) if verify else repeat,
         verify=verify,
         workload=workload,
         guest=guest,
+        perf=perf,
         kernels=list(kernels),
         runs=[],
     )
 
 
-def open_session(folder: Path, planned: m.Manifest, prepared: PreparedWorkload) -> Session:
-    """The session in ``folder``: a new one, or the one that was interrupted there.
+def open_session(folder: Path, planned: m.Manifest, files: Sequence[GuestFile]) -> Session:
+    """The session in ``folder``: a new one, or the one that was interrupted there, or that lacks a
+    machine's other kernel. ``files``: of the workload and the guest, in the plan's order.
 
     Raises InputError when the session there was recorded with another plan, SessionError, OSError.
     """
@@ -104,6 +125,7 @@ def open_session(folder: Path, planned: m.Manifest, prepared: PreparedWorkload) 
         session = Session.create(folder, planned)
     else:
         session = Session.open(folder)
+        planned = _with_other_kernels(session.manifest, planned)
         difference = _difference(session.manifest, planned)
         if difference:
             raise InputError(
@@ -111,29 +133,56 @@ def open_session(folder: Path, planned: m.Manifest, prepared: PreparedWorkload) 
                 "delete that one"
             )
         session.save(_updated(session.manifest, planned))
-    _keep_code(session, [*prepared.files, *own_files()])
+    _keep_code(session, files)
     return session
+
+
+def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
+    """Kernels that machines run come one after the other, each after a reboot: ``new`` with those
+    that are in the session already. Raises InputError when a label now runs another kernel, or a
+    kernel has another label."""
+    if any(kernel.image_sha256 for kernel in (*old.kernels, *new.kernels)):
+        return new
+    known = {kernel.label: kernel for kernel in old.kernels}
+    for kernel in new.kernels:
+        if kernel.build_id is None:
+            continue
+        before = known.get(kernel.label)
+        if before and before.build_id and before.build_id != kernel.build_id:
+            raise InputError(
+                f"{kernel.label} was recorded on a kernel with build id {before.build_id}, now one "
+                f"with {kernel.build_id} runs: give it another label"
+            )
+        twin = next((k.label for k in old.kernels if k.build_id == kernel.build_id), kernel.label)
+        if twin != kernel.label:
+            raise InputError(
+                f"{kernel.label} is the kernel that was recorded as {twin} (build id "
+                f"{kernel.build_id}): boot the other kernel first"
+            )
+    added = [kernel for kernel in new.kernels if kernel.label not in known]
+    return m.replace(new, kernels=[*old.kernels, *added])
 
 
 def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     """``old`` with what a later command may change: how often, how long, how many ops it was."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
     ops = new.workload.ops or old.workload.ops
-    return msgspec.structs.replace(
+    return m.replace(
         old,
+        collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
+        perf=old.perf or new.perf,
+        kernels=[*old.kernels, *new.kernels[len(old.kernels) :]],
         repeat=max(old.repeat, new.repeat),
         verify=old.verify or new.verify,
         guest=guest,
-        workload=msgspec.structs.replace(old.workload, ops=ops),
+        workload=m.replace(old.workload, ops=ops),
     )
 
 
 def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     """What tells two plans apart, in words; None if one session can hold both."""
     old = _updated(old, new)
-    new = msgspec.structs.replace(
-        new, workload=msgspec.structs.replace(new.workload, ops=old.workload.ops)
-    )
+    new = m.replace(new, workload=m.replace(new.workload, ops=old.workload.ops))
     images = [(kernel.label, kernel.image_sha256) for kernel in old.kernels]
     if images != [(kernel.label, kernel.image_sha256) for kernel in new.kernels]:
         labels = ", ".join(kernel.label for kernel in old.kernels)
@@ -141,8 +190,13 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     for field in m.Guest.__struct_fields__:
-        if getattr(old.guest, field) != getattr(new.guest, field):
-            return f"--{field} {getattr(old.guest, field)}"
+        was = getattr(old.guest, field, None)
+        if was != getattr(new.guest, field, None):
+            return f"--{field} {was}"
+    for field in m.PerfOptions.__struct_fields__ if new.perf else ():
+        was = getattr(old.perf, field, None)
+        if was != getattr(new.perf, field, None):
+            return f"other options of perf ({field}: {was})"
     return None
 
 
@@ -151,7 +205,7 @@ def _kept_as(number: int, file: GuestFile) -> str:
     return f"workload/{number}-{name}"
 
 
-def _keep_code(session: Session, files: list[GuestFile]) -> None:
+def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
     """Copy what may execute into the session, so that a report finds its functions elsewhere."""
     for number, file in enumerate(files):
         if not file.is_code:

@@ -1,22 +1,21 @@
-"""The runs that a session still lacks, made by the exact collector, guests side by side.
+"""The runs that a session still lacks, made by its collectors, side by side where that is sound.
 
-All guests are polled from this one thread, so that an interrupt finds them all here.
+All runs are polled from this one thread, so that an interrupt finds them all here.
 """
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from profdiff import manifest as m
 from profdiff.atomic import write_atomic
-from profdiff.collectors.exact import ExactResult, ExactRun
 from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.qemu import Qemu
-from profdiff.errors import InputError, SessionError
+from profdiff.collectors.run_result import RunResult
+from profdiff.errors import InputError
 from profdiff.progress import Progress
+from profdiff.recording.recorders import ActiveRun, Recorder
 from profdiff.session import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
@@ -27,65 +26,70 @@ _POLL_SECONDS = 0.1
 class _Pending:
     id: str
     kernel: KernelFiles
+    recorder: Recorder
     repetition: int
 
 
 @dataclass(frozen=True)
 class _Active:
     pending: _Pending
-    run: ExactRun
+    run: ActiveRun
     folder: Path
     started: str
 
 
-def missing_runs(session: Session, kernels: list[KernelFiles]) -> list[_Pending]:
+def missing_runs(
+    session: Session, kernels: Sequence[KernelFiles], recorders: Sequence[Recorder]
+) -> list[_Pending]:
     """The runs that are still to be made, interleaved over the kernels."""
     manifest = session.manifest
     missing: list[_Pending] = []
-    for turn in range(manifest.repeat):
-        for kernel in kernels:
-            lacking = manifest.repeat - len(session.finished(kernel.label, "exact"))
-            if turn >= lacking:
-                continue
-            made = sum(run.kernel == kernel.label for run in manifest.runs)
-            number = made + turn + 1
-            missing.append(_Pending(_run_id(kernel.label, number), kernel, number))
+    for recorder in recorders:
+        for turn in range(manifest.repeat):
+            for kernel in kernels:
+                lacking = manifest.repeat - len(session.finished(kernel.label, recorder.collector))
+                if turn >= lacking:
+                    continue
+                made = sum(
+                    run.kernel == kernel.label and run.collector == recorder.collector
+                    for run in manifest.runs
+                )
+                number = made + turn + 1
+                name = _run_id(kernel.label, recorder.collector, number)
+                missing.append(_Pending(name, kernel, recorder, number))
     return missing
 
 
-def _run_id(label: str, number: int) -> str:
+def _run_id(label: str, collector: str, number: int) -> str:
+    suffix = f"-{number}" if collector == "exact" else f"-{collector}-{number}"
     # A label may be as long as an id.
-    return f"{label[: 63 - len(str(number))]}-{number}"
+    return f"{label[: 64 - len(suffix)]}{suffix}"
 
 
 def record(
     session: Session,
-    kernels: list[KernelFiles],
-    qemu: Qemu,
+    kernels: Sequence[KernelFiles],
+    recorders: Sequence[Recorder],
     *,
-    initramfs: Path,
-    expect_marks: bool,
     jobs: int,
     progress: Progress,
 ) -> None:
     """Make the missing runs, ``jobs`` at a time, and enter each in the manifest as it ends.
 
     Raises InputError when a booted kernel is not the one that its debug ELF belongs to, OSError,
-    and whatever the collector raises; all guests have ended then, finished runs are kept.
+    and whatever the collector raises; all runs have ended then, finished ones are kept.
     """
-    waiting = missing_runs(session, kernels)
+    waiting = missing_runs(session, kernels, recorders)
     active: list[_Active] = []
     try:
         while waiting or active:
-            while waiting and len(active) < jobs:
-                active.append(
-                    _start(session, waiting.pop(0), qemu, initramfs=initramfs, marks=expect_marks)
-                )
+            while waiting and _may_start(waiting[0], active, jobs):
+                active.append(_start(session, waiting.pop(0)))
             for item in list(active):
                 progress.phase(item.pending.id, item.run.phase)
                 if item.run.poll():
                     active.remove(item)
-                    run = _enter(session, item, qemu)
+                    run = _enter(session, item)
                     progress.ended(item.pending.id, outcome(run))
             time.sleep(_POLL_SECONDS)
     finally:
@@ -93,66 +97,47 @@ def record(
             item.run.stop()
 
 
-def _start(
-    session: Session, pending: _Pending, qemu: Qemu, *, initramfs: Path, marks: bool
-) -> _Active:
+def _may_start(pending: _Pending, active: list[_Active], jobs: int) -> bool:
+    if pending.recorder.alone or any(item.pending.recorder.alone for item in active):
+        return not active
+    return len(active) < jobs
+
+
+def _start(session: Session, pending: _Pending) -> _Active:
     folder = session.run_folder(pending.id)
-    guest = session.manifest.guest
-    if guest is None:
-        raise SessionError("the session describes no guest")
-    run = ExactRun(
-        qemu,
-        image=pending.kernel.image,
-        initramfs=initramfs,
-        append=guest.append,
-        memory=guest.memory,
-        cpus=guest.cpus,
-        timeout=guest.timeout,
-        folder=folder,
-        expect_marks=marks,
-    )
-    return _Active(pending, run, folder, m.timestamp())
+    return _Active(pending, pending.recorder.start(pending.kernel, folder), folder, m.timestamp())
 
 
-def _enter(session: Session, item: _Active, qemu: Qemu) -> m.Run:
+def _enter(session: Session, item: _Active) -> m.Run:
     """Add the ended run to the manifest, and what it told of its kernel."""
     result = item.run.finish()
+    own, found_later = item.pending.recorder.describe(item.run, result, item.folder)
     prefix = f"runs/{item.pending.id}"
-    counts = result.counts
-    failure = result.failure
+    failure = result.failure or found_later
     run = m.Run(
         id=item.pending.id,
         kernel=item.pending.kernel.label,
-        collector="exact",
+        collector=item.pending.recorder.collector,
         repetition=item.pending.repetition,
         started=item.started,
         wall_seconds=round(result.wall_seconds, 3),
         files={what: f"{prefix}/{name}" for what, name in sorted(result.files.items())},
-        qemu=m.Qemu(version=qemu.version, arguments=item.run.arguments, plugin_api=qemu.plugin_api),
         failure=m.Failure(kind=failure.kind, message=failure.message, console=failure.console)
         if failure
         else None,
         exit_status=result.exit_status,
-        window=m.Window(kind=counts.kind, count=counts.closed)
-        if counts and counts.kind != "none"
-        else None,
-        instructions=m.Instructions(
-            kernel=int(counts.count[counts.in_kernel].sum()),
-            user=int(counts.count[~counts.in_kernel].sum()),
-        )
-        if counts and not failure
-        else None,
+        **own,
     )
     manifest = session.manifest
     kernels = [
         _told(session, kernel, item, result) if kernel.label == run.kernel else kernel
         for kernel in manifest.kernels
     ]
-    session.save(msgspec.structs.replace(manifest, kernels=kernels, runs=[*manifest.runs, run]))
+    session.save(m.replace(manifest, kernels=kernels, runs=[*manifest.runs, run]))
     return run
 
 
-def _told(session: Session, kernel: m.Kernel, item: _Active, result: ExactResult) -> m.Kernel:
+def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) -> m.Kernel:
     """The kernel with what its guest said of it. Raises InputError when the booted kernel is not
     the one that the debug ELF belongs to, or not the one of an earlier run."""
     if "version" not in result.files:
@@ -166,13 +151,20 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: ExactResult
             f"{kernel.label}: the booted kernel has build id {booted}, its debug ELF or an earlier "
             f"run {kernel.build_id}: give the vmlinux of this very build"
         )
+    others = [known for known in session.manifest.kernels if known is not kernel]
+    twin = next((known for known in others if known.build_id == booted), None)
+    if booted and twin and item.pending.kernel.machine is not None:
+        raise InputError(
+            f"{kernel.label} is the kernel that was recorded as {twin.label} (build id {booted}): "
+            "boot the other kernel first"
+        )
     config = kernel.config
     if config is None:
         config = _keep_config(session, item, result)
     words = version.split()
     # "Linux version R (who@where) (COMPILER, LINKER) #1 ...": init/version-timestamp.c.
     compiler = re.search(r"\) \((.+?), (?=\S*\s?(?:GNU ld|LLD|ld))", version)
-    return msgspec.structs.replace(
+    return m.replace(
         kernel,
         version=version,
         release=words[2] if len(words) > 2 else None,
@@ -182,7 +174,7 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: ExactResult
     )
 
 
-def _keep_config(session: Session, item: _Active, result: ExactResult) -> str | None:
+def _keep_config(session: Session, item: _Active, result: RunResult) -> str | None:
     if "config" in result.files:
         return f"runs/{item.pending.id}/{result.files['config']}"
     source = item.pending.kernel.config
@@ -197,7 +189,11 @@ def _keep_config(session: Session, item: _Active, result: ExactResult) -> str | 
 
 def outcome(run: m.Run) -> str:
     """A run's outcome in one line."""
-    if run.failure or not run.instructions:
-        return f"failed: {run.failure.message if run.failure else 'no counts'}"
-    total = run.instructions.kernel + run.instructions.user
-    return f"{total:,} instructions ({run.wall_seconds:.1f} s)"
+    if run.failure:
+        return f"failed: {run.failure.message}"
+    if run.instructions:
+        total = run.instructions.kernel + run.instructions.user
+        return f"{total:,} instructions ({run.wall_seconds:.1f} s)"
+    if run.perf:
+        return f"sampled {' and '.join(run.perf.events)} ({run.wall_seconds:.1f} s)"
+    return "no counts"

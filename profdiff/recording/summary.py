@@ -7,8 +7,8 @@ from profdiff.comparison import Comparison
 from profdiff.errors import SessionError
 from profdiff.reports import units
 from profdiff.session import Session
-from profdiff.session_comparison import compare
-from profdiff.session_symbols import keep, resolve
+from profdiff.session_comparison import compare, open_perf_data
+from profdiff.session_symbols import keep, keep_perf, perf_chains, resolve
 
 _LARGEST = 3
 
@@ -19,9 +19,14 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
+        modules = kernel.module_files()
         if session.finished(kernel.label, "exact"):
             described = session.kernel(kernel.label)
-            keep(session, described, resolve(session, described, kernel.module_files()))
+            keep(session, described, resolve(session, described, modules))
+        for run in session.finished(kernel.label, "perf"):
+            if "symbols" not in run.files:
+                data = open_perf_data(session, run)
+                keep_perf(session, run, perf_chains(session, run, data, modules))
 
 
 def lines(session: Session) -> list[str]:

@@ -104,8 +104,9 @@ def _sampled(group: list[Comparison]) -> list[str]:
     elif options and options.frequency:
         how = f", {options.frequency:,} samples a second"
     by = f" by perf {', '.join(map(units.printable, versions))}" if versions else ""
-    where = " in a guest under QEMU: do not take timings from it" if runs[0].qemu else ""
-    lines = [f"{names}, sampled{by}{how}{where}"]
+    where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
+    what = ", whole command" if any(run.window for run in runs) else ""
+    lines = [f"{names}, sampled{by}{how}{what}{where}"]
     fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
     lines += [f"NOT what was asked for: {units.printable(reason)}" for reason in sorted(fallbacks)]
     if any(run.perf and run.perf.virtual_time for run in runs):

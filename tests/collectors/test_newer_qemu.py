@@ -7,7 +7,7 @@ import pytest
 from support import EXAMPLE, run_guests
 
 from profdiff.cache import cache_folder
-from profdiff.collectors.debian import Apt
+from profdiff.collectors.apt import Apt
 from profdiff.collectors.qemu import Qemu, find_qemu
 from profdiff.errors import ProfdiffError
 
@@ -26,7 +26,7 @@ def newer_qemu(qemu: Qemu) -> Qemu:
         try:
             apt = Apt(("bookworm-backports",))
             packages = [package for name in PACKAGES for package in apt.packages(name)]
-            files = apt.download_packages("QEMU 10", packages, root)
+            files = apt.download("QEMU 10", packages, root)
         except ProfdiffError as error:
             pytest.skip(f"QEMU 10 from bookworm-backports cannot be fetched: {error}")
         for file in files:

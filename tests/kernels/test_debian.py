@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 from support import error_line, need_program, profdiff
 
 from profdiff.collectors import debian
-from profdiff.collectors.debian import (
-    Apt,
-    DebianKernel,
-    Package,
-    choose,
-    releases,
-    version_key,
-)
+from profdiff.collectors.apt import Apt, Package
+from profdiff.collectors.debian import choose, releases, version_key
 from profdiff.errors import MissingError, ProfdiffError
 
 BIG = 10_000_000
@@ -127,12 +121,12 @@ def test_a_kernel_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     class Archive:
         """An archive without network: what it downloads is built by the real dpkg-deb."""
 
-        def __init__(self, suites: tuple[str, ...]) -> None: ...
+        def __init__(self, suites: tuple[str, ...], architecture: str) -> None: ...
 
-        def kernel_packages(self) -> list[Package]:
+        def packages(self, pattern: str) -> list[Package]:
             return packages("linux-image-6.17.13+deb13-cloud-amd64")
 
-        def download(self, kernel: DebianKernel, folder: Path) -> list[Path]:
+        def download(self, what: str, wanted: list[Package], folder: Path) -> list[Path]:
             downloads.append(folder)
             root = tmp_path / "root"
             (root / "DEBIAN").mkdir(parents=True)
@@ -195,11 +189,11 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Apt:
 @pytest.mark.network
 def test_a_real_download_leaves_the_systems_apt_alone(archive: Apt, tmp_path: Path) -> None:
     before = state()
-    kernel = choose(archive.kernel_packages(), None, "cloud-amd64")
+    kernel = choose(debian.kernel_packages(archive, "amd64"), None, "cloud-amd64")
     assert kernel
     assert kernel.debug
     small = [p for p in archive.packages(r"seabios") if p.size < 1_000_000]
-    (file,) = archive.download_packages("seabios", small, tmp_path)
+    (file,) = archive.download("seabios", small, tmp_path)
     assert file.stat().st_size == small[0].size
     assert state() == before
     assert not (tmp_path / "hook-ran").exists()
@@ -207,7 +201,7 @@ def test_a_real_download_leaves_the_systems_apt_alone(archive: Apt, tmp_path: Pa
 
 @pytest.mark.network
 def test_processes_that_read_the_same_lists(archive: Apt) -> None:
-    program = "from profdiff.collectors.debian import Apt; Apt(('bookworm-backports',))"
+    program = "from profdiff.collectors.apt import Apt; Apt(('bookworm-backports',))"
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stderr=pipe, text=True) for _ in range(3)]
@@ -221,7 +215,7 @@ def test_a_download_that_fails_is_one_line(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     with pytest.raises(ProfdiffError, match=r"the download failed .*: try again"):
-        archive.download_packages("x", archive.packages("seabios"), tmp_path)
+        archive.download("x", archive.packages("seabios"), tmp_path)
     assert not list(tmp_path.glob("*.deb"))
 
 
@@ -239,7 +233,7 @@ def test_without_a_network_the_lists_of_before_are_used(
     """So that a recording of a kernel that is in the cache can be resumed."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     again = Apt(("bookworm-backports",))
-    assert choose(again.kernel_packages(), None, "cloud-amd64")
+    assert choose(debian.kernel_packages(again, "amd64"), None, "cloud-amd64")
     assert "lists that were fetched before" in capsys.readouterr().err
     with pytest.raises(MissingError, match="cannot read Debian's package lists"):
         Apt(("trixie-backports",))

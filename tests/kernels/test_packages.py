@@ -192,7 +192,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, cache: Path) -> N
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
     stale = cache / "kernels/.shared.abcd"
     (stale / "boot").mkdir(parents=True)
-    deb_package.unpack_into("shared", [deb])
+    deb_package.unpack_into(cache / "kernels/shared", [deb], deb_package.KERNEL_FILES)
     assert not stale.exists()
 
 
@@ -213,8 +213,9 @@ def test_a_full_disk(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
-    program = "from pathlib import Path; from profdiff.collectors.deb_package import unpack_into\n"
-    program += f"print(unpack_into('shared', [Path({str(deb)!r})]))"
+    program = "from pathlib import Path\nfrom profdiff.collectors.deb_package import *\n"
+    target = cache / "kernels/shared"
+    program += f"print(unpack_into(Path({str(target)!r}), [Path({str(deb)!r})], KERNEL_FILES))"
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     folders = {process.communicate(timeout=60)[0].strip() for process in processes}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, profdiff
 
-from profdiff.collectors.debian import Apt
+from profdiff.collectors.apt import Apt
+from profdiff.collectors.debian import kernel_packages
 from profdiff.errors import ProfdiffError
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
@@ -42,7 +43,7 @@ def test_a_kernel_without_debug_symbols_says_so(tmp_path: Path, qemu: object) ->
         apt = Apt(("trixie-backports",))
     except ProfdiffError as error:
         pytest.skip(f"Debian's archive cannot be reached: {error}")
-    names = {package.name for package in apt.kernel_packages()}
+    names = {package.name for package in kernel_packages(apt, "amd64")}
     if "linux-image-6.17.13+deb13-cloud-amd64" not in names:
         pytest.skip("6.17.13 has left the archive")
     session = tmp_path / "pair.profdiff"

@@ -1,0 +1,284 @@
+"""A machine that is not ours to boot: this one, or another over ssh. Runs a script, gets files."""
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from profdiff.collectors.guest_channel import MEMBERS
+from profdiff.collectors.guest_run import RunFailure
+from profdiff.collectors.programs import find_program
+from profdiff.errors import InputError
+
+_SSH = re.compile(
+    r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?"
+)
+LOCAL = "running"
+# All that goes wrong with a connection, ssh says with this status (ssh(1)).
+_SSH_FAILED = 255
+_MAX_ARCHIVE = 64 << 30
+
+# The one command that the other machine's shell is given; nothing is put into it. It unpacks as
+# many bytes as the first line says, runs the script, sends what that left, and cleans up, also
+# when the connection breaks: then its standard input ends.
+_REMOTE = """\
+d=$(mktemp -d "${TMPDIR:-/tmp}/profdiff.XXXXXX") || exit 1
+trap 'rm -rf "$d"' EXIT
+trap 'kill "$m" 2> /dev/null; exit 129' HUP INT TERM PIPE
+read -r n && head -c "$n" | tar -xf - -C "$d" || exit 1
+exec 3<&0
+sh "$d/SCRIPT" "$d" "$d/work" < /dev/null >&2 &
+m=$!
+(cat <&3 > /dev/null; kill -TERM $$) 2> /dev/null &
+w=$!
+wait "$m"
+kill "$w" 2> /dev/null
+mkdir -p "$d/out" && cd "$d/out" && tar -cf - .
+cd /
+"""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a machine is: ``host`` "" is this one."""
+
+    host: str = ""
+    user: str | None = None
+    port: int | None = None
+
+    def __str__(self) -> str:
+        user = f"{self.user}@" if self.user else ""
+        port = f":{self.port}" if self.port else ""
+        return f"ssh://{user}{self.host}{port}" if self.host else LOCAL
+
+
+def parse_address(spec: str) -> Address | None:
+    """The machine that ``running`` or ``ssh://[user@]host[:port]`` names; None for other specs.
+
+    Raises InputError for a malformed one.
+    """
+    if spec == LOCAL:
+        return Address()
+    if not spec.startswith("ssh:"):
+        return None
+    match = _SSH.fullmatch(spec.rstrip("/"))
+    if not match or (match[3] and not 0 < int(match[3]) < 65536) or match[2].startswith("-"):
+        raise InputError(f"{spec}: write ssh://[user@]host[:port]")
+    return Address(match[2].strip("[]"), match[1], int(match[3]) if match[3] else None)
+
+
+class MachineRun:
+    """``script``, one of ``files``, running there. ``files``: what is put into its folder, by name;
+    ``programs``: executable files, by name. ``folder`` gets what it leaves in ``out``.
+
+    The script is given its folder and the folder to work in: ``work`` below it, or on this machine
+    ``work_folder``.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        script: str,
+        files: Mapping[str, bytes],
+        programs: Mapping[str, Path],
+        folder: Path,
+        timeout: float,
+        work_folder: Path | None = None,
+    ) -> None:
+        self._address, self._folder, self._timeout = address, folder, timeout
+        self._errors: list[str] = []
+        self.phase = "boot"
+        self._timed_out = False
+        self._started = time.monotonic()
+        self.wall_seconds = 0.0
+        self._temporary = tempfile.TemporaryDirectory(prefix="profdiff-")
+        self._place = Path(self._temporary.name)
+        self._archive = self._place / "archive.tar"
+        self._threads: list[threading.Thread] = []
+        if address.host:
+            self.command = [*ssh_command(address), _REMOTE.replace("SCRIPT", script)]
+            self._process = self._start(self.command, self._archive.open("wb"))
+            self._thread(self._send, pack(files, programs))
+        else:
+            unpack(pack(files, programs), self._place)
+            work = work_folder or self._place / "work"
+            self.command = ["sh", str(self._place / script), str(self._place), str(work)]
+            self._process = self._start(self.command, None)
+        self._thread(self._listen)
+
+    def _start(self, command: list[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+        program = [str(find_program(command[0])), *command[1:]]
+        process = subprocess.Popen(
+            program,
+            stdin=subprocess.PIPE if output else subprocess.DEVNULL,
+            stdout=output or subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        if output:
+            output.close()
+        return process
+
+    def _thread(self, work: object, *arguments: object) -> None:
+        thread = threading.Thread(target=work, args=arguments, daemon=True)  # type: ignore[arg-type]
+        thread.start()
+        self._threads.append(thread)
+
+    def _send(self, archive: bytes) -> None:
+        # The pipe stays open: its end tells the other side that we are gone.
+        pipe = self._process.stdin
+        if pipe:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.write(b"%d\n" % len(archive) + archive)
+                pipe.flush()
+
+    def _listen(self) -> None:
+        for line in self._process.stderr or ():
+            words = line.decode(errors="replace").strip()
+            if words.startswith("profdiff: phase "):
+                self.phase = words.rpartition(" ")[2]
+            elif words:
+                self._errors = [*self._errors[-20:], words]
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has ended."""
+        ended = self._process.poll() is not None
+        self.wall_seconds = time.monotonic() - self._started
+        if not ended and self.wall_seconds > self._timeout:
+            self._timed_out = True
+            self.stop()
+            ended = True
+        return ended
+
+    def stop(self) -> None:
+        """End it early; what it made over there is removed there."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def finish(self, members: Iterable[str] = MEMBERS) -> tuple[set[str], RunFailure | None]:
+        """Put the files that it left into the folder; their names, and why there are none.
+
+        Raises OSError.
+        """
+        status = self._process.wait()
+        for thread in self._threads:
+            thread.join(5)
+        failure = self._failure(status)
+        names: set[str] = set()
+        try:
+            if self._address.host and failure is None:
+                with self._archive.open("rb") as stream:
+                    names = extract(stream, self._folder, set(members))
+            elif failure is None:
+                for name in sorted(set(members)):
+                    source = self._place / "out" / name
+                    if source.is_file():
+                        shutil.move(source, self._folder / name)
+                        names.add(name)
+        except (tarfile.TarError, EOFError) as error:
+            message = (
+                f"the connection to {self._address} broke ({error}): run the same command again"
+            )
+            failure = RunFailure("connection", message)
+        finally:
+            self._temporary.cleanup()
+        return names, failure
+
+    def _failure(self, status: int) -> RunFailure | None:
+        last = printable(self._errors[-1]) if self._errors else ""
+        if self._timed_out:
+            return RunFailure(
+                "timeout", f"the run did not finish within {self._timeout:g} s: raise --timeout"
+            )
+        if self._address.host and status == _SSH_FAILED:
+            return RunFailure("connection", connection_message(self._address, self._errors))
+        if status != 0:
+            return RunFailure("protocol", f"the run on {self._address} failed: {last or status}")
+        return None
+
+
+def ssh_command(address: Address) -> list[str]:
+    """The system's ssh, which asks nothing: a password has no place in a recording."""
+    command = ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15"]
+    command += ["-p", str(address.port)] if address.port else []
+    command += ["-l", address.user] if address.user else []
+    return [*command, "--", address.host]
+
+
+def connection_message(address: Address, errors: list[str]) -> str:
+    """What ssh complained of, and what to do."""
+    text = " ".join(errors)
+    last = printable(errors[-1]) if errors else "no reason given"
+    if "Host key verification failed" in text or "HOST IDENTIFICATION HAS CHANGED" in text:
+        return f"{address}: its host key is not known or has changed: connect once with ssh by hand"
+    if "Permission denied" in text:
+        return f"{address} refused the login ({last}): load a key into the agent, or see ssh_config"
+    if "refused" in text or "Could not resolve" in text or "timed out" in text:
+        return f"{address} cannot be reached ({last})"
+    return f"the connection to {address} broke ({last}): run the same command again"
+
+
+def pack(files: Mapping[str, bytes], programs: Mapping[str, Path]) -> bytes:
+    """A tar of ``files`` and ``programs``, and of the folder ``work``."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        work = tarfile.TarInfo("work")
+        work.type, work.mode = tarfile.DIRTYPE, 0o755
+        archive.addfile(work)
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(data), 0o644
+            archive.addfile(member, io.BytesIO(data))
+        for name, path in programs.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = path.stat().st_size, 0o755
+            with path.open("rb") as file:
+                archive.addfile(member, file)
+    return buffer.getvalue()
+
+
+def unpack(archive: bytes, folder: Path) -> None:
+    """Unpack what ``pack`` made."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as members:
+        members.extractall(folder, filter="data")
+
+
+def extract(stream: IO[bytes], folder: Path, wanted: set[str]) -> set[str]:
+    """The files of those names in a stranger's tar, to ``folder``. Raises TarError, OSError."""
+    found: set[str] = set()
+    left = _MAX_ARCHIVE
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            name = member.name.removeprefix("./")
+            left -= member.size
+            content = archive.extractfile(member) if member.isreg() and name in wanted else None
+            if left < 0:
+                raise tarfile.ReadError("it sends too much")
+            if content:
+                with (folder / name).open("wb") as file:
+                    shutil.copyfileobj(content, file)
+                found.add(name)
+    return found
+
+
+def printable(text: str) -> str:
+    """``text`` without what would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:200]

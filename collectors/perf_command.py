@@ -1,0 +1,83 @@
+"""How perf is asked to record: the arguments of ``perf record``, and what to fall back to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+# Sampled in one group, so that both count over the same time.
+DEFAULT_EVENTS = ("cycles", "instructions")
+# perf's own stand-in where there is no PMU.
+FALLBACK_EVENT = "cpu-clock"
+
+# Events between two samples. Primes, so that no loop of the workload runs in step with them. On a
+# machine about 3,000 samples a second, as perf's own default; a guest under TCG executes a
+# thousandth of what a machine does in that time. The kernel's timer for cpu-clock has a floor of
+# 10,000 ns (perf_swevent_start_hrtimer()).
+_HARDWARE_PERIOD, _CLOCK_PERIOD = 1_000_003, 250_007
+_EMULATED_HARDWARE_PERIOD, _EMULATED_CLOCK_PERIOD = 10_007, 25_013
+
+
+@dataclass(frozen=True)
+class PerfRequest:
+    """What a user asked perf for. ``events``: None means cycles and instructions where the machine
+    has them, else the fallback. ``period`` or ``frequency``: both None means the default period."""
+
+    events: tuple[str, ...] | None = None
+    period: int | None = None
+    frequency: int | None = None
+    call_graph: Literal["fp", "lbr", "dwarf"] = "fp"
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One way to record: ``arguments`` of ``perf record`` in front of ``--``."""
+
+    events: tuple[str, ...]
+    arguments: tuple[str, ...]
+
+
+def attempts(request: PerfRequest, *, emulated: bool) -> list[Attempt]:
+    """The ways to record, best first. ``emulated``: in a guest without a processor of its own."""
+    if request.events is not None:
+        return [_attempt(request, request.events, emulated)]
+    return [
+        _attempt(request, DEFAULT_EVENTS, emulated),
+        _attempt(request, (FALLBACK_EVENT,), emulated),
+    ]
+
+
+def default_period(events: Sequence[str], *, emulated: bool) -> int:
+    """Events between two samples where the user did not say."""
+    if all(name.startswith(("cpu-clock", "task-clock")) for name in events):
+        return _EMULATED_CLOCK_PERIOD if emulated else _CLOCK_PERIOD
+    return _EMULATED_HARDWARE_PERIOD if emulated else _HARDWARE_PERIOD
+
+
+def _attempt(request: PerfRequest, events: tuple[str, ...], emulated: bool) -> Attempt:
+    group = "{" + ",".join(events) + "}" if len(events) > 1 else events[0]
+    rate = ["-F", str(request.frequency)]
+    if request.frequency is None:
+        period = request.period or default_period(events, emulated=emulated)
+        rate = ["-c", str(period)]
+    arguments = ["-e", group, *rate, "--call-graph", request.call_graph, *request.arguments]
+    return Attempt(events, tuple(arguments))
+
+
+def fallback_reason(used: Attempt, wanted: Attempt, refusal: str) -> str | None:
+    """Why another attempt than the wanted one was used; None if it was that one."""
+    if used == wanted:
+        return None
+    why = f" ({refusal})" if refusal else ""
+    return (
+        f"{' and '.join(wanted.events)} cannot be sampled there{why}; "
+        f"{' and '.join(used.events)} was sampled instead"
+    )
+
+
+def refusal_line(text: str) -> str:
+    """The line of perf's complaint that says most."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() not in ("", "Error:")]
+    telling = ("not supported", "paranoid", "ermission", "nvalid", "rror", "No such")
+    chosen = next((line for line in lines if any(word in line for word in telling)), "")
+    return "".join(c if c.isprintable() else "?" for c in (chosen or " ".join(lines[:1])))[:200]

@@ -1,0 +1,86 @@
+"""The perf collector on a machine that is not ours to boot: this one, or another over ssh."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+from profdiff.atomic import write_atomic
+from profdiff.collectors.initramfs import PERF_SCRIPTS, guest_resources, nul_separated
+from profdiff.collectors.machine import Address, MachineRun
+from profdiff.collectors.perf_command import Attempt
+from profdiff.collectors.perf_guest import judge
+from profdiff.collectors.run_result import RunResult
+from profdiff.collectors.workload import GUEST_FOLDER, PreparedWorkload
+
+_SCRIPTS = ("machine.sh", "facts.sh", *PERF_SCRIPTS)
+# Large text is compressed once it is here.
+_COMPRESSED = ("kallsyms", "config", "dmesg")
+_NAMES = {"perf.data": "perf-data"}
+
+
+class PerfMachineRun:
+    """One run in progress; what it leaves goes to ``folder``. On this machine the workload runs in
+    ``work_folder`` as the user would start it; on another one in a folder with its own files."""
+
+    def __init__(
+        self,
+        address: Address,
+        workload: PreparedWorkload,
+        attempts: Sequence[Attempt],
+        *,
+        work_folder: Path,
+        timeout: float,
+        folder: Path,
+    ) -> None:
+        self._folder = folder
+        resources = guest_resources()
+        files = {name: (resources / name).read_bytes() for name in _SCRIPTS}
+        for number, attempt in enumerate(attempts, 1):
+            files[f"attempt.{number}"] = nul_separated(attempt.arguments)
+        programs: dict[str, Path] = {}
+        program, *arguments = workload.guest_argv
+        if address.host:
+            # Libraries and interpreters are the other machine's own.
+            own = [f for f in workload.files if f.guest_path.startswith(f"{GUEST_FOLDER}/")]
+            programs = {file.guest_path.lstrip("/"): file.source for file in own}
+            program = f"./{Path(program).name}" if own else program
+        else:
+            local = next((file for file in workload.files if file.guest_path == program), None)
+            program = str(local.source.resolve()) if local else program
+        files["argv"] = nul_separated([program, *arguments])
+        self._run = MachineRun(
+            address,
+            script="machine.sh",
+            files=files,
+            programs=programs,
+            folder=folder,
+            timeout=timeout,
+            work_folder=work_folder,
+        )
+        self.arguments = self._run.command
+
+    @property
+    def phase(self) -> str:
+        """boot (connecting), settle, measure or collect."""
+        return self._run.phase
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has ended."""
+        return self._run.poll()
+
+    def stop(self) -> None:
+        """End it early; it will have no result."""
+        self._run.stop()
+
+    def finish(self) -> RunResult:
+        """Take what it left, and judge the run. Raises OSError."""
+        names, failure = self._run.finish()
+        files: dict[str, str] = {}
+        for name in sorted(names):
+            path = self._folder / name
+            if name in _COMPRESSED:
+                write_atomic(path.with_name(f"{name}.gz"), gzip.compress(path.read_bytes(), 6))
+                path.unlink()
+            files[_NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+        install = "apt-get install linux-perf there, or what your distribution calls it"
+        return judge(self._folder, files, failure, self._run.wall_seconds, install)

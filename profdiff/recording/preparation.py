@@ -1,0 +1,140 @@
+"""What a recording needs before its first run: workload, guests, and the collectors made ready."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff import manifest as m
+from profdiff.cache import cache_folder
+from profdiff.collectors import initramfs
+from profdiff.collectors.kernel_files import KernelFiles, image_architecture
+from profdiff.collectors.perf_command import (
+    Attempt,
+    PerfRequest,
+    attempts,
+)
+from profdiff.collectors.perf_programs import perf_files
+from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.workload import (
+    GuestFile,
+    PreparedWorkload,
+    prepare,
+    prepare_for_machine,
+)
+from profdiff.errors import InputError
+from profdiff.recording.recorders import ExactRecorder, PerfRecorder, Recorder
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the kernels of a recording run: guests of one architecture, or machines (None)."""
+
+    architecture: str | None
+
+    @staticmethod
+    def of(kernels: Sequence[KernelFiles]) -> "Place":
+        """Raises InputError when they run in places that do not compare."""
+        machines = [kernel for kernel in kernels if kernel.machine is not None]
+        if machines and len(machines) < len(kernels):
+            raise InputError(
+                f"{machines[0].label} is a machine, other kernels are booted in guests: what they "
+                "cost does not compare"
+            )
+        if machines:
+            return Place(None)
+        found = {image_architecture(k.image): k.label for k in kernels if k.image}
+        if len(found) > 1:
+            told = ", ".join(f"{label} is for {name}" for name, label in found.items())
+            raise InputError(f"the kernels are for different architectures: {told}")
+        return Place(next(iter(found), "x86_64"))
+
+    def collectors(self, asked: Sequence[m.Collector]) -> list[m.Collector]:
+        """The collectors that were asked for, or the one that fits. Raises InputError."""
+        if not asked:
+            return ["exact" if self.architecture == "x86_64" else "perf"]
+        if "exact" in asked and self.architecture is None:
+            raise InputError("--collector exact boots kernels in guests, a machine runs already")
+        if "exact" in asked and self.architecture != "x86_64":
+            raise InputError("--collector exact counts in x86-64 guests only, not in arm64 ones")
+        return list(dict.fromkeys(asked))
+
+    def workload(self, command: Sequence[str], extra: Sequence[str]) -> PreparedWorkload:
+        """The workload made ready. Raises InputError, MissingError."""
+        folders = cache_folder("workloads"), initramfs.guest_resources()
+        if self.architecture is None:
+            return prepare_for_machine(command, extra, *folders)
+        return prepare(command, extra, *folders, self.architecture)
+
+    def own_files(self) -> list[GuestFile]:
+        """The guest's own programs."""
+        return [] if self.architecture is None else initramfs.own_files(self.architecture)
+
+
+@dataclass(frozen=True)
+class Emulators:
+    """The QEMU of each collector that boots guests."""
+
+    exact: Qemu | None
+    perf: Qemu | None
+
+    @staticmethod
+    def find(place: Place, collectors: Sequence[m.Collector], program: Path | None) -> "Emulators":
+        """Raises MissingError."""
+        exact = find_qemu(program) if "exact" in collectors else None
+        wanted = "perf" in collectors and place.architecture is not None
+        perf = find_emulator(place.architecture or "", program) if wanted else None
+        return Emulators(exact, perf)
+
+
+def perf_attempts(request: PerfRequest, emulators: Emulators) -> list[Attempt]:
+    """The ways in which perf is to try to record."""
+    emulated = emulators.perf is not None and not emulators.perf.kvm
+    return attempts(request, emulated=emulated)
+
+
+def perf_options(request: PerfRequest, ways: Sequence[Attempt]) -> m.PerfOptions:
+    """The request as the manifest names it."""
+    return m.PerfOptions(
+        events=list(ways[0].events),
+        period=request.period,
+        frequency=request.frequency,
+        call_graph=request.call_graph,
+        arguments=list(request.arguments),
+    )
+
+
+def recorders(
+    place: Place,
+    collectors: Sequence[m.Collector],
+    emulators: Emulators,
+    workload: PreparedWorkload,
+    ways: Sequence[Attempt],
+    guest: m.Guest | None,
+    *,
+    timeout: float,
+    folder: Path,
+) -> list[Recorder]:
+    """The collectors, ready. What guests boot from is put into ``folder``. Raises InputError,
+    MissingError, OSError."""
+    made: list[Recorder] = []
+    for collector in collectors:
+        if collector == "exact" and emulators.exact and guest:
+            archive = folder / "exact.cpio.gz"
+            initramfs.build(archive, workload.files, workload.guest_argv, guest.settle)
+            made.append(ExactRecorder(emulators.exact, archive, guest, workload.has_marks))
+        elif place.architecture is None:
+            made.append(PerfRecorder(ways, timeout, workload=workload))
+        elif guest:
+            archive = folder / "perf.cpio.gz"
+            files = {file.guest_path: file for file in perf_files(place.architecture)}
+            files |= {file.guest_path: file for file in workload.files}
+            initramfs.build(
+                archive,
+                files.values(),
+                workload.guest_argv,
+                guest.settle,
+                architecture=place.architecture,
+                attempts=ways,
+            )
+            made.append(PerfRecorder(ways, timeout, emulators.perf, archive, guest))
+    return made
