@@ -31,11 +31,11 @@ _MAX_ARCHIVE = 64 << 30
 
 # The one command that the other machine's shell is given; nothing is put into it. It unpacks as
 # many bytes as the first line says, runs the script, sends what that left, and cleans up, also
-# when the connection breaks: then its standard input ends.
+# when the connection breaks: then its standard input ends, and its process group with it.
 _REMOTE = """\
 d=$(mktemp -d "${TMPDIR:-/tmp}/profdiff.XXXXXX") || exit 1
 trap 'rm -rf "$d"' EXIT
-trap 'kill "$m" 2> /dev/null; exit 129' HUP INT TERM PIPE
+trap 'trap "" TERM; kill -TERM 0; wait "$m"; exit 129' HUP INT TERM PIPE
 read -r n && head -c "$n" | tar -xf - -C "$d" || exit 1
 exec 3<&0
 sh "$d/SCRIPT" "$d" "$d/work" < /dev/null >&2 &

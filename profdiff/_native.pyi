@@ -36,7 +36,7 @@ class Resolution:
 
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
-    other-build, no-map, guest, hypervisor, unnamed."""
+    other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""
 
 @final
 class SymbolIndex:

@@ -8,6 +8,7 @@ import traceback
 import click
 
 from profdiff import __version__
+from profdiff.commands.doctor import doctor
 from profdiff.commands.header import header
 from profdiff.commands.imports import diff, import_
 from profdiff.commands.kernel import kernel
@@ -34,7 +35,7 @@ def cli(debug: bool) -> None:
     """
 
 
-for _command in (record, report, import_, diff, kernel, header):
+for _command in (record, report, import_, diff, doctor, kernel, header):
     cli.add_command(_command)
 
 

@@ -127,10 +127,10 @@ def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None
 
 
 def _binaries(source: Source, data: PerfData) -> Binaries:
-    # Without build ids, this machine's files may only be those of a recording made here.
+    # Without a build id, only a recording made here can have mapped this machine's files.
     here = data.machine["hostname"] == os.uname().nodename
     same = data.machine["architecture"] == os.uname().machine
-    return Binaries(root=source.root, local=same and (here or bool(data.build_ids)))
+    return Binaries(root=source.root, local=same and here)
 
 
 def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from profdiff._native import NativeError, PerfData, PerfText
+from profdiff.collectors.environment import Environment
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError, SessionError
 from profdiff.manifest import Collector, Run
@@ -56,7 +57,16 @@ def run_profile(session: Session, run: Run) -> Profile:
     try:
         if "perf-data" in run.files:
             data = open_perf_data(session, run)
-            return perf_profile(data, perf_chains(session, run, data))
+            profile = perf_profile(data, perf_chains(session, run, data))
+            environment = Environment.parse(
+                (session.read(run, "environment") or b"").decode(errors="replace")
+            )
+            if changed := environment.rate_changed:
+                profile.remarks.append(
+                    f"the kernel changed perf_event_max_sample_rate from {changed[0]:,} to "
+                    f"{changed[1]:,} during the run"
+                )
+            return profile
         if "stacks" in run.files:
             return text_profile(PerfText.open(str(session.path(run.files["stacks"]))))
     except NativeError as error:

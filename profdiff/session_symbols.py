@@ -87,8 +87,8 @@ def perf_chains(
     }
     if "vdso" in run.files:
         files[VDSO] = session.path(run.files["vdso"])
-    # A guest has no other files than those that travelled; another machine's are asked for by id.
-    local = run.qemu is None
+    # A guest has no other files than those that travelled; another machine's are known by id.
+    local = kernel.spec.partition(",")[0] == "running"
     symbols = kernel_symbols(session, kernel, run, modules or {})
     return symbolize_perf(data, symbols, Binaries(files, local=local), symbol_cache())
 

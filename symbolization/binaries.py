@@ -1,6 +1,7 @@
 """Where the files that a recording names are on this machine: programs, debug files, kernels."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,12 +14,15 @@ from profdiff.errors import MissingError
 # Where distributions put what was stripped off (gdb's and perf's places).
 _DEBUG = Path("/usr/lib/debug")
 VDSO = "[vdso]"
+# What machine.sh works in: mktemp's name, then the path that a guest would have.
+_MACHINE_FOLDER = re.compile(r"^.*/profdiff\.[A-Za-z0-9]{6}(?=/work/)")
 
 
 @dataclass(frozen=True)
 class Binaries:
     """Finds what a recording mapped. ``files``: copies by their path there. ``root``: a folder that
-    holds that machine's files (perf's --symfs). ``local``: this machine's own files may be they.
+    holds that machine's files (perf's --symfs). ``local``: it was recorded on this machine, whose
+    files are they also where the recording has no build id to tell by.
     """
 
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -29,10 +33,13 @@ class Binaries:
         """The file that was mapped, or the reason why there is none: ``no-file``, or
         ``other-build`` where its build id is not the recorded one."""
         reason = "no-file"
-        for candidate in self._candidates(path):
-            if not _is_elf(candidate):
+        for candidate in self._copies(path):
+            if _is_elf(candidate) and build_id in (None, _build_id(candidate)):
+                return candidate
+        for candidate in self._own(path):
+            if not _is_elf(candidate) or (build_id is None and not self.local):
                 continue
-            if build_id is None or _build_id(candidate) == build_id:
+            if build_id in (None, _build_id(candidate)):
                 return candidate
             reason = "other-build"
         if build_id:
@@ -41,18 +48,21 @@ class Binaries:
                 return unpacked
         return reason
 
-    def _candidates(self, path: str) -> list[Path]:
+    def _copies(self, path: str) -> list[Path]:
         found = []
-        if path in self.files:
-            found.append(self.files[path])
+        # On another machine the workload ran in a folder of its own.
+        name = _MACHINE_FOLDER.sub("", path)
+        if name in self.files:
+            found.append(self.files[name])
         parts = Path(path).parts
         if self.root and ".." not in parts:
             found.append(self.root.joinpath(*parts[1:]))
-        if self.local and path == VDSO:
-            found += [own] if (own := own_vdso()) else []
-        elif self.local and path.startswith("/"):
-            found.append(Path(path))
         return found
+
+    def _own(self, path: str) -> list[Path]:
+        if path == VDSO:
+            return [own] if self.local and (own := own_vdso()) else []
+        return [Path(path)] if path.startswith("/") else []
 
     def debug_file(self, binary: Path) -> Path:
         """The file with the symbols and debug information of ``binary``: itself, or what was

@@ -13,6 +13,7 @@ from profdiff.symbolization.merge import Merge, Positions
 #: The only reason of an ELF file after which kallsyms is asked. Between the symbols of a known text
 #: kallsyms, which has no sizes, would just give the function before.
 OUTSIDE_TEXT = reasons().index("outside-text")
+HIDDEN_KERNEL = reasons().index("hidden-kernel")
 
 ModuleFiles = Mapping[str, Path] | Callable[[str], Path | None]
 
@@ -37,7 +38,8 @@ class KernelSymbols:
     ) -> bool:
         """Resolve ``addresses[where]`` (avma); true if inlined functions are visible.
 
-        ``displacement`` tells what KASLR added where kallsyms does not. Raises NativeError.
+        ``displacement`` tells what KASLR added where kallsyms does not; without it the kernel is
+        taken to lie where it was linked. Raises NativeError.
         """
         symbols = Kallsyms(self.kallsyms)
         left, inlines = where, False
@@ -46,7 +48,11 @@ class KernelSymbols:
             moved = symbols.displacement(index)
             if moved is None and displacement is not None:
                 moved = displacement(index)
-            # Without either it can only be taken to lie where it was linked.
+            if moved is None and displacement is not None:
+                # Anything else would name functions that never ran.
+                merge.fail(where, np.full(len(where), HIDDEN_KERNEL, np.uint8))
+                return index.has_inlines
+            # A guest without KASLR lies where it was linked.
             resolution = index.resolve(addresses[where] - np.uint64(moved or 0))
             merge.add(where, resolution, "vmlinux")
             left, inlines = where[resolution.reason == OUTSIDE_TEXT], index.has_inlines

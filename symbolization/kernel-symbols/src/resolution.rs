@@ -26,11 +26,13 @@ pub enum Reason {
     Hypervisor = 9,
     /// The recording itself names no function.
     Unnamed = 10,
+    /// In the kernel, of which the recording hides where it was (kptr_restrict).
+    HiddenKernel = 11,
 }
 
 impl Reason {
     /// Names of the reasons, by code.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "resolved",
         "no-symbol",
         "outside-text",
@@ -42,6 +44,7 @@ impl Reason {
         "guest",
         "hypervisor",
         "unnamed",
+        "hidden-kernel",
     ];
 }
 

@@ -1,0 +1,37 @@
+"""Asks a machine for its environment: this one, or another over ssh."""
+
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from profdiff.collectors.environment import Environment
+from profdiff.collectors.initramfs import guest_resources
+from profdiff.collectors.machine import Address, MachineRun
+from profdiff.errors import MissingError
+
+_SECONDS = 60.0
+
+
+def environment_of(address: Address) -> Environment:
+    """Raises MissingError when the machine cannot be reached, or its shell is of another kind."""
+    script = guest_resources() / "environment.sh"
+    if not address.host:
+        result = subprocess.run(["sh", str(script)], capture_output=True, check=False)
+        return Environment.parse(result.stdout.decode(errors="replace"))
+    with tempfile.TemporaryDirectory() as folder:
+        wrapper = b'mkdir -p "$1/out" && sh "$1/environment.sh" > "$1/out/environment"\n'
+        run = MachineRun(
+            address,
+            script="doctor.sh",
+            files={"doctor.sh": wrapper, "environment.sh": script.read_bytes()},
+            programs={},
+            folder=Path(folder),
+            timeout=_SECONDS,
+        )
+        while not run.poll():
+            time.sleep(0.05)
+        names, failure = run.finish()
+        if failure or "environment" not in names:
+            raise MissingError(failure.message if failure else f"{address} says nothing of itself")
+        return Environment.parse((Path(folder) / "environment").read_text(errors="replace"))
