@@ -4,23 +4,44 @@ import errno
 import os
 import sys
 import traceback
+from importlib import import_module
 
 import click
 
 from profdiff import __version__
-from profdiff.commands.doctor import doctor
-from profdiff.commands.header import header
-from profdiff.commands.imports import diff, import_
-from profdiff.commands.kernel import kernel
-from profdiff.commands.record import record
-from profdiff.commands.report import report
 from profdiff.errors import ProfdiffError
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+# Where each command is. Loading all of them takes longer than reading a small recording.
+_COMMANDS = {
+    "record": "profdiff.commands.record:record",
+    "report": "profdiff.commands.report:report",
+    "import": "profdiff.commands.imports:import_",
+    "diff": "profdiff.commands.imports:diff",
+    "doctor": "profdiff.commands.doctor:doctor",
+    "kernel": "profdiff.commands.kernel:kernel",
+    "header": "profdiff.commands.header:header",
+}
+
+
+class _Commands(click.Group):
+    """Loads a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="profdiff")
 @click.option("--debug", is_flag=True, help="Show the trace of an error.")
 def cli(debug: bool) -> None:
@@ -33,10 +54,6 @@ def cli(debug: bool) -> None:
       profdiff record --kernel base=KERNEL --kernel new=KERNEL -- ./workload
       profdiff report
     """
-
-
-for _command in (record, report, import_, diff, doctor, kernel, header):
-    cli.add_command(_command)
 
 
 def main() -> None:

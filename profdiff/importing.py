@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from profdiff import __version__
@@ -42,17 +43,29 @@ class Source:
 
 @dataclass(frozen=True)
 class Imported:
-    """A source that was read: its profile, and what the manifest says of its kernel. ``chains``
-    are of a perf.data file; ``kallsyms`` what of it was used."""
+    """A source that was read, and what the manifest says of its kernel: a perf.data file with its
+    chains, or text. ``trusted``: why its symbols are believed to fit, if nothing proves it."""
 
     source: Source
     kernel: m.Kernel
     command: list[str]
     perf: m.PerfRun | None
-    data: PerfData | None
-    chains: Chains | None
-    profile: Profile
-    architecture: str
+    data: PerfData | None = None
+    chains: Chains | None = None
+    text: PerfText | None = None
+    architecture: str = ""
+    trusted: str = ""
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile of its one run. Raises InputError."""
+        if self.data and self.chains:
+            profile = perf_profile(self.data, self.chains)
+            profile.remarks.extend([self.trusted] if self.trusted else [])
+            return profile
+        if self.text:
+            return text_profile(self.text)
+        raise InputError(f"{self.source.path} holds no recording")
 
 
 def read(source: Source) -> Imported:
@@ -70,20 +83,18 @@ def read(source: Source) -> Imported:
     except NativeError as error:
         raise InputError(str(error)) from error
     kernel = m.Kernel(label=source.label, spec=str(source.path))
-    return Imported(source, kernel, [], None, None, None, text_profile(text), "")
+    return Imported(source, kernel, [], None, text=text)
 
 
 def _read_perf(source: Source) -> Imported:
     data = PerfData.open(str(source.path))
     machine = data.machine
     build_id = kernel_build_id(data)
-    remarks = []
+    trusted = ""
     if source.vmlinux:
         given = elf_build_id(str(source.vmlinux))
         if build_id is None:
-            remarks.append(
-                f"does not say its kernel's build id: {source.vmlinux} is believed to fit"
-            )
+            trusted = f"does not say its kernel's build id: {source.vmlinux} is believed to fit"
         elif given != build_id:
             raise InputError(
                 f"{source.label}: {source.path} was recorded on a kernel with build id {build_id}, "
@@ -93,8 +104,6 @@ def _read_perf(source: Source) -> Imported:
     chains = symbolize_perf(
         data, _kernel_symbols(source, build_id, debug_elf), _binaries(source, data), symbol_cache()
     )
-    profile = perf_profile(data, chains)
-    profile.remarks.extend(remarks)
     kernel = m.Kernel(
         label=source.label,
         spec=str(source.path),
@@ -107,8 +116,16 @@ def _read_perf(source: Source) -> Imported:
         command=machine["command"],
         events=[name for name, *_ in data.events],
     )
-    command = machine["command"]
-    return Imported(source, kernel, command, perf, data, chains, profile, machine["architecture"])
+    return Imported(
+        source,
+        kernel,
+        machine["command"],
+        perf,
+        data,
+        chains,
+        architecture=machine["architecture"],
+        trusted=trusted,
+    )
 
 
 def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None) -> KernelSymbols:

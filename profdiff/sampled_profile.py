@@ -76,13 +76,16 @@ def folded(data: PerfData, chains: Chains) -> bytes:
     """The stacks of a perf.data file in FlameGraph's format, thread names first, weighted by the
     first event that has samples."""
     functions = ChainFunctions.of(chains, in_kernel(data))
-    first = len(functions.functions)
-    stacks = data.expand(functions.offsets, functions.frames, functions.inlined, first)
+    # In this format functions of one name are one, whatever they belong to.
+    numbers: dict[str, int] = {}
+    named = [numbers.setdefault(f.name, len(numbers)) for f in functions.functions]
+    frames = np.array(named, np.uint32)[functions.frames]
+    stacks = data.expand(functions.offsets, frames, functions.inlined, len(numbers))
     event = int(data.entry_event[0]) if len(data.entry_event) else 0
     counts = np.zeros(len(stacks.parent), np.int64)
     mine = data.entry_event == event
     np.add.at(counts, stacks.entry_stack[mine], data.entry_weight[mine].astype(np.int64))
-    names = [function.name for function in functions.functions] + data.threads
+    names = [*numbers, *data.threads]
     return write_folded(stacks.parent, stacks.function, names, counts)
 
 

@@ -4,6 +4,9 @@ use std::path::Path;
 use crate::compression::{self, Compression};
 use crate::{Error, Result};
 
+/// What the kernel maps at once, or a multiple of it.
+const PAGE: usize = 1 << 16;
+
 /// The bytes of a file: mapped, or unpacked into memory.
 #[derive(Debug)]
 pub enum FileBytes {
@@ -40,6 +43,21 @@ impl FileBytes {
         // only ever replaced by rename, never written in place.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
         Ok(FileBytes::Mapped(map))
+    }
+
+    /// Let the kernel take back the memory of a part that has been read; it stays readable.
+    pub fn release(&self, part: std::ops::Range<usize>) {
+        let FileBytes::Mapped(map) = self else { return };
+        let start = part.start.next_multiple_of(PAGE);
+        let end = part.end.min(map.len()) / PAGE * PAGE;
+        if start < end {
+            // SAFETY: the mapping is of a file and never written: its pages come back unchanged
+            // from there when they are read again.
+            let advised = unsafe {
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start)
+            };
+            drop(advised); // that it was not taken changes nothing
+        }
     }
 
     /// Map a file, or unpack it if it is a `.zst` or `.xz` (known by content, not by name).

@@ -1,6 +1,5 @@
 use hashbrown::HashMap;
 
-use crate::interner::ROOT;
 use crate::profile::Stacks;
 
 /// The functions at each place, as columns: place `i` has `functions[offsets[i]..offsets[i + 1]]`,
@@ -52,44 +51,62 @@ impl Tree {
         out.inlined[node as usize] |= inlined;
         node
     }
+
+    /// The stack with the functions of a place on top.
+    #[inline]
+    fn place(&mut self, node: i64, place: u32, chains: Chains<'_>) -> i64 {
+        let row = place as usize;
+        let range = match (chains.offsets.get(row), chains.offsets.get(row + 1)) {
+            (Some(start), Some(end)) => *start as usize..*end as usize,
+            _ => 0..0,
+        };
+        let functions = chains.functions.get(range.clone()).unwrap_or_default();
+        let inlined = chains.inlined.get(range).unwrap_or_default();
+        let frames = functions.iter().zip(inlined);
+        frames.fold(node, |node, (function, inlined)| {
+            self.child(node, i64::from(*function), *inlined)
+        })
+    }
 }
 
-/// Replace the places of `stacks` by their functions, inlined ones too.
+/// Replace the places of `stacks` by their functions, inlined ones too; equal stacks become one.
 ///
 /// With `thread_function`, the first frame of each stack is its thread's name: string `i` is the
 /// function `thread_function + i`. A place without functions adds no frame.
 pub fn expand(stacks: &Stacks, chains: Chains<'_>, thread_function: Option<u32>) -> FunctionStacks {
     let mut tree = Tree::default();
-    let mut nodes: Vec<i64> = Vec::with_capacity(stacks.parent.len());
-    for (parent, place) in stacks.parent.iter().zip(&stacks.place) {
-        let node = match nodes.get(*parent as usize) {
-            Some(parent) => {
-                let row = *place as usize;
-                let bounds = (chains.offsets.get(row), chains.offsets.get(row + 1));
-                let range = match bounds {
-                    (Some(start), Some(end)) => *start as usize..*end as usize,
-                    _ => 0..0,
-                };
-                let functions = chains.functions.get(range.clone()).unwrap_or_default();
-                let inlined = chains.inlined.get(range).unwrap_or_default();
-                let frames = functions.iter().zip(inlined);
-                frames.fold(*parent, |node, (function, inlined)| {
-                    tree.child(node, i64::from(*function), *inlined)
-                })
-            }
-            None => {
-                debug_assert_eq!(*parent, ROOT);
-                match thread_function {
-                    Some(first) => tree.child(-1, i64::from(first) + i64::from(*place), false),
-                    None => -1,
-                }
-            }
+    // Callers that were seen one after the other mostly begin alike.
+    let mut last: (u32, &[u32]) = (u32::MAX, &[]);
+    let mut path: Vec<i64> = Vec::new();
+    let mut ends: Vec<i64> = Vec::with_capacity(stacks.row_name.len());
+    for (bounds, name) in stacks.row_offsets.windows(2).zip(&stacks.row_name) {
+        let range = bounds[0] as usize..bounds[1] as usize;
+        let places = stacks.row_places.get(range).unwrap_or_default();
+        let alike = if last.0 == *name {
+            let pairs = last.1.iter().zip(places);
+            pairs.take_while(|(one, other)| one == other).count()
+        } else {
+            path.clear();
+            let root = thread_function.map(|first| i64::from(first) + i64::from(*name));
+            path.push(root.map_or(-1, |function| tree.child(-1, function, false)));
+            0
         };
-        nodes.push(node);
+        path.truncate(alike + 1);
+        let mut node = path[alike];
+        for place in &places[alike..] {
+            node = tree.place(node, *place, chains);
+            path.push(node);
+        }
+        ends.push(node);
+        last = (*name, places);
     }
-    let leaves = stacks.entry_node.iter();
-    tree.out.entry_stack = leaves
-        .map(|node| nodes.get(*node as usize).copied().unwrap_or(-1))
+    let leaves = stacks.entry_row.iter().zip(&stacks.entry_place);
+    let entry_stack = leaves
+        .map(|(row, place)| {
+            let above = ends.get(*row as usize).copied().unwrap_or(-1);
+            tree.place(above, *place, chains)
+        })
         .collect();
+    tree.out.entry_stack = entry_stack;
     tree.out
 }

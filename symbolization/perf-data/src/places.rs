@@ -117,12 +117,36 @@ impl Objects {
     }
 }
 
+/// In which address space, and at which state of its mappings, an address was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Seen {
+    pub(crate) space: u32,
+    pub(crate) generation: u32,
+}
+
+/// How many addresses are remembered with their places; a power of two.
+const REMEMBERED: usize = 1 << 13;
+
 /// Distinct places: an object, and an address in it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Places {
     pub(crate) object: Vec<u32>,
     pub(crate) address: Vec<u64>,
     known: HashMap<(u32, u64), u32>,
+    /// The last place of an address among those with the same low bits: most chains share frames.
+    recent: Vec<(u64, Seen, u8, u32)>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Places {
+            object: Vec::new(),
+            address: Vec::new(),
+            known: HashMap::new(),
+            // No address of a chain is that high.
+            recent: vec![(u64::MAX, Seen::default(), 0, 0); REMEMBERED],
+        }
+    }
 }
 
 impl Places {
@@ -133,5 +157,25 @@ impl Places {
             self.address.push(address);
             (self.object.len() - 1) as u32
         })
+    }
+
+    /// The place of an address; `find` tells object and address in it where that is not remembered.
+    #[inline]
+    pub(crate) fn of(
+        &mut self,
+        address: u64,
+        seen: Seen,
+        mode: u8,
+        find: impl FnOnce() -> (u32, u64),
+    ) -> u32 {
+        let slot = ((address ^ (address >> 13)) as usize ^ seen.space as usize) & (REMEMBERED - 1);
+        let (known, then, how, place) = self.recent[slot];
+        if known == address && then == seen && how == mode {
+            return place;
+        }
+        let (object, within) = find();
+        let place = self.intern(object, within);
+        self.recent[slot] = (address, seen, mode, place);
+        place
     }
 }

@@ -30,20 +30,25 @@ pub struct KernelSymbol {
     pub length: u64,
 }
 
-/// The distinct stacks of a recording, as columns: a tree of places, and what was sampled where.
+/// The stacks of a recording, as columns: callers, the places above them, and what was sampled
+/// where. A stack may be there more than once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    /// Per node: its parent, a lower number; `u32::MAX` for a root.
-    pub parent: Vec<u32>,
-    /// Per node: its place; for a root the name of the thread, in `strings`.
-    pub place: Vec<u32>,
+    /// Callers `i` are the places `row_places[row_offsets[i]..row_offsets[i + 1]]`.
+    pub row_offsets: Vec<u64>,
+    /// Places of callers, outermost first.
+    pub row_places: Vec<u32>,
+    /// Per callers: the name of their thread, in `strings`.
+    pub row_name: Vec<u32>,
     /// Per place: its object.
     pub place_object: Vec<u32>,
     /// Per place: the address, as the object's kind says. A caller's is one less than where it
     /// goes on, so that it lies in the instruction that called.
     pub place_address: Vec<u64>,
-    /// Per entry: the node in which the innermost frame is.
-    pub entry_node: Vec<u32>,
+    /// Per entry: its callers.
+    pub entry_row: Vec<u32>,
+    /// Per entry: the place of the innermost frame.
+    pub entry_place: Vec<u32>,
     /// Per entry: the event.
     pub entry_event: Vec<u32>,
     /// Per entry: the sum of the periods of its samples.

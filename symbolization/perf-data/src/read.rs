@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::path::Path;
 
 use hashbrown::HashMap;
@@ -18,11 +19,16 @@ impl Profile {
     /// other byte order, or packed whole as .zst or .xz.
     pub fn open(path: &Path) -> Result<Self> {
         let file = FileBytes::open(path)?;
-        Profile::parse(path, &file)
+        Profile::read(path, &file, &|part| file.release(part))
     }
 
     /// As [`Profile::open`], from the content of the file; `path` is for messages.
     pub fn parse(path: &Path, file: &[u8]) -> Result<Self> {
+        Profile::read(path, file, &|_| ())
+    }
+
+    /// `release` is told which parts of the file have been read.
+    fn read(path: &Path, file: &[u8], release: &(dyn Fn(Range<usize>) + Sync)) -> Result<Self> {
         if !is_perf_data(file) {
             let found = "it does not begin like a perf.data file".into();
             return Err(Error::Kind {
@@ -32,6 +38,7 @@ impl Profile {
         }
         let mut header = Header::parse(path, file)?;
         let data = &file[header.data.clone()];
+        let start = header.data.start;
         let stop = |stop| match stop {
             Stop::Truncated(what) => Error::truncated(path, what),
             Stop::Damaged(what) => Error::damaged(path, what),
@@ -64,7 +71,9 @@ impl Profile {
             by_id: ids(&header.attributes),
             timeline: &timeline,
             unnamed,
+            release: &|part| release(start + part.start..start + part.end),
         };
+        release(header.data.clone());
         let interner = reader
             .read(data, lenient, middle, &mut statistics)
             .map_err(stop)?;
@@ -89,15 +98,16 @@ impl Profile {
 }
 
 fn stacks(interner: Interner, strings: Vec<String>) -> Stacks {
-    let (entry_node, entry_event) = interner.entry.into_iter().unzip();
-    let (entry_weight, entry_samples) = interner.count.into_iter().unzip();
+    let (entry_weight, entry_samples) = interner.entries.count.into_iter().unzip();
     Stacks {
-        parent: interner.parent,
-        place: interner.place,
+        row_offsets: interner.rows.offsets,
+        row_places: interner.rows.places,
+        row_name: interner.rows.name,
         place_object: interner.places.object,
         place_address: interner.places.address,
-        entry_node,
-        entry_event,
+        entry_row: interner.entries.row,
+        entry_place: interner.entries.place,
+        entry_event: interner.entries.event,
         entry_weight,
         entry_samples,
         strings,

@@ -17,6 +17,8 @@ pub(crate) struct Sample<'d> {
     pub(crate) chain: &'d [u8],
     /// The branch stack, newest first: from, to and flags, 8 bytes each.
     pub(crate) branches: &'d [u8],
+    /// Whether they are those of calls that have not returned.
+    pub(crate) branches_are_calls: bool,
     pub(crate) read: Option<ReadValues<'d>>,
 }
 
@@ -129,6 +131,7 @@ impl<'d> Sample<'d> {
                 bytes.u64()?;
             }
             sample.branches = bytes.take(count.checked_mul(24)?)?;
+            sample.branches_are_calls = attribute.branch_call_stack;
         }
         Some(sample)
     }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use crate::attribute::Attribute;
@@ -6,8 +8,8 @@ use crate::chain::{
     split_leaf, with_branches, Frames, MODE_GUEST_KERNEL, MODE_GUEST_USER, MODE_HYPERVISOR,
     MODE_KERNEL, MODE_MASK, MODE_USER,
 };
-use crate::interner::{Context, Interner, Leaf, ROOT};
-use crate::places::{GUEST, HYPERVISOR, KERNEL, UNMAPPED};
+use crate::interner::{Context, Interner, Leaf};
+use crate::places::{Places, Seen, GUEST, HYPERVISOR, KERNEL, UNMAPPED};
 use crate::records::{self, walk, Record, Start, Stop};
 use crate::sample::{dumps_user_stack, sample_id, ReadValues, Sample};
 use crate::statistics::Statistics;
@@ -15,6 +17,7 @@ use crate::timeline::Timeline;
 
 /// Records are read on two processors from this size on.
 const WORTH_SPLITTING: usize = 4 << 20;
+const RELEASED_AT_ONCE: usize = 8 << 20;
 
 /// Reads the samples, with all that is known of processes.
 pub(crate) struct SampleReader<'p> {
@@ -23,6 +26,8 @@ pub(crate) struct SampleReader<'p> {
     pub(crate) by_id: HashMap<u64, u32>,
     pub(crate) timeline: &'p Timeline,
     pub(crate) unnamed: u32,
+    /// Told which part of the data has been read.
+    pub(crate) release: &'p (dyn Fn(Range<usize>) + Sync),
 }
 
 /// What one reader of samples carries from one to the next.
@@ -32,7 +37,6 @@ struct State {
     statistics: Statistics,
     /// By the id of a group's member: the last count that was read of it.
     last_read: HashMap<u64, u64>,
-    chain: Vec<u32>,
     lbr: Vec<u8>,
 }
 
@@ -49,9 +53,14 @@ impl SampleReader<'_> {
         let middle = middle.filter(|_| !in_order && data.len() >= WORTH_SPLITTING);
         let part = |start: Start, end: usize| {
             let mut state = State::default();
-            walk(&data[..end], self.order, start, lenient, |_, record| {
+            let mut released = start.offset;
+            walk(&data[..end], self.order, start, lenient, |next, record| {
                 if record.kind == records::SAMPLE {
                     self.sample(&mut state, record);
+                }
+                if let Some(next) = next.filter(|next| *next >= released + RELEASED_AT_ONCE) {
+                    (self.release)(released..next);
+                    released = next;
                 }
             })?;
             Ok(state)
@@ -89,15 +98,14 @@ impl SampleReader<'_> {
         };
         statistics.samples += 1;
         statistics.user_stack_dumps += u64::from(dumps_user_stack(attribute));
-        let entry = self.entry(state, &sample, attribute, event, record);
         match sample.read.filter(|_| attribute.reads_group()) {
             None => {
                 state.statistics.weightless += u64::from(sample.period == 0);
-                state.interner.add(entry, sample.period, 1);
+                let entry = self.entry(state, &sample, event, record);
+                state.interner.add(entry, sample.period);
             }
+            // As perf's evlist__deliver_sample(): one sample of each member that counted.
             Some(read) => {
-                let (node, _) = state.interner.entry[entry as usize];
-                // As perf's evlist__deliver_sample(): one sample of each member that counted.
                 for (id, value) in read.group() {
                     let Some(event) = self.by_id.get(&id) else {
                         state.statistics.unknown_event += 1;
@@ -106,8 +114,8 @@ impl SampleReader<'_> {
                     let last = state.last_read.insert(id, value).unwrap_or(0);
                     let period = value.saturating_sub(last);
                     if period > 0 {
-                        let entry = state.interner.entry_of(node, *event);
-                        state.interner.add(entry, period, 1);
+                        let entry = self.entry(state, &sample, *event, record);
+                        state.interner.add(entry, period);
                     }
                 }
             }
@@ -133,68 +141,52 @@ impl SampleReader<'_> {
             .copied()
     }
 
-    /// The entry of a sample's whole stack and event.
-    fn entry(
-        &self,
-        state: &mut State,
-        sample: &Sample<'_>,
-        attribute: &Attribute,
-        event: u32,
-        record: Record<'_>,
-    ) -> u32 {
+    /// The entry of a sample's whole stack and of an event.
+    fn entry(&self, state: &mut State, sample: &Sample<'_>, event: u32, record: Record<'_>) -> u32 {
         let time = sample.time.unwrap_or(record.ordinal);
         let State {
             interner,
             statistics,
-            chain: scratch,
             lbr,
             ..
         } = state;
         let name = self.timeline.name(sample.tid, time).unwrap_or(self.unnamed);
         let known = self.timeline.space(sample.pid, time);
         let (space, generation) = known.unwrap_or((u32::MAX, 0));
+        let seen = Seen { space, generation };
         let known = known.map(|(space, _)| space);
         let mode = (record.misc & MODE_MASK) as u8;
-        let context = Context {
-            name,
-            space,
-            generation,
-            mode,
-        };
-        let chain = if attribute.branch_call_stack && !sample.branches.is_empty() {
+        let context = Context { name, mode, seen };
+        let chain = if sample.branches_are_calls && !sample.branches.is_empty() {
             with_branches(sample, self.order, lbr);
             &lbr[..]
         } else {
             sample.chain
         };
+        let mut place = |places: &mut Places, mode: u8, address: u64| {
+            // The kernel is the same in all spaces.
+            let kernel = mode == MODE_KERNEL;
+            let seen = if kernel { Seen::default() } else { seen };
+            places.of(address, seen, mode, || {
+                let found = self.place(known, mode, address, time);
+                statistics.unmapped += u64::from(found.0 == UNMAPPED);
+                found
+            })
+        };
         let (leaf_mode, callers) = split_leaf(chain, self.order, mode);
-        let callers = interner.callers(context, callers, |interner| {
-            scratch.clear();
+        let row = interner.callers(context, callers, |places, row| {
             let from = leaf_mode.unwrap_or(mode);
-            for (mode, address) in Frames::new(callers, self.order, from, leaf_mode.is_some()) {
-                let (object, address) = self.place(known, mode, address, time);
-                statistics.unmapped += u64::from(object == UNMAPPED);
-                scratch.push(interner.places.intern(object, address));
-            }
-            let root = interner.child(ROOT, name);
-            let outermost_first = scratch.iter().rev();
-            outermost_first.fold(root, |node, place| interner.child(node, *place))
+            let frames = Frames::new(callers, self.order, from, leaf_mode.is_some());
+            row.extend(frames.map(|(mode, address)| place(places, mode, address)));
         });
         let leaf = Leaf {
-            callers,
+            row,
             event,
             address: sample.ip,
-            space,
-            generation,
             mode,
+            seen,
         };
-        interner.leaf(leaf, |interner| {
-            let (object, address) = self.place(known, mode, sample.ip, time);
-            statistics.unmapped += u64::from(object == UNMAPPED);
-            let place = interner.places.intern(object, address);
-            let node = interner.child(callers, place);
-            interner.entry_of(node, event)
-        })
+        interner.leaf(leaf, |places| place(places, mode, sample.ip))
     }
 
     #[inline]
