@@ -13,11 +13,12 @@ os.umask(_UMASK)
 
 
 @contextlib.contextmanager
-def open_atomic(path: Path) -> Iterator[BinaryIO]:
+def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Yield a file whose content replaces ``path`` when the block ends without an exception.
 
-    The data reach the disk before the name does, so that a power cut leaves the old file or the
-    new one. Raises OSError (a full disk, no permission); ``path`` is then as it was.
+    If ``durable``, the data reach the disk before the name does, so that a power cut leaves the old
+    file or the new one. What can be made again need not wait for the disk. Raises OSError (a full
+    disk, no permission); ``path`` is then as it was.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
@@ -25,7 +26,8 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_UMASK)
         temporary.replace(path)
     except BaseException:
@@ -33,7 +35,7 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` whole or not at all. Raises OSError."""
-    with open_atomic(path) as file:
+def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write ``data`` to ``path`` whole or not at all, as ``open_atomic``. Raises OSError."""
+    with open_atomic(path, durable=durable) as file:
         file.write(data)

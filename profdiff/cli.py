@@ -11,6 +11,9 @@ import click
 from profdiff import __version__
 from profdiff.errors import ProfdiffError
 
+# NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 

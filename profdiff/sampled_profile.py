@@ -181,6 +181,8 @@ def remarks(data: PerfData) -> list[str]:
         "weightless": "samples have a period of 0 and count nothing",
         "user_stack_dumps": "samples carry a dump of the user stack, which is not unwound: callers "
         "in user space are missing",
+        "corrupt_chains": "samples have call chains that are partly no addresses (code without "
+        "frame pointers); the rest of them is kept",
         "deep_forks": "processes forked too often without exec to know their mappings",
     }
     lines += [f"{told[what]:,} {text}" for what, text in counted.items() if told[what]]

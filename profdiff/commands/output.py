@@ -189,6 +189,6 @@ def write(target: str, data: bytes) -> None:
         click.echo(data, nl=False)
         return
     try:
-        write_atomic(Path(target), data)
+        write_atomic(Path(target), data, durable=False)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}") from error

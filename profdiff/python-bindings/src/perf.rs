@@ -164,6 +164,7 @@ impl PerfData {
         out.set_item("malformed", from.malformed)?;
         out.set_item("weightless", from.weightless)?;
         out.set_item("user_stack_dumps", from.user_stack_dumps)?;
+        out.set_item("corrupt_chains", from.corrupt_chains)?;
         out.set_item("unmapped", from.unmapped)?;
         out.set_item("deep_forks", from.deep_forks)?;
         out.set_item("unterminated", from.unterminated)?;

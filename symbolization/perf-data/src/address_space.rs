@@ -18,13 +18,22 @@ struct Piece {
     mapping: Mapping,
 }
 
+/// Where to look for what is not mapped in a space, and as of when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parent {
+    /// In the space of the process that forked.
+    Fork(u32, u64),
+    /// In what was there before exec, and nowhere else: while the kernel replaces it, user space
+    /// is still where it called.
+    Exec(u32, u64),
+}
+
 /// The mappings of a process while they are told, in the order of time.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     live: BTreeMap<u64, Piece>,
     closed: Vec<Piece>,
-    /// From whom what is not mapped here was inherited, and when.
-    pub(crate) parent: Option<(u32, u64)>,
+    pub(crate) parent: Option<Parent>,
     /// How many forks without exec led here.
     pub(crate) depth: u32,
 }
@@ -42,7 +51,7 @@ pub(crate) struct AddressSpace {
     entries: Vec<(u32, u64, u32)>,
     pieces: Vec<Piece>,
     changes: Vec<u64>,
-    parent: Option<(u32, u64)>,
+    parent: Option<Parent>,
 }
 
 impl Builder {
@@ -158,7 +167,7 @@ impl AddressSpace {
         self.changes.partition_point(|change| *change <= time) as u32
     }
 
-    pub(crate) fn parent(&self) -> Option<(u32, u64)> {
+    pub(crate) fn parent(&self) -> Option<Parent> {
         self.parent
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Frames<'d> {
     mode: u8,
     /// Whether the next address is one to return to: not where another mode was interrupted.
     returns: bool,
+    /// Whether there was anything that is neither an address nor a known marker.
+    pub(crate) corrupt: bool,
 }
 
 impl<'d> Frames<'d> {
@@ -56,6 +58,7 @@ impl<'d> Frames<'d> {
             bytes: Bytes::new(chain, order),
             mode,
             returns,
+            corrupt: false,
         }
     }
 }
@@ -72,9 +75,9 @@ impl Iterator for Frames<'_> {
                 self.returns = true;
                 return Some((self.mode, address));
             }
-            if let Some(mode) = context_mode(entry) {
-                self.mode = mode;
-                self.returns = false;
+            match context_mode(entry) {
+                Some(mode) => (self.mode, self.returns) = (mode, false),
+                None => self.corrupt = true,
             }
         }
     }

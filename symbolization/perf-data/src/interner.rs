@@ -1,7 +1,7 @@
 use std::hash::BuildHasher;
 
 use hashbrown::hash_table::HashTable;
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
 
 use crate::places::{Places, Seen};
 
@@ -13,6 +13,7 @@ pub(crate) struct Interner {
     pub(crate) entries: Entries,
     callers: Callers,
     leaves: HashMap<Leaf, u32>,
+    corrupt: HashSet<u32>,
 }
 
 /// Distinct callers: the places above a leaf, outermost first, under the name of a thread.
@@ -53,13 +54,14 @@ impl Interner {
     }
 
     /// The row of a chain of callers seen before as exactly these bytes in the same context, or a
-    /// new one of the places that `make` gives, innermost first.
+    /// new one of the places that `make` gives, innermost first; it also tells if the chain is
+    /// corrupt.
     #[inline]
     pub(crate) fn callers(
         &mut self,
         context: Context,
         chain: &[u8],
-        make: impl FnOnce(&mut Places, &mut Vec<u32>),
+        make: impl FnOnce(&mut Places, &mut Vec<u32>) -> bool,
     ) -> u32 {
         let hash = self.callers.hash(context, chain);
         if let Some(row) = self.callers.find(hash, context, chain) {
@@ -67,11 +69,14 @@ impl Interner {
         }
         let rows = &mut self.rows;
         let start = rows.places.len();
-        make(&mut self.places, &mut rows.places);
+        let corrupt = make(&mut self.places, &mut rows.places);
         rows.places[start..].reverse();
         rows.offsets.push(rows.places.len() as u64);
         rows.name.push(context.name);
         let row = rows.name.len() as u32 - 1;
+        if corrupt {
+            self.corrupt.insert(row);
+        }
         self.callers.insert(hash, context, chain, row);
         row
     }
@@ -90,6 +95,14 @@ impl Interner {
         let entry = entries.row.len() as u32 - 1;
         self.leaves.insert(leaf, entry);
         entry
+    }
+
+    pub(crate) fn samples_of_corrupt_rows(&self) -> u64 {
+        let entries = self.entries.row.iter().zip(&self.entries.count);
+        entries
+            .filter(|(row, _)| self.corrupt.contains(*row))
+            .map(|(_, (_, samples))| samples)
+            .sum()
     }
 
     /// Take in what another interner made of other samples. The same stack may be in both: they

@@ -40,6 +40,14 @@ struct State {
     lbr: Vec<u8>,
 }
 
+impl State {
+    /// What was counted, once all samples are read.
+    fn finished(&mut self) -> Statistics {
+        self.statistics.corrupt_chains = self.interner.samples_of_corrupt_rows();
+        std::mem::take(&mut self.statistics)
+    }
+}
+
 impl SampleReader<'_> {
     pub(crate) fn read(
         &self,
@@ -66,21 +74,21 @@ impl SampleReader<'_> {
             Ok(state)
         };
         let Some(middle) = middle else {
-            let state = part(Start::default(), data.len())?;
-            statistics.add(state.statistics);
+            let mut state = part(Start::default(), data.len())?;
+            statistics.add(state.finished());
             return Ok(state.interner);
         };
         let (first, second) = std::thread::scope(|scope| {
             let second = scope.spawn(|| part(middle, data.len()));
             (part(Start::default(), middle.offset), second.join())
         });
-        let (mut first, second) = match (first, second) {
+        let (mut first, mut second) = match (first, second) {
             (Ok(first), Ok(second)) => (first, second?),
             (Err(stop), _) => return Err(stop),
             (_, Err(panic)) => std::panic::resume_unwind(panic),
         };
-        statistics.add(first.statistics);
-        statistics.add(second.statistics);
+        statistics.add(first.finished());
+        statistics.add(second.finished());
         first.interner.merge(second.interner);
         Ok(first.interner)
     }
@@ -176,8 +184,9 @@ impl SampleReader<'_> {
         let (leaf_mode, callers) = split_leaf(chain, self.order, mode);
         let row = interner.callers(context, callers, |places, row| {
             let from = leaf_mode.unwrap_or(mode);
-            let frames = Frames::new(callers, self.order, from, leaf_mode.is_some());
-            row.extend(frames.map(|(mode, address)| place(places, mode, address)));
+            let mut frames = Frames::new(callers, self.order, from, leaf_mode.is_some());
+            row.extend((&mut frames).map(|(mode, address)| place(places, mode, address)));
+            frames.corrupt
         });
         let leaf = Leaf {
             row,

@@ -20,6 +20,9 @@ pub struct Statistics {
     /// Samples with a dump of the user stack (`--call-graph dwarf`), of which only the first frame
     /// of user space is known.
     pub user_stack_dumps: u64,
+    /// Samples whose call chain holds what is neither an address nor a known marker: frame pointers
+    /// that were none. The rest of the chain is kept.
+    pub corrupt_chains: u64,
     /// Addresses of user space where nothing was mapped at that time.
     pub unmapped: u64,
     /// Chains of forks without exec that were too long to follow.
@@ -43,6 +46,7 @@ impl Statistics {
         self.malformed += other.malformed;
         self.weightless += other.weightless;
         self.user_stack_dumps += other.user_stack_dumps;
+        self.corrupt_chains += other.corrupt_chains;
         self.unmapped += other.unmapped;
         self.deep_forks += other.deep_forks;
         self.unterminated |= other.unterminated;

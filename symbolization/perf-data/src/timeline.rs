@@ -1,6 +1,6 @@
 use hashbrown::HashMap;
 
-use crate::address_space::{AddressSpace, Builder, Mapping};
+use crate::address_space::{AddressSpace, Builder, Mapping, Parent};
 use crate::places::UNMAPPED;
 use crate::statistics::Statistics;
 
@@ -88,7 +88,7 @@ impl Timeline {
                     if let Some(from) = from {
                         builder.depth = builders[from as usize].depth + 1;
                         if builder.depth <= MOST_FORKS {
-                            builder.parent = Some((from, time));
+                            builder.parent = Some(Parent::Fork(from, time));
                         } else {
                             statistics.deep_forks += 1;
                         }
@@ -107,7 +107,10 @@ impl Timeline {
                         .or_default()
                         .push((time, name));
                     if exec {
-                        timeline.enter_space(pid, time, Builder::default(), &mut builders);
+                        let mut builder = Builder::default();
+                        let before = last(&timeline.space_of, pid);
+                        builder.parent = before.map(|space| Parent::Exec(space, time));
+                        timeline.enter_space(pid, time, builder, &mut builders);
                     }
                 }
             }
@@ -150,18 +153,25 @@ impl Timeline {
     /// The object and the place in it at an address of user space.
     pub(crate) fn place(&self, space: Option<u32>, address: u64, mut time: u64) -> (u32, u64) {
         let mut next = space;
+        let mut ends = false;
         while let Some(space) = next {
             let space = &self.spaces[space as usize];
             if let Some(mapping) = space.find(address, time) {
-                let place = address
-                    .wrapping_sub(mapping.start)
-                    .wrapping_add(mapping.offset);
-                return (mapping.object, place);
+                let place = address.wrapping_sub(mapping.start);
+                return (mapping.object, place.wrapping_add(mapping.offset));
             }
-            next = space.parent().map(|(parent, since)| {
-                time = time.min(since);
-                parent
-            });
+            next = match space.parent().filter(|_| !ends) {
+                Some(Parent::Fork(parent, since)) => {
+                    time = time.min(since);
+                    Some(parent)
+                }
+                Some(Parent::Exec(before, since)) => {
+                    time = time.min(since);
+                    ends = true;
+                    Some(before)
+                }
+                None => None,
+            };
         }
         (UNMAPPED, address)
     }
