@@ -23,7 +23,8 @@ def own_stacks(data: PerfData, chains: Chains) -> Counter[Stack]:
     offsets = np.arange(len(places) + 1, dtype=np.uint32)
     first = len(places)
     tree = data.expand(offsets, places, np.zeros(len(places), np.bool_), first)
-    symbols = [chains.strings[row] or UNKNOWN for row in chains.symbol]
+    # Without the versions that some symbol tables have in their names.
+    symbols = [chains.strings[row].partition("@")[0] or UNKNOWN for row in chains.symbol]
     found: Counter[Stack] = Counter()
     for stack, samples in zip(tree.entry_stack.tolist(), data.entry_samples.tolist(), strict=True):
         frames: list[str] = []
@@ -57,7 +58,8 @@ def _frame(line: str) -> Frame:
     _, _, symbol = line.strip().partition(" ")
     name, _, offset = symbol.rpartition("+0x")
     # perf makes names for entries of the PLT, which have no symbol, and shows symbol versions.
-    if not name or name.endswith("@plt"):
+    # Where it does not, it stretches _init, which stands before them.
+    if not name or name.endswith("@plt") or name == "_init":
         return UNKNOWN, 1
     return name.partition("@")[0], int(offset, 16)
 

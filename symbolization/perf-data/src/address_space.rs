@@ -23,8 +23,8 @@ struct Piece {
 pub(crate) enum Parent {
     /// In the space of the process that forked.
     Fork(u32, u64),
-    /// In what was there before exec, and nowhere else: while the kernel replaces it, user space
-    /// is still where it called.
+    /// In what was there before exec: while the kernel replaces it, user space is still where it
+    /// called.
     Exec(u32, u64),
 }
 

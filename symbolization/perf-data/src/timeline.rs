@@ -153,24 +153,25 @@ impl Timeline {
     /// The object and the place in it at an address of user space.
     pub(crate) fn place(&self, space: Option<u32>, address: u64, mut time: u64) -> (u32, u64) {
         let mut next = space;
-        let mut ends = false;
+        let mut replaced = false;
         while let Some(space) = next {
             let space = &self.spaces[space as usize];
             if let Some(mapping) = space.find(address, time) {
                 let place = address.wrapping_sub(mapping.start);
                 return (mapping.object, place.wrapping_add(mapping.offset));
             }
-            next = match space.parent().filter(|_| !ends) {
+            next = match space.parent() {
                 Some(Parent::Fork(parent, since)) => {
                     time = time.min(since);
                     Some(parent)
                 }
-                Some(Parent::Exec(before, since)) => {
+                // What was replaced before that is long gone.
+                Some(Parent::Exec(before, since)) if !replaced => {
                     time = time.min(since);
-                    ends = true;
+                    replaced = true;
                     Some(before)
                 }
-                None => None,
+                _ => None,
             };
         }
         (UNMAPPED, address)
