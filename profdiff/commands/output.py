@@ -1,6 +1,5 @@
 """The options that say what of a comparison is shown and written: of ``report`` and ``diff``."""
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ import click
 from profdiff.atomic import write_atomic
 from profdiff.comparison import Comparison, Side
 from profdiff.errors import InputError
-from profdiff.reports import csv_table, document, html, text
+from profdiff.reports.columns import MIN_WIDTH
 from profdiff.reports.rows import Selection, Sort
 
 _MAIL_WIDTH = 100
@@ -46,7 +45,7 @@ _OPTIONS = [
     ),
     click.option(
         "--width",
-        type=click.IntRange(text.MIN_WIDTH),
+        type=click.IntRange(MIN_WIDTH),
         help="Columns.  [default: terminal, at most 100]",
     ),
     click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON (-: here)."),
@@ -97,13 +96,22 @@ class Output:
         """
         if self.per_op and comparisons[0].ops is None:
             raise InputError("--per-op: it is not known how many ops this was (--ops)")
+        # Each form is loaded where it is asked for: folded stacks need none of them.
         if self.json_file is not None:
+            import json
+
+            from profdiff.reports import document
+
             data = json.dumps(document.document(comparisons), indent=1)
             write(self.json_file, (data + "\n").encode(errors="backslashreplace"))
         if self.csv_file is not None:
+            from profdiff.reports import csv_table
+
             table = csv_table.render(comparisons, self.selection)
             write(self.csv_file, table.encode(errors="backslashreplace"))
         if self.html_file is not None:
+            from profdiff.reports import html
+
             target = self.html_file or f"{name}.html"
             write(target, html.render(comparisons).encode(errors="backslashreplace"))
             if target != "-":
@@ -126,6 +134,8 @@ class Output:
             write(str(target), make())
 
     def _print(self, comparisons: Sequence[Comparison]) -> None:
+        from profdiff.reports import text
+
         columns = self.width or min(
             shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns, _MAIL_WIDTH
         )

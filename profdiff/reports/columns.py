@@ -6,6 +6,8 @@ from profdiff.reports import units
 
 Line = tuple[Sequence[str], str]
 MIN_NAME = 16
+# Below this a table has no room for names at all.
+MIN_WIDTH = 60
 
 
 class Columns:

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
 from profdiff.reports import sampled_text, summary, units
-from profdiff.reports.columns import Columns
+from profdiff.reports.columns import MIN_WIDTH, Columns
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows, Selection, select
-
-MIN_WIDTH = 60
 
 
 def render(

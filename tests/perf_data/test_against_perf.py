@@ -107,7 +107,7 @@ def test_stacks_are_those_of_perf_script(recording: Recording) -> None:
 
 @pytest.mark.parametrize("children", [False, True], ids=["self", "children"])
 def test_percentages_are_those_of_perf_report(recording: Recording, children: bool) -> None:
-    """perf prints two decimals. Functions that perf names because a call that does not return stands
+    """perf prints two decimals. Functions that it names because a call that does not return stands
     in front of them are compared by the stacks above."""
     theirs = report(recording, children)
     if children:

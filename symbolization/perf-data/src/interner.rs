@@ -1,19 +1,39 @@
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 
 use hashbrown::hash_table::HashTable;
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashSet};
 
 use crate::places::{Places, Seen};
 
 /// The distinct callers and leaves of samples, and what was sampled there.
+///
+/// Both are known by 96 bits of randomly seeded hashes instead of by their bytes, which would be
+/// most of the memory that is touched. That any two of a billion are confused has a probability of
+/// one in 10^11.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     pub(crate) places: Places,
     pub(crate) rows: Rows,
     pub(crate) entries: Entries,
-    callers: Callers,
-    leaves: HashMap<Leaf, u32>,
+    hashers: [DefaultHashBuilder; 2],
+    callers: HashTable<(Fingerprint, u32)>,
+    leaves: HashTable<LeafCount>,
     corrupt: HashSet<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fingerprint {
+    hash: u64,
+    check: u32,
+}
+
+/// What was sampled at a leaf so far; it becomes an entry's count.
+#[derive(Clone, Copy, Debug)]
+struct LeafCount {
+    fingerprint: Fingerprint,
+    entry: u32,
+    weight: u64,
+    samples: u64,
 }
 
 /// Distinct callers: the places above a leaf, outermost first, under the name of a thread.
@@ -46,10 +66,10 @@ impl Default for Rows {
 
 impl Interner {
     #[inline]
-    pub(crate) fn add(&mut self, entry: u32, weight: u64) {
-        if let Some((sum, samples)) = self.entries.count.get_mut(entry as usize) {
-            *sum = sum.saturating_add(weight);
-            *samples += 1;
+    fn fingerprint(&self, key: impl Hash + Copy) -> Fingerprint {
+        Fingerprint {
+            hash: self.hashers[0].hash_one(key),
+            check: self.hashers[1].hash_one(key) as u32,
         }
     }
 
@@ -63,9 +83,10 @@ impl Interner {
         chain: &[u8],
         make: impl FnOnce(&mut Places, &mut Vec<u32>) -> bool,
     ) -> u32 {
-        let hash = self.callers.hash(context, chain);
-        if let Some(row) = self.callers.find(hash, context, chain) {
-            return row;
+        let fingerprint = self.fingerprint((context, chain));
+        let equal = |(known, _): &(Fingerprint, u32)| *known == fingerprint;
+        if let Some((_, row)) = self.callers.find(fingerprint.hash, equal) {
+            return *row;
         }
         let rows = &mut self.rows;
         let start = rows.places.len();
@@ -77,24 +98,45 @@ impl Interner {
         if corrupt {
             self.corrupt.insert(row);
         }
-        self.callers.insert(hash, context, chain, row);
+        let known = (fingerprint, row);
+        self.callers
+            .insert_unique(fingerprint.hash, known, |(known, _)| known.hash);
         row
     }
 
-    /// The entry of a leaf seen before, or a new one at the place that `make` gives.
+    /// Count a sample at a leaf; at one not seen before, `make` gives its place.
     #[inline]
-    pub(crate) fn leaf(&mut self, leaf: Leaf, make: impl FnOnce(&mut Places) -> u32) -> u32 {
-        if let Some(entry) = self.leaves.get(&leaf) {
-            return *entry;
+    pub(crate) fn count(&mut self, leaf: Leaf, weight: u64, make: impl FnOnce(&mut Places) -> u32) {
+        let fingerprint = self.fingerprint(leaf);
+        let equal = |known: &LeafCount| known.fingerprint == fingerprint;
+        if let Some(known) = self.leaves.find_mut(fingerprint.hash, equal) {
+            known.weight = known.weight.saturating_add(weight);
+            known.samples += 1;
+            return;
         }
         let entries = &mut self.entries;
+        let entry = entries.row.len() as u32;
         entries.row.push(leaf.row);
         entries.place.push(make(&mut self.places));
         entries.event.push(leaf.event);
-        entries.count.push((0, 0));
-        let entry = entries.row.len() as u32 - 1;
-        self.leaves.insert(leaf, entry);
-        entry
+        let count = LeafCount {
+            fingerprint,
+            entry,
+            weight,
+            samples: 1,
+        };
+        self.leaves
+            .insert_unique(fingerprint.hash, count, |known| known.fingerprint.hash);
+    }
+
+    /// No sample is to come: only the columns are kept.
+    pub(crate) fn finish(&mut self) {
+        self.callers = HashTable::new();
+        let leaves = std::mem::take(&mut self.leaves);
+        self.entries.count = vec![(0, 0); self.entries.row.len()];
+        for leaf in leaves {
+            self.entries.count[leaf.entry as usize] = (leaf.weight, leaf.samples);
+        }
     }
 
     pub(crate) fn samples_of_corrupt_rows(&self) -> u64 {
@@ -108,7 +150,6 @@ impl Interner {
     /// Take in what another interner made of other samples. The same stack may be in both: they
     /// become one when places become functions.
     pub(crate) fn merge(&mut self, other: Interner) {
-        (self.callers, self.leaves) = Default::default(); // only for reading on
         let place: Vec<u32> = (other.places.object.iter().zip(&other.places.address))
             .map(|(object, address)| self.places.intern(*object, *address))
             .collect();
@@ -147,50 +188,4 @@ pub(crate) struct Leaf {
     pub(crate) address: u64,
     pub(crate) mode: u8,
     pub(crate) seen: Seen,
-}
-
-/// Chains of callers as they stand in the recording.
-#[derive(Debug, Default)]
-struct Callers {
-    hasher: DefaultHashBuilder,
-    table: HashTable<Known>,
-    bytes: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Known {
-    hash: u64,
-    start: usize,
-    length: u32,
-    row: u32,
-    context: Context,
-}
-
-impl Callers {
-    #[inline]
-    fn hash(&self, context: Context, chain: &[u8]) -> u64 {
-        self.hasher.hash_one((context, chain))
-    }
-
-    #[inline]
-    fn find(&self, hash: u64, context: Context, chain: &[u8]) -> Option<u32> {
-        let equal = |known: &Known| {
-            known.hash == hash
-                && known.context == context
-                && self.bytes[known.start..known.start + known.length as usize] == *chain
-        };
-        self.table.find(hash, equal).map(|known| known.row)
-    }
-
-    fn insert(&mut self, hash: u64, context: Context, chain: &[u8], row: u32) {
-        let known = Known {
-            hash,
-            start: self.bytes.len(),
-            length: chain.len() as u32,
-            row,
-            context,
-        };
-        self.bytes.extend_from_slice(chain);
-        self.table.insert_unique(hash, known, |known| known.hash);
-    }
 }

@@ -43,6 +43,7 @@ struct State {
 impl State {
     /// What was counted, once all samples are read.
     fn finished(&mut self) -> Statistics {
+        self.interner.finish();
         self.statistics.corrupt_chains = self.interner.samples_of_corrupt_rows();
         std::mem::take(&mut self.statistics)
     }
@@ -109,8 +110,7 @@ impl SampleReader<'_> {
         match sample.read.filter(|_| attribute.reads_group()) {
             None => {
                 state.statistics.weightless += u64::from(sample.period == 0);
-                let entry = self.entry(state, &sample, event, record);
-                state.interner.add(entry, sample.period);
+                self.count(state, &sample, event, sample.period, record);
             }
             // As perf's evlist__deliver_sample(): one sample of each member that counted.
             Some(read) => {
@@ -122,8 +122,7 @@ impl SampleReader<'_> {
                     let last = state.last_read.insert(id, value).unwrap_or(0);
                     let period = value.saturating_sub(last);
                     if period > 0 {
-                        let entry = self.entry(state, &sample, *event, record);
-                        state.interner.add(entry, period);
+                        self.count(state, &sample, *event, period, record);
                     }
                 }
             }
@@ -149,8 +148,15 @@ impl SampleReader<'_> {
             .copied()
     }
 
-    /// The entry of a sample's whole stack and of an event.
-    fn entry(&self, state: &mut State, sample: &Sample<'_>, event: u32, record: Record<'_>) -> u32 {
+    /// Count a sample's whole stack with `weight` of an event.
+    fn count(
+        &self,
+        state: &mut State,
+        sample: &Sample<'_>,
+        event: u32,
+        weight: u64,
+        record: Record<'_>,
+    ) {
         let time = sample.time.unwrap_or(record.ordinal);
         let State {
             interner,
@@ -195,7 +201,7 @@ impl SampleReader<'_> {
             mode,
             seen,
         };
-        interner.leaf(leaf, |places| place(places, mode, sample.ip))
+        interner.count(leaf, weight, |places| place(places, mode, sample.ip));
     }
 
     #[inline]
