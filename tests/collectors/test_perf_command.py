@@ -1,0 +1,142 @@
+"""What perf is asked for, what machines say of themselves, and addresses of machines."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from profdiff.collectors.environment import Environment
+from profdiff.collectors.machine import Address, extract, pack, parse_address, unpack
+from profdiff.collectors.perf_command import PerfRequest, attempts, fallback_reason, refusal_line
+from profdiff.errors import InputError
+from profdiff.metric import event_metric
+
+
+def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:
+    first, second = attempts(PerfRequest(), emulated=False)
+    assert first.arguments[:4] == ("-e", "{cycles,instructions}", "-c", "1000003")
+    assert second.arguments[:2] == ("-e", "cpu-clock")
+    assert fallback_reason(first, first, "") is None
+    assert "cpu-clock was sampled instead" in str(fallback_reason(second, first, "why"))
+
+
+def test_what_was_asked_for_is_not_replaced() -> None:
+    (only,) = attempts(
+        PerfRequest(("cache-misses",), frequency=99, call_graph="lbr", arguments=("-a",)),
+        emulated=True,
+    )
+    assert only.arguments == ("-e", "cache-misses", "-F", "99", "--call-graph", "lbr", "-a")
+
+
+def test_the_telling_line_of_a_refusal() -> None:
+    text = "Error:\nThe instructions event is not supported.\nTry\x1b[31m something\n"
+    assert refusal_line(text) == "The instructions event is not supported."
+    assert "\x1b" not in refusal_line("\x1b[31mbroken")
+
+
+@pytest.mark.parametrize(
+    ("event", "metric"),
+    [
+        ("cycles", "cycles"),
+        ("cpu-cycles:P", "cycles"),
+        ("cycles:ppp", "cycles"),
+        ("cycles:u", "cycles:u"),
+        ("cycles:upp", "cycles:u"),
+        ("instructions:S", "instructions"),
+        ("dummy:HG", "dummy"),
+        ("cpu_core/cycles/", "cpu_core/cycles"),
+    ],
+)
+def test_metrics_of_events(event: str, metric: str) -> None:
+    assert event_metric(event).name == metric
+
+
+def test_clocks_count_nanoseconds() -> None:
+    assert event_metric("cpu-clock").title == "cpu-clock (ns)"
+    assert event_metric("cycles").title == "cycles"
+
+
+@pytest.mark.parametrize(
+    ("spec", "address"),
+    [
+        ("running", Address()),
+        ("ssh://host", Address("host")),
+        ("ssh://me@host.example:2222", Address("host.example", "me", 2222)),
+        ("ssh://[::1]:22", Address("::1", None, 22)),
+        ("debian:sid", None),
+        ("/boot/vmlinuz", None),
+    ],
+)
+def test_addresses(spec: str, address: Address | None) -> None:
+    assert parse_address(spec) == address
+
+
+@pytest.mark.parametrize(
+    "spec", ["ssh://", "ssh://-oProxyCommand=x", "ssh://a b", "ssh://h:0", "ssh://h:99999", "ssh:h"]
+)
+def test_addresses_that_are_none(spec: str) -> None:
+    with pytest.raises(InputError, match="write ssh://"):
+        parse_address(spec)
+
+
+def test_files_travel_as_they_are(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF\r\n\0")
+    unpack(pack({"a.sh": b"x\r\n"}, {"work/p": program}), tmp_path / "there")
+    assert (tmp_path / "there/a.sh").read_bytes() == b"x\r\n"
+    assert (tmp_path / "there/work/p").read_bytes() == program.read_bytes()
+    assert (tmp_path / "there/work/p").stat().st_mode & 0o100
+
+
+def test_only_known_files_come_back(tmp_path: Path) -> None:
+    """An archive from a stranger puts nothing beside the files that are wanted."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in ("./status", "../escape", "/etc/passwd", "other", "x/status"):
+            member = tarfile.TarInfo(name)
+            member.size = 2
+            archive.addfile(member, io.BytesIO(b"ok"))
+        link = tarfile.TarInfo("stdout")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    buffer.seek(0)
+    assert extract(buffer, tmp_path, {"status", "stdout"}) == {"status"}
+    assert [path.name for path in tmp_path.iterdir()] == ["status"]
+
+
+def environment(**values: str) -> Environment:
+    return Environment.parse("".join(f"{name} {value}\n" for name, value in values.items()))
+
+
+def test_what_stops_perf_has_one_command_that_mends_it() -> None:
+    found = environment(user="1000", perf_event_paranoid="3", kptr_restrict="1").rights()
+    mends = {one.what: one.mend for one in found if one.state == "missing"}
+    assert mends == {
+        "perf": "apt-get install linux-perf",
+        "perf_event_paranoid": "sysctl kernel.perf_event_paranoid=1",
+        "kptr_restrict": "sysctl kernel.kptr_restrict=0",
+    }
+    root = environment(user="0", perf="/usr/bin/perf", perf_event_paranoid="3", kptr_restrict="1")
+    assert not [one for one in root.rights() if one.state == "missing"]
+
+
+def test_the_watchdog_and_what_makes_noise() -> None:
+    text = "event_source cpu\nnmi_watchdog 1\ngovernor powersave\nno_turbo 0\nsmt on\n"
+    text += "randomize_va_space 2\nnuma_balancing 1\ntransparent_hugepage always [madvise] never\n"
+    text += "mitigation a: Mitigation: x\nmitigation b: Not affected\n"
+    found = Environment.parse(text)
+    assert found.has_pmu
+    assert "NMI watchdog" in {one.what for one in found.rights() if one.state == "noise"}
+    noise = {one.what: one.value for one in found.noise()}
+    assert noise["transparent huge pages"] == "madvise"
+    assert noise["mitigations"] == "1 of 2 vulnerabilities mitigated"
+    assert {"governor", "turbo", "SMT", "ASLR", "NUMA balancing"} <= noise.keys()
+
+
+def test_a_rate_that_the_kernel_lowered() -> None:
+    told = environment(
+        perf_event_max_sample_rate="100000", perf_event_max_sample_rate_after="25000"
+    )
+    assert told.rate_changed == (100_000, 25_000)
+    assert environment(perf_event_max_sample_rate="9").rate_changed is None

@@ -1,0 +1,271 @@
+"""Recording on machines that are not ours to boot: this one, and over ssh to a real sshd."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support import error_line, need_program, profdiff
+
+from profdiff.collectors.machine import LOCAL
+from profdiff.session import Session
+from profdiff.symbolization.running_kernel import running_build_id
+
+SOURCE = """
+#include <unistd.h>
+int main(void) { for (int i = 0; i < 400000; i++) getppid(); return 0; }
+"""
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    """A program that calls the kernel, or a skip where perf may not record."""
+    need_program("perf", "linux-perf")
+    need_program("cc", "gcc")
+    probe = ["perf", "record", "-q", "-e", "cpu-clock", "-o", tmp_path / "probe", "--", "true"]
+    result = subprocess.run(probe, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        pytest.skip(f"perf may not record here: {result.stderr.strip()[-200:]}")
+    source = tmp_path / "calls.c"
+    source.write_text(SOURCE)
+    return source
+
+
+def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None:
+    session = tmp_path / "s.profdiff"
+    said = profdiff("record", "--kernel", "a=running", "-o", session, "--", workload)
+    assert "profdiff report" in said.stdout
+    (run,) = Session.open(session).manifest.runs
+    assert run.exit_status == 0
+    assert run.perf
+    shown = profdiff("report", session).stdout
+    assert "getppid" in shown
+    if "instructions" not in run.perf.events:
+        assert "NOT what was asked for" in shown
+    if running_build_id() is None:
+        pytest.skip("the running kernel has no build id")
+    # Not rebooted: the same kernel under another name would be compared with itself.
+    line = error_line(profdiff("record", "--kernel", "b=running", "-o", session, status=2))
+    assert "is the kernel that was recorded as a" in line
+    # As after a reboot: what was recorded was another kernel. The workload comes from the session.
+    manifest = json.loads((session / "manifest.json").read_text())
+    manifest["kernels"][0]["build_id"] = "ab" * 20
+    (session / "manifest.json").write_text(json.dumps(manifest))
+    line = error_line(profdiff("record", "--kernel", "a=running", "-o", session, status=2))
+    assert "give it another label" in line
+    profdiff("record", "--kernel", "b=running", "-o", session)
+    manifest_now = Session.open(session).manifest
+    assert [(run.kernel, run.collector) for run in manifest_now.runs] == [
+        ("a", "perf"),
+        ("b", "perf"),
+    ]
+    assert "times the cpu-clock" in profdiff("report", session).stdout or run.perf.fallback is None
+
+
+def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> None:
+    line = error_line(profdiff("record", "--kernel", LOCAL, "-o", tmp_path / "x", status=2))
+    assert "no COMMAND" in line
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("sh", "cat", "cc", "grep", "sed", "tr", "head", "uname", "id", "mkdir", "xargs"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    command = ["record", "--kernel", LOCAL, "-o", tmp_path / "y", "--", "true"]
+    result = profdiff(*command, env={"PATH": str(programs)}, status=2)
+    assert "there is no perf" in error_line(result)
+    assert "profdiff doctor" in error_line(result)
+    exact = ["record", "--collector", "exact", "--kernel", LOCAL, "--", "true"]
+    assert "a machine runs already" in error_line(profdiff(*exact, status=2))
+    both = ["record", "--count", "5", "--frequency", "5", "--kernel", LOCAL, "--", "true"]
+    assert "exclude each other" in error_line(profdiff(*both, status=2))
+
+
+def test_an_event_that_this_machine_lacks(workload: Path, tmp_path: Path) -> None:
+    command = ["record", "--event", "no-such-event", "--kernel", LOCAL, "-o", tmp_path / "s"]
+    line = error_line(profdiff(*command, "--", workload, status=2))
+    assert "perf cannot record there" in line
+
+
+def test_a_workload_that_fails(workload: Path, tmp_path: Path) -> None:
+    script = tmp_path / "fails.sh"
+    script.write_text("#!/bin/sh\necho went wrong >&2\nexit 3\n")
+    script.chmod(0o755)
+    command = ["record", "--kernel", LOCAL, "-o", tmp_path / "s", "--", script]
+    assert "ended with exit status 3" in error_line(profdiff(*command, status=2))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A real sshd on loopback, and an environment whose ssh knows it."""
+
+    folder: Path
+    port: int
+
+    @property
+    def spec(self) -> str:
+        return f"ssh://127.0.0.1:{self.port}"
+
+    def environment(self, config: str = "config") -> dict[str, str]:
+        """A PATH whose ssh is the system's, with the configuration of that name."""
+        programs = self.folder / f"bin-{config}"
+        programs.mkdir(exist_ok=True)
+        wrapper = programs / "ssh"
+        real = shutil.which("ssh")
+        wrapper.write_text(f'#!/bin/sh\nexec {real} -F {self.folder / config} "$@"\n')
+        wrapper.chmod(0o755)
+        return {"PATH": f"{programs}:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
+
+    def left_behind(self) -> list[Path]:
+        """What is left of the folders that runs made over there."""
+        return sorted(self.folder.glob("tmp/profdiff.*"))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """sshd with keys and configuration of its own; what its sessions make goes to ``tmp``."""
+    need_program("ssh", "openssh-client")
+    need_program("ssh-keygen", "openssh-client")
+    sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if sshd is None:
+        pytest.skip("sshd is not installed (apt-get install openssh-server)")
+    folder = tmp_path / "ssh"
+    (folder / "tmp").mkdir(parents=True)
+    for name in ("host", "user"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name]
+        subprocess.run(command, check=True)
+    shutil.copyfile(folder / "user.pub", folder / "authorized")
+    port = 20_000 + os.getpid() % 20_000
+    (folder / "sshd_config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile {folder}/pid\n"
+        f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
+        f"PasswordAuthentication no\nPermitRootLogin yes\nSetEnv TMPDIR={folder / 'tmp'}\n"
+    )
+    host = (folder / "host.pub").read_text()
+    (folder / "known").write_text(f"[127.0.0.1]:{port} {host}")
+    (folder / "empty").touch()
+    (folder / "log").touch()
+    for name, known in (("config", "known"), ("config-unknown", "empty")):
+        (folder / name).write_text(
+            f"Host *\n IdentityFile {folder}/user\n IdentitiesOnly yes\n"
+            f" UserKnownHostsFile {folder}/{known}\n StrictHostKeyChecking yes\n"
+        )
+    (folder / "config-nokey").write_text(
+        f"Host *\n IdentityFile {folder}/host\n IdentitiesOnly yes\n"
+        f" UserKnownHostsFile {folder}/known\n"
+    )
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    process = subprocess.Popen([sshd, "-D", "-f", folder / "sshd_config", "-E", folder / "log"])
+    try:
+        for _ in range(100):
+            if "Server listening" in (folder / "log").read_text():
+                break
+            assert process.poll() is None, (folder / "log").read_text()
+            time.sleep(0.05)
+        yield Server(folder, port)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_over_ssh(workload: Path, server: Server, tmp_path: Path) -> None:
+    session = tmp_path / "s.profdiff"
+    command = ["record", "--kernel", f"far={server.spec}", "--repeat", "2", "-o", session]
+    profdiff(*command, "--", workload, env=server.environment())
+    manifest = Session.open(session).manifest
+    assert [run.failure for run in manifest.runs] == [None, None]
+    assert manifest.kernels[0].build_id == running_build_id()
+    assert server.left_behind() == []
+    shown = profdiff("report", session).stdout
+    assert "getppid" in shown
+    assert "2 runs of" in shown
+    # The program's own functions come from the copy in the session: its folder there is gone.
+    assert "main (calls)" in shown
+    assert "no-file (user)" not in shown
+
+
+def test_doctor_over_ssh(server: Server) -> None:
+    need_program("perf", "linux-perf")
+    shown = profdiff("doctor", "--kernel", server.spec, env=server.environment()).stdout
+    assert os.uname().release in shown
+    assert "perf_event_paranoid" in shown
+    assert server.left_behind() == []
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [("config-unknown", "host key is not known"), ("config-nokey", "refused the login")],
+)
+def test_a_login_that_fails(server: Server, tmp_path: Path, config: str, told: str) -> None:
+    command = ["record", "--kernel", server.spec, "-o", tmp_path / "s", "--", "true"]
+    result = profdiff(*command, env=server.environment(config), status=2)
+    assert told in error_line(result)
+
+
+def test_nobody_listens(server: Server, tmp_path: Path) -> None:
+    command = ["record", "--kernel", "ssh://127.0.0.1:1", "-o", tmp_path / "s", "--", "true"]
+    assert "cannot be reached" in error_line(profdiff(*command, status=2))
+
+
+def test_a_connection_that_breaks(workload: Path, server: Server, tmp_path: Path) -> None:
+    """The run is failed and kept, nothing goes on over there, and the same command goes on."""
+    session = tmp_path / "s.profdiff"
+    script = tmp_path / "slow.sh"
+    script.write_text("#!/bin/sh\nexec sleep 300.25\n")
+    script.chmod(0o755)
+    command = [sys.executable, "-m", "profdiff", "record", "--kernel", server.spec, "-o", session]
+    process = subprocess.Popen(
+        [*map(str, command), "--", str(script)],
+        env={**os.environ, **server.environment()},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(200):
+        if sleeping():
+            break
+        time.sleep(0.1)
+    for pid in children_of_sshd(server):
+        os.kill(pid, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "broke" in errors
+    assert "run the same command again" in errors
+    for _ in range(50):
+        if not sleeping() and not server.left_behind():
+            break
+        time.sleep(0.1)
+    assert not sleeping()
+    assert server.left_behind() == []
+    (run,) = Session.open(session).manifest.runs
+    assert run.failure
+    assert run.failure.kind == "connection"
+
+
+def sleeping() -> bool:
+    return (
+        subprocess.run(["pgrep", "-f", "sleep 300.25"], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+def children_of_sshd(server: Server) -> list[int]:
+    """The processes of sshd that serve a connection: its descendants of its own name."""
+    parent = int((server.folder / "pid").read_text())
+    found = []
+    pending = [parent]
+    while pending:
+        command = ["pgrep", "-P", str(pending.pop())]
+        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        for pid in map(int, text.split()):
+            name = Path(f"/proc/{pid}/comm")
+            if name.is_file() and name.read_text().startswith("sshd"):
+                found.append(pid)
+                pending.append(pid)
+    return found

@@ -1,0 +1,154 @@
+"""Recording with perf in guests: x86-64 without a PMU, arm64 with QEMU's."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from support import EXAMPLE, ROOT, error_line, need_program, profdiff
+
+from profdiff.collectors.qemu import Qemu
+from profdiff.session import Session
+
+SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
+
+
+def need_perf() -> None:
+    need_program("perf", "linux-perf")
+    need_program("xz", "xz-utils")
+
+
+@pytest.fixture(scope="module")
+def both(
+    old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Exact counts and samples of the same workload in one session."""
+    need_perf()
+    session = tmp_path_factory.mktemp("perf") / "both.profdiff"
+    kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
+    command = ["record", "--collector", "exact,perf", *kernels, "--ops", "200000", "-o", session]
+    profdiff(*command, "--", EXAMPLE, "400", "2000")
+    return session
+
+
+@pytest.mark.guest
+def test_a_guest_without_a_pmu_is_sampled_by_its_clock_and_says_so(both: Path) -> None:
+    manifest = Session.open(both).manifest
+    assert manifest.collectors == ["exact", "perf"]
+    runs = [run for run in manifest.runs if run.collector == "perf"]
+    assert [run.kernel for run in runs] == ["base", "new"]
+    for run in runs:
+        assert run.perf
+        assert run.perf.events == ["cpu-clock"]
+        assert "cycles and instructions cannot be sampled" in str(run.perf.fallback)
+        assert {"perf-data", "environment", "kallsyms", "notes", "symbols"} <= run.files.keys()
+    shown = profdiff("report", both, "--top", "10").stdout
+    assert "NOT what was asked for: cycles and instructions" in shown
+    assert "in a guest under QEMU: no timings" in " ".join(shown.split())
+
+
+@pytest.mark.guest
+def test_samples_agree_with_exact_counts(both: Path) -> None:
+    """Under -icount a nanosecond is an instruction: the clock's share of each function is that of
+    its instructions, but for chance and what sampling itself executes."""
+    data = json.loads(profdiff("report", both, "--json", "-").stdout)
+    jsonschema.validate(data, SCHEMA)
+    exact, sampled = data["metrics"]
+    assert (exact["exact"], sampled["exact"]) == (True, False)
+    counted = {row["name"]: row["self"] for row in exact["functions"]}
+    found = {row["name"]: row for row in sampled["functions"]}
+    for name in ("prot_commit_flush_ptes", "commit_anon_folio_batch", "change_pte_range"):
+        share = counted[name]["new"] / exact["totals"]["new"]
+        samples = found[name]["samples"]["new"]
+        assert samples > 50
+        # Four standard errors, and a tenth: timer interrupts favour where they are let in.
+        bound = 4 / samples**0.5 + 0.25
+        assert found[name]["self"]["new"] / sampled["totals"]["new"] == pytest.approx(
+            share, rel=bound
+        )
+    assert found["commit_anon_folio_batch"]["self"]["base"] == 0
+
+
+@pytest.mark.guest
+def test_nothing_is_recorded_twice(both: Path, old_kernel: Path, new_kernel: Path) -> None:
+    kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
+    command = ["record", "--collector", "exact,perf", *kernels, "-o", both]
+    again = profdiff(*command, "--", EXAMPLE, "400", "2000")
+    assert "all runs are there already" in again.stderr
+    other = profdiff(*command, "--count", "99999", "--", EXAMPLE, "400", "2000", status=2)
+    assert "other options of perf" in error_line(other)
+
+
+@pytest.mark.guest
+def test_folded_stacks_have_callers(both: Path, tmp_path: Path) -> None:
+    profdiff("report", both, "--folded", tmp_path / "x.folded")
+    text = (tmp_path / "x.new.folded").read_text()
+    assert ";do_mprotect_pkey;mprotect_fixup;" in text
+    assert ";change_pte_range;" in text
+
+
+@pytest.mark.guest
+def test_an_event_that_the_guest_lacks(
+    old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path: Path
+) -> None:
+    need_perf()
+    command = ["record", "--collector", "perf", "--event", "cache-misses", "--settle", "0"]
+    command += ["--kernel", old_kernel, "--kernel", new_kernel, "-o", tmp_path / "s"]
+    line = error_line(profdiff(*command, "--", EXAMPLE, "4", "2", status=2))
+    assert "perf cannot record there" in line
+    assert "not supported" in line
+    assert Session.open(tmp_path / "s").manifest.runs[0].failure
+
+
+ARM = """
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+    size_t size = 400 * 1024;
+    char *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(p, 1, size);
+    for (int i = 0; i < 300; i++) {
+        mprotect(p, size, PROT_NONE);
+        mprotect(p, size, PROT_READ | PROT_WRITE);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.network
+def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
+    """Hardware events on a machine without a PMU: two of Debian's kernels, its perf, QEMU's PMU."""
+    need_perf()
+    need_program("qemu-system-aarch64", "qemu-system-arm")
+    need_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
+    need_program("apt-get", "apt")
+    source = tmp_path / "toggle.c"
+    source.write_text(ARM)
+    kernels = ["a=debian:bookworm/cloud-arm64", "b=debian:bookworm-backports/cloud-arm64"]
+    command = ["record", *(x for kernel in kernels for x in ("--kernel", kernel)), "--ops", "60000"]
+    session = tmp_path / "arm.profdiff"
+    profdiff(*command, "-o", session, "--", source)
+    runs = Session.open(session).manifest.runs
+    assert [run.collector for run in runs] == ["perf", "perf"]
+    for run in runs:
+        assert run.perf
+        assert run.perf.events == ["cycles", "instructions"]
+        assert run.perf.fallback is None
+        assert run.perf.virtual_time
+    shown = profdiff("report", session, "--width", "140").stdout
+    assert "cycles is QEMU's virtual time" in shown
+    data = json.loads(profdiff("report", session, "--json", "-").stdout)
+    jsonschema.validate(data, SCHEMA)
+    cycles, instructions = data["metrics"]
+    assert (cycles["metric"], instructions["metric"]) == ("cycles", "instructions")
+    # -icount shift=0: one instruction takes one nanosecond, which QEMU's PMU calls a cycle.
+    for label in ("a", "b"):
+        assert cycles["totals"][label] == pytest.approx(instructions["totals"][label], rel=0.02)
+    by_name = {row["name"]: row for row in cycles["functions"]}
+    assert by_name["change_pte_range"]["samples"]["a"] > 20
+    assert "CPI a" in shown
+    exact = [*command, "--collector", "exact", "-o", tmp_path / "x", "--", source]
+    assert "x86-64 guests only" in error_line(profdiff(*exact, status=2))
