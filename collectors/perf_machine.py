@@ -9,13 +9,12 @@ from profdiff.collectors.initramfs import PERF_SCRIPTS, guest_resources, nul_sep
 from profdiff.collectors.machine import Address, MachineRun
 from profdiff.collectors.perf_command import Attempt
 from profdiff.collectors.perf_guest import judge
-from profdiff.collectors.run_result import RunResult
+from profdiff.collectors.run_result import NAMES, RunResult
 from profdiff.collectors.workload import GUEST_FOLDER, PreparedWorkload
 
 _SCRIPTS = ("machine.sh", "facts.sh", *PERF_SCRIPTS)
 # Large text is compressed once it is here.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
-_NAMES = {"perf.data": "perf-data"}
 
 
 class PerfMachineRun:
@@ -81,6 +80,6 @@ class PerfMachineRun:
             if name in _COMPRESSED:
                 write_atomic(path.with_name(f"{name}.gz"), gzip.compress(path.read_bytes(), 6))
                 path.unlink()
-            files[_NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+            files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
         install = "apt-get install linux-perf there, or what your distribution calls it"
         return judge(self._folder, files, failure, self._run.wall_seconds, install)

@@ -12,7 +12,7 @@ from profdiff.collectors.guest_run import RunFailure
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
 # What the members of an archive are called on this side, where it differs.
-_NAMES = {"perf.data": "perf-data"}
+NAMES = {"perf.data": "perf-data"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def write_files(folder: Path, sent: Mapping[str, bytes]) -> dict[str, str]:
     """Write what was sent to ``folder``: what it is, to its name there. Raises OSError."""
     files: dict[str, str] = {}
     for member, data in sent.items():
-        what = _NAMES.get(member, member)
+        what = NAMES.get(member, member)
         if member in _COMPRESSED:
             files[what] = f"{member}.gz"
             write_atomic(folder / files[what], gzip.compress(data, 6, mtime=0))

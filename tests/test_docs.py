@@ -10,8 +10,10 @@ from click.testing import CliRunner
 from support import ROOT, profdiff
 
 from profdiff import manifest
+from profdiff._native import reasons
 from profdiff.cli import cli
-from profdiff.collectors import exact, guest_channel
+from profdiff.collectors import exact, guest_channel, run_result
+from profdiff.reports import samples
 from profdiff.reports.document import SCHEMA
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
@@ -44,7 +46,8 @@ def test_every_field_of_the_manifest_is_documented(
 def test_failure_kinds_and_run_files_are_documented() -> None:
     text = (ROOT / "docs/session.md").read_text()
     kinds = typing.get_args(typing.get_type_hints(manifest.Failure)["kind"])
-    for word in [*kinds, *guest_channel.MEMBERS, manifest.SCHEMA]:
+    members = {run_result.NAMES.get(name, name) for name in guest_channel.MEMBERS}
+    for word in [*kinds, *members, manifest.SCHEMA]:
         assert f"`{word}`" in text, word
 
 
@@ -67,6 +70,28 @@ def test_marks_are_the_same_everywhere() -> None:
     assert f"nopl {first:#x}(%rax)" in text
 
 
+def test_every_statistic_and_reason_is_told() -> None:
+    """What a recording's reader counts is remarked on, or is the samples themselves."""
+    source = (ROOT / "profdiff/sampled_profile.py").read_text()
+    rust = (ROOT / "symbolization/perf-data/src/statistics.rs").read_text()
+    for field in re.findall(r"^    pub (\w+):", rust, re.MULTILINE):
+        # Where nothing was mapped, the frame itself says so: it is unresolved.
+        assert f'"{field}"' in source or field == "unmapped", field
+    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("report", "perf-data"))
+    for reason in reasons()[1:]:
+        assert f"`{reason}`" in text, reason
+
+
+def test_marks_of_sampled_rows_are_explained() -> None:
+    text = (ROOT / "docs/perf.md").read_text()
+    for mark in samples.LEGEND:
+        assert f"| `{mark}` |" in text
+    command = (ROOT / "collectors/perf_command.py").read_text()
+    for period in re.findall(r"= ([\d_]+), ([\d_]+)$", command, re.MULTILINE):
+        for number in period:
+            assert f"{int(number):,}" in text
+
+
 def test_the_reports_schema_is_named() -> None:
     assert SCHEMA in (ROOT / "docs/report.md").read_text()
 
@@ -82,7 +107,7 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], ["record"], ["report"], ["kernel"])
+        for command in ([], ["record"], ["report"], ["diff"], ["doctor"], ["kernel"])
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options

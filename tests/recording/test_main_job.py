@@ -48,7 +48,7 @@ def test_the_totals_are_those_measured_beforehand(recorded: Path) -> None:
 def test_both_kernels_reproduce_bit_for_bit(recorded: Path) -> None:
     session = Session.open(recorded)
     for label in ("base", "new"):
-        first, second = session.finished(label)
+        first, second = session.finished(label, "exact")
         assert session.path(first.files["counts"]).read_bytes() == (
             session.path(second.files["counts"]).read_bytes()
         )
