@@ -5,7 +5,7 @@
 Records the whole machine with a software clock and call chains while a mixed load runs, until there
 are a million samples, then times each program on that file in one go, fastest of its runs. Limits
 are the project's: 30 times as fast as stackcollapse-perf.pl, 10 as inferno-collapse-perf (each
-behind perf script, one after the other and as a pipe on two processors), 6 as samply; at most twice
+behind perf script, as a pipe; one after the other is told as well), 6 as samply; at most twice
 the file's size in memory; ten times the samples in at most ten times the time. Exit status 1 if one
 is not met. Peers that are missing are skipped by name; --install-peers builds those that are Rust
 crates with cargo.
@@ -137,7 +137,8 @@ def pipe(*commands: list[str], output: Path) -> None:
             if process.stdout:
                 process.stdout.close()
         for process in processes:
-            process.wait()
+            if process.wait() not in (0, -13):
+                raise SystemExit(f"{process.args} failed: its time says nothing")
 
 
 def speed(recording: Path, folder: Path, options: argparse.Namespace) -> list[bool]:
@@ -158,10 +159,10 @@ def speed(recording: Path, folder: Path, options: argparse.Namespace) -> list[bo
             print(f"{name:52} skipped: not here")
             continue
         runs = 1 if limit == 30 else options.runs
-        alone = fastest(lambda p=program: pipe([p, str(text)], output=out), runs)
-        met.append(tell(f"perf script, then {name}", printed + alone, own, limit))
         together = fastest(lambda p=program: pipe(script, [p], output=out), runs)
-        tell(f"perf script | {name}", together, own, limit)
+        met.append(tell(f"perf script | {name}", together, own, limit))
+        alone = fastest(lambda p=program: pipe([p, str(text)], output=out), runs)
+        tell(f"perf script, then {name}", printed + alone, own, limit)
     samply = find("samply", options.peers)
     if samply is None:
         print(f"{'samply import':52} skipped: not here")
@@ -189,13 +190,17 @@ def tell(name: str, seconds: float, own: float, limit: float) -> bool:
 
 
 def memory(recording: Path, folder: Path) -> bool:
-    """Peak memory of profdiff."""
-    command = [str(PROFDIFF), "diff", str(recording), "--folded", str(folder / "out")]
-    process = subprocess.Popen(command)
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    ratio = usage.ru_maxrss * 1024 / recording.stat().st_size
-    print(f"memory: {usage.ru_maxrss / 1024:.0f} MiB, {ratio:.2f} times the file, at most 2")
+    """Peak memory of profdiff: of a process's children, for a child starts as large as it."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run(sys.argv[1:], check=True)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+    )
+    command = [sys.executable, "-c", code, str(PROFDIFF), "diff", str(recording)]
+    command += ["--folded", str(folder / "out")]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    ratio = int(text) * 1024 / recording.stat().st_size
+    print(f"memory: {int(text) / 1024:.0f} MiB, {ratio:.2f} times the file, at most 2")
     return ratio <= 2
 
 

@@ -58,6 +58,7 @@ def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -
     Raises as ``unpack_kernel``.
     """
     name = target.name
+    target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.with_name(f".{name}.lock")):
         if target.is_dir():
             return target

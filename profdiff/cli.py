@@ -86,7 +86,14 @@ def main() -> None:
     except OSError as error:
         _complain(_os_error(error), debug)
         sys.exit(EXIT_ERROR)
-    sys.exit(status or 0)
+    # Everything is written and closed: taking the memory apart piece by piece takes longer than
+    # reading a small recording.
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os._exit(EXIT_ERROR)
+    os._exit(status or 0)
 
 
 def _os_error(error: OSError) -> str:

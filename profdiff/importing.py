@@ -71,6 +71,11 @@ class Imported:
 def read(source: Source) -> Imported:
     """Read and symbolize. Raises InputError for a file that is none of the formats, is damaged, or
     has other symbols than those given."""
+    if source.path.is_dir():
+        raise InputError(
+            f"{source.path} is a folder: what perf record --threads makes is not read (record "
+            "without it); a session is for profdiff report"
+        )
     try:
         if is_perf_data(str(source.path)):
             return _read_perf(source)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import PerfData, PerfText, write_folded
+from profdiff._native import PerfData, PerfText, reasons, write_folded
 from profdiff.errors import InputError
 from profdiff.function_identity import Function, fold, unresolved
 from profdiff.metric import Metric, event_metric
@@ -104,7 +104,7 @@ def _columns(
     source: PerfData | PerfText,
 ) -> tuple[tuple[Metric, ...], NDArray[np.int64], NDArray[np.int64]]:
     """The metrics that were sampled, and counts and samples, int64[S, 1, M]."""
-    used = np.unique(entry_event).tolist()
+    used = np.flatnonzero(np.bincount(entry_event)).tolist()
     # perf adds a dummy event of its own, which counts nothing.
     wanted = used or [n for n, name in enumerate(events) if not name.startswith("dummy")]
     if len(wanted) > _MOST_EVENTS:
@@ -138,7 +138,11 @@ def _text_functions(
     )
     for row, (symbol, owner, kernel, unnamed) in enumerate(columns):
         name, suffix = fold(symbol)
-        function = unresolved("unnamed", kernel) if unnamed else Function(name, owner, "", kernel)
+        function = Function(name, owner, "", kernel)
+        if unnamed:
+            # What profdiff itself wrote keeps its reason.
+            told = symbol.removeprefix("[unresolved: ").removesuffix("]")
+            function = unresolved(told if told in reasons() else "unnamed", kernel)
         numbers[row] = seen.setdefault(function, len(seen))
         if suffix and not unnamed:
             symbols.setdefault(int(numbers[row]), set()).add(symbol)
@@ -162,7 +166,7 @@ def remarks(data: PerfData) -> list[str]:
             "expensive, so the busiest moments are under-represented"
         )
     for event, (enabled, running) in sorted(told["enabled_running"].items()):
-        if running < enabled and event < len(data.events):
+        if running < 0.99 * enabled and event < len(data.events):
             lines.append(
                 f"{data.events[event][0]} was multiplexed: it counted "
                 f"{100 * running / enabled:.1f} % of the time"

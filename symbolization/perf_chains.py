@@ -53,7 +53,7 @@ def symbolize_perf(
     objects = data.place_object
     try:
         inlines = _kernel(merge, data, kernel, cache)
-        for number in np.unique(objects[objects != KERNEL_OBJECT]).tolist():
+        for number in np.flatnonzero(np.bincount(objects[objects != KERNEL_OBJECT])).tolist():
             kind, path, build_id, pid = data.objects[number]
             where = np.flatnonzero(objects == number)
             if kind in _ELSEWHERE:

@@ -174,13 +174,13 @@ def record(
     """
     if count and frequency:
         raise InputError("--count and --frequency exclude each other")
+    folder = output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+    if not command:
+        command = _command_of(folder)
     located = [locate(argument) for argument in parse_arguments(kernels)]
     place = preparation.Place.of(located)
     if place.architecture is not None and len(kernels) < 2:
         raise InputError("give --kernel at least twice: the base, and what to compare with it")
-    folder = output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
-    if not command:
-        command = _command_of(folder)
     wanted = place.collectors(collectors or [])
     request = PerfRequest(
         tuple(events.split(",")) if events else None,

@@ -61,12 +61,28 @@ def test_both_qemus_count_the_same_work(
     """The workload's own instructions are equal to the last one; the kernel's but for timer ticks,
     which fall elsewhere, and features of the emulated CPU."""
     image = new_kernel / "bzImage"
-    totals = []
+    totals: list[int] = []
+    user: list[dict[tuple[int, bytes], int]] = []
     for emulator, name in ((qemu, "old"), (newer_qemu, "new")):
         result = run_guests(emulator, image, COMMAND, tmp_path / name, count=1)[0]
         assert result.failure is None
         assert result.counts
         kernel = result.counts.in_kernel
-        totals.append((result.counts.count[~kernel].sum(), result.counts.count[kernel].sum()))
-    assert totals[0][0] == totals[1][0]
-    assert totals[0][1] == pytest.approx(totals[1][1], rel=0.01)
+        totals.append(result.counts.count[kernel].sum())
+        user.append(
+            {
+                (int(address), bytes(code)): int(count)
+                for address, code, count in zip(
+                    result.counts.address[~kernel],
+                    result.counts.code[~kernel],
+                    result.counts.count[~kernel],
+                    strict=True,
+                )
+            }
+        )
+    # The agent begins to wait for the workload inside the window or before it: once.
+    both = user[0].keys() & user[1].keys()
+    assert {n for u in user for place, n in u.items() if place not in both} <= {1}
+    assert max(user[0][place] for place in both) >= 50
+    assert {place: user[0][place] for place in both} == {place: user[1][place] for place in both}
+    assert totals[0] == pytest.approx(totals[1], rel=0.01)

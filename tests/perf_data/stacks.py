@@ -78,7 +78,8 @@ def matches(own: tuple[str, ...], frames: list[Frame], addresses: Addresses) -> 
     if len(own) != len(frames):
         return False
     for position, (mine, (name, offset)) in enumerate(zip(own, frames, strict=True)):
-        if mine == name:
+        # A frame that perf cannot name may be known here, not the other way round.
+        if name in (mine, UNKNOWN):
             continue
         nested = any(
             start <= inner <= start + offset
@@ -116,6 +117,8 @@ def assert_equal_stacks(
     for stack, count in left.items():
         if count > 0:
             by_shape.setdefault((stack[0], len(stack[1])), []).append(stack)
+    # Those that leave no choice first.
+    unequal.sort(key=lambda sample: sum(symbol == UNKNOWN for symbol, _ in sample[1]))
     for name, frames in unequal:
         candidates = by_shape.get((name, len(frames)), [])
         found = next(

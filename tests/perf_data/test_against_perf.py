@@ -118,7 +118,9 @@ def test_percentages_are_those_of_perf_report(recording: Recording, children: bo
     own = percentages(recording, children)
     # perf leaves out corrupt call chains.
     told = recording.data.statistics
-    bound = 0.011 + (100 * told["corrupt_chains"] / told["samples"] if children else 0)
+    # And now and then it does not know a mapping that is just being made.
+    apart = 1 + (told["corrupt_chains"] if children else 0)
+    bound = 0.011 + (100 * apart / told["samples"] if recording.options == [] else 0)
     unequal = {
         name: (share, own[name])
         for name, share in theirs.items()

@@ -114,9 +114,9 @@ def test_perf_script_has_the_weights_of_the_recording(fixture: Fixture) -> None:
         text.function_unresolved,
         strict=True,
     ):
-        assert kernel == (owner == "vmlinux")
-        assert kernel == (name in fixture.names)
         assert unresolved == (name == "[unknown]")
+        if not unresolved:
+            assert kernel == (owner == "vmlinux") == (name in fixture.names)
 
 
 def test_samples_without_their_callers_are_one_line(fixture: Fixture, tmp_path: Path) -> None:
@@ -192,11 +192,13 @@ def test_folded_stacks_come_back_as_they_were(fixture: Fixture, tmp_path: Path) 
     threads = set(back) & {"mprot", "perf", "perf-exec", "swapper"}
     assert threads
     assert sum(back[thread][1] for thread in threads) == before["metrics"][0]["totals"]["x"]
-    unnamed = {name: numbers for name, numbers in there.items() if name.startswith("[unresolved")}
-    for name in [*threads, *unnamed]:
-        there.pop(name, None)
-        back.pop(name, None)
-    assert back == there
+    # Addresses without a function stand beside the functions, or come back as one.
+    unnamed = {name for name in back if name.startswith("[unresolved: ")}
+    unresolved = sum(entry["self"]["x"] for entry in before["metrics"][0]["unresolved"])
+    told = sum(entry["self"]["x"] for entry in after["metrics"][0]["unresolved"])
+    assert told + sum(back[name][0] for name in unnamed) == unresolved
+    left = {name: numbers for name, numbers in back.items() if name not in threads | unnamed}
+    assert left == there
     # What was written once is written the same again.
     again = tmp_path / "again.folded"
     profdiff("diff", out, "--folded", again)
@@ -207,7 +209,8 @@ def test_folded_stacks_of_two_recordings_compare_as_those_do(tmp_path: Path) -> 
     one, other = tmp_path / "one.folded", tmp_path / "other.folded"
     one.write_text("a;b_[k] 10\na;c 5\n")
     other.write_text("a;b_[k] 4\na;c 5\na 1\n")
-    document = json.loads(profdiff("diff", one, other, "--json", "-").stdout)
+    done = profdiff("diff", f"one={one}", f"other={other}", "--json", "-")
+    document = json.loads(done.stdout)
     assert document["metrics"][0]["totals"] == {"one": 15, "other": 10}
     sides = {f["name"]: f["side"] for f in document["metrics"][0]["functions"]}
     assert sides == {"a": "user", "b": "kernel", "c": "user"}

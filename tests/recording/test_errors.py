@@ -66,9 +66,9 @@ def test_one_kernel(old_kernel: Path) -> None:
     ("arguments", "said"),
     [
         (["nonsense"], "No such command 'nonsense' (see profdiff --help)"),
-        (["record", "--kernel", "a"], "Missing argument 'COMMAND...' (see profdiff record --help)"),
+        (["record", "--kernel", "a"], "no COMMAND: write what to record after --"),
         (["record", "--kernel", "a", "--memory", "x", "--", "y"], "write 512M or 2G"),
-        (["record", "--kernel", "a", "--collector", "x", "--", "y"], "'x' is not 'exact'"),
+        (["record", "--kernel", "a", "--collector", "x", "--", "y"], "'x' is no collector"),
     ],
 )
 def test_arguments_that_cannot_be(arguments: list[str], said: str) -> None:

@@ -66,7 +66,7 @@ def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None
         ("a", "perf"),
         ("b", "perf"),
     ]
-    assert "times the cpu-clock" in profdiff("report", session).stdout or run.perf.fallback is None
+    assert "b takes " in profdiff("report", session).stdout
 
 
 def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> None:

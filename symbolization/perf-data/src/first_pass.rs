@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 
 use crate::attribute::{Attribute, ID, IDENTIFIER, TIME};
@@ -45,11 +47,18 @@ pub(crate) struct FirstPass<'h> {
     /// The first record behind the middle of the data, unless it is inside a compressed one.
     pub(crate) middle: Option<Start>,
     compressed: bool,
+    /// By the id of an event: its number.
+    by_id: HashMap<u64, u32>,
+    /// By the id of an event: for how long it was enabled and counted, in all threads.
+    times: HashMap<u64, (u64, u64)>,
 }
 
 impl<'h> FirstPass<'h> {
     pub(crate) fn new(header: &'h mut Header) -> Self {
+        let by_id = ids(&header.attributes);
         FirstPass {
+            by_id,
+            times: HashMap::new(),
             header,
             statistics: Statistics::default(),
             objects: Objects::default(),
@@ -139,14 +148,17 @@ impl<'h> FirstPass<'h> {
                 let mut ids = Bytes::new(ids, order);
                 let ids = std::iter::from_fn(|| ids.u64()).collect();
                 let attribute = Attribute::parse(attribute, order, ids)?;
+                let number = self.header.attributes.len() as u32;
+                let known = attribute.ids.iter().map(|id| (*id, number));
+                self.by_id.extend(known);
                 self.header.attributes.push(attribute);
             }
             records::EVENT_UPDATE => {
                 let (kind, id) = (bytes.u64()?, bytes.u64()?);
                 // PERF_EVENT_UPDATE__NAME
-                let named = |attribute: &&mut Attribute| attribute.ids.contains(&id);
-                let attribute = self.header.attributes.iter_mut().find(named);
-                if let Some(attribute) = attribute.filter(|_| kind == 2) {
+                let number = self.by_id.get(&id).filter(|_| kind == 2);
+                let attribute = number.and_then(|n| self.header.attributes.get_mut(*n as usize));
+                if let Some(attribute) = attribute {
                     attribute.name = text(bytes.rest());
                 }
             }
@@ -213,15 +225,34 @@ impl<'h> FirstPass<'h> {
     /// PERF_RECORD_READ: for how long a thread's event counted.
     fn counts(&mut self, record: Record<'_>, mut bytes: Bytes<'_>) -> Option<()> {
         bytes.u64()?; // pid and tid
-        let event = self.attribute(record.body) as u32;
+        let id = self.trailer(record.body, IDENTIFIER);
+        let id = id.or_else(|| self.trailer(record.body, ID));
+        let event = id.and_then(|id| self.by_id.get(&id)).copied().unwrap_or(0);
         let attribute = self.header.attributes.get(event as usize)?;
         let values = ReadValues::parse(&mut bytes, attribute)?;
+        // A recording of one event has no ids but here.
+        let id = values.id.or(id).unwrap_or(0);
         if let (Some(enabled), Some(running)) = (values.enabled, values.running) {
-            let known = self.statistics.enabled_running.entry(event).or_default();
+            let known = self.times.entry(id).or_default();
             known.0 = known.0.saturating_add(enabled);
             known.1 = known.1.saturating_add(running);
         }
         Some(())
+    }
+
+    /// By event, for how long it was enabled, and really counted.
+    ///
+    /// An event of a task has a counter on each processor: all are enabled while the task runs, and
+    /// the one where it runs counts. So the longest is what was enabled, and all together counted.
+    pub(crate) fn multiplexing(&self) -> BTreeMap<u32, (u64, u64)> {
+        let mut found: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for (id, (enabled, running)) in &self.times {
+            let event = self.by_id.get(id).copied().unwrap_or(0);
+            let known = found.entry(event).or_default();
+            known.0 = known.0.max(*enabled);
+            known.1 = known.1.saturating_add(*running);
+        }
+        found
     }
 
     fn tell(&mut self, record: Record<'_>, event: Event) {
@@ -231,21 +262,17 @@ impl<'h> FirstPass<'h> {
             .push((time.unwrap_or(record.ordinal), record.ordinal, event));
     }
 
-    /// The attribute of a record that is no sample, by the id in its trailer.
-    fn attribute(&self, body: &[u8]) -> usize {
-        let id = self
-            .trailer(body, IDENTIFIER)
-            .or_else(|| self.trailer(body, ID));
-        let attributes = &self.header.attributes;
-        let found = attributes
-            .iter()
-            .position(|attribute| id.is_some_and(|id| attribute.ids.contains(&id)));
-        found.unwrap_or(0)
-    }
-
     fn trailer(&self, body: &[u8], field: u64) -> Option<u64> {
         let offset = self.header.attributes.first()?.trailer_offset(field)?;
         let at = body.len().checked_sub(offset)?;
         Bytes::new(&body[at..], self.header.order).u64()
     }
+}
+
+/// By the id of an event: its number.
+pub(crate) fn ids(attributes: &[Attribute]) -> HashMap<u64, u32> {
+    let numbered = attributes.iter().zip(0..);
+    numbered
+        .flat_map(|(attribute, number)| attribute.ids.iter().map(move |id| (*id, number)))
+        .collect()
 }

@@ -71,10 +71,15 @@ impl Header {
         }
         let table = slice(path, file, attributes_at, attributes_size, "events")?;
         let mut attributes = Vec::new();
+        // Each event has ids of its own: together they fit into the file.
+        let mut room = file.len() as u64;
         for entry in table.chunks_exact(attribute_size as usize) {
             let (attribute, ids) = entry.split_at(entry.len() - 16);
             let mut section = Bytes::new(ids, order);
             let (at, size) = (section.u64().unwrap_or(0), section.u64().unwrap_or(0));
+            room = room
+                .checked_sub(size)
+                .ok_or_else(|| Error::damaged(path, "its events share their ids"))?;
             let mut ids = Bytes::new(slice(path, file, at, size, "event ids")?, order);
             let ids = std::iter::from_fn(|| ids.u64()).collect();
             let parsed = Attribute::parse(attribute, order, ids);

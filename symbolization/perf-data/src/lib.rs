@@ -39,5 +39,6 @@ pub use profile::{KernelMapping, KernelSymbol, Profile, Stacks};
 pub use statistics::Statistics;
 pub use text::{parse_text, TextProfile};
 
-/// No reader holds more than this many times the size of its input in memory, and a constant.
-pub const MEMORY_FACTOR: usize = 32;
+/// No reader holds more than this many times the size of its input in memory, and a constant. For
+/// compressed records the input is what they unpack to.
+pub const MEMORY_FACTOR: usize = 96;

@@ -1,11 +1,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use hashbrown::HashMap;
 use kernel_symbols::FileBytes;
 
-use crate::attribute::Attribute;
-use crate::first_pass::FirstPass;
+use crate::first_pass::{ids, FirstPass};
 use crate::header::{is_perf_data, Header};
 use crate::interner::Interner;
 use crate::profile::{Profile, Stacks};
@@ -50,6 +48,7 @@ impl Profile {
             first.visit(next, record, data.len());
         })
         .map_err(stop)?;
+        first.statistics.enabled_running = first.multiplexing();
         let FirstPass {
             mut statistics,
             mut objects,
@@ -112,11 +111,4 @@ fn stacks(interner: Interner, strings: Vec<String>) -> Stacks {
         entry_samples,
         strings,
     }
-}
-
-fn ids(attributes: &[Attribute]) -> HashMap<u64, u32> {
-    let numbered = attributes.iter().zip(0..);
-    numbered
-        .flat_map(|(attribute, number)| attribute.ids.iter().map(move |id| (*id, number)))
-        .collect()
 }

@@ -27,6 +27,8 @@ pub(crate) struct Sample<'d> {
 pub(crate) struct ReadValues<'d> {
     pub(crate) enabled: Option<u64>,
     pub(crate) running: Option<u64>,
+    /// Of a single event.
+    pub(crate) id: Option<u64>,
     count: u64,
     values: Bytes<'d>,
     with_id: bool,
@@ -40,32 +42,23 @@ impl<'d> ReadValues<'d> {
         let (with_id, with_lost) = (has(FORMAT_ID), has(FORMAT_LOST));
         let words = 1 + u64::from(with_id) + u64::from(with_lost);
         let group = has(FORMAT_GROUP);
-        let mut single = *bytes;
-        let count = if group { bytes.u64()? } else { 1 };
-        if !group {
-            bytes.u64()?;
-        }
-        let enabled = if has(TOTAL_TIME_ENABLED) {
-            Some(bytes.u64()?)
-        } else {
-            None
-        };
-        let running = if has(TOTAL_TIME_RUNNING) {
-            Some(bytes.u64()?)
-        } else {
-            None
-        };
-        let values = if group { *bytes } else { single };
+        let count = bytes.u64()?; // or the value of a single event
+        let enabled = has(TOTAL_TIME_ENABLED).then(|| bytes.u64());
+        let running = has(TOTAL_TIME_RUNNING).then(|| bytes.u64());
+        let values = *bytes;
+        let mut id = None;
         if group {
             bytes.skip_words(count.checked_mul(words)?)?;
         } else {
-            bytes.skip_words(words - 1)?;
-            single.u64()?;
+            id = if with_id { Some(bytes.u64()?) } else { None };
+            bytes.skip_words(words - 1 - u64::from(with_id))?;
         }
         Some(ReadValues {
-            enabled,
-            running,
-            count,
+            // Some(None): the record ends too early.
+            enabled: enabled.map_or(Some(None), |value| value.map(Some))?,
+            running: running.map_or(Some(None), |value| value.map(Some))?,
+            id,
+            count: if group { count } else { 0 },
             values,
             with_id,
             with_lost,

@@ -110,7 +110,9 @@ fn frame(line: &str) -> Option<(TextFunction, bool)> {
         Some((name, offset)) if offset.bytes().all(|b| b.is_ascii_hexdigit()) => name,
         _ => symbol,
     };
-    let in_kernel = number >> 63 == 1 || object.starts_with("[kernel.") || object.ends_with(".ko");
+    // Not just the upper half: what stands where a frame pointer should be may be anything.
+    let in_kernel =
+        number >> 56 == 0xff || object.starts_with("[kernel.") || object.ends_with(".ko");
     let inlined = object == "inlined";
     let object = if object.starts_with("[kernel.") || (inlined && in_kernel) {
         "vmlinux"

@@ -11,7 +11,7 @@ use crate::chain::{
 use crate::interner::{Context, Interner, Leaf};
 use crate::places::{Places, Seen, GUEST, HYPERVISOR, KERNEL, UNMAPPED};
 use crate::records::{self, walk, Record, Start, Stop};
-use crate::sample::{dumps_user_stack, sample_id, ReadValues, Sample};
+use crate::sample::{dumps_user_stack, sample_id, Sample};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 
@@ -126,15 +126,6 @@ impl SampleReader<'_> {
                     }
                 }
             }
-        }
-        if let Some(ReadValues {
-            enabled: Some(enabled),
-            running: Some(running),
-            ..
-        }) = sample.read
-        {
-            let known = state.statistics.enabled_running.entry(event).or_default();
-            *known = (known.0.max(enabled), known.1.max(running));
         }
     }
 

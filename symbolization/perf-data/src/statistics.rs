@@ -31,8 +31,8 @@ pub struct Statistics {
     pub unterminated: bool,
     /// By the type of record: how many were not understood.
     pub unknown_records: BTreeMap<u32, u64>,
-    /// By event: nanoseconds that it was enabled, and that it really counted; more of the first
-    /// means that events were multiplexed.
+    /// By event, where threads told it at their end (`perf record -s`): nanoseconds that it was
+    /// enabled, and that it really counted; more of the first means that events were multiplexed.
     pub enabled_running: BTreeMap<u32, (u64, u64)>,
 }
 
@@ -52,11 +52,6 @@ impl Statistics {
         self.unterminated |= other.unterminated;
         for (kind, count) in other.unknown_records {
             *self.unknown_records.entry(kind).or_default() += count;
-        }
-        for (event, (enabled, running)) in other.enabled_running {
-            let known = self.enabled_running.entry(event).or_default();
-            known.0 = known.0.max(enabled);
-            known.1 = known.1.max(running);
         }
     }
 }

@@ -202,7 +202,7 @@ fn folded_frame(frame: &str) -> (TextFunction, bool) {
         name: name.into(),
         object: if in_kernel { "vmlinux" } else { "" }.into(),
         in_kernel,
-        unresolved: name == "[unknown]",
+        unresolved: name == "[unknown]" || name.starts_with("[unresolved: "),
     };
     (function, mark == "_[i]")
 }
