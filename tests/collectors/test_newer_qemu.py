@@ -85,4 +85,4 @@ def test_both_qemus_count_the_same_work(
     assert {n for u in user for place, n in u.items() if place not in both} <= {1}
     assert max(user[0][place] for place in both) >= 50
     assert {place: user[0][place] for place in both} == {place: user[1][place] for place in both}
-    assert totals[0] == pytest.approx(totals[1], rel=0.01)
+    assert totals[0] == pytest.approx(totals[1], rel=0.03)
