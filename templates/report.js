@@ -3,7 +3,7 @@
 
 /** @typedef {{name: string, object: string, file: string, side: string, namesakes: boolean,
  *   symbols: Record<string, string[]>, self: Record<string, number>, total: Record<string, number>,
- *   samples: Record<string, number> | null}} Row */
+ *   samples: Record<string, number> | null, marks: Record<string, string>}} Row */
 
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent || "");
 let metric = data.metrics[0];
@@ -180,6 +180,7 @@ function drawRow(row, largest) {
   if (row.object !== "vmlinux") notes.push(row.object);
   if (row.namesakes && row.file) notes.push(row.file);
   notes.push(...new Set(Object.values(row.symbols).flat()));
+  if (row.marks[state.other]) notes.push(row.marks[state.other]);
   if (notes.length) name.append(element("small", notes.join(", ")));
   name.title = visible(row.file);
   line.append(name);

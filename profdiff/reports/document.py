@@ -8,7 +8,7 @@ from typing import Any
 
 from profdiff import __version__
 from profdiff.comparison import Comparison
-from profdiff.reports import summary
+from profdiff.reports import samples, summary
 
 SCHEMA = "profdiff.report/1"
 
@@ -78,13 +78,30 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             }
             for run in manifest.runs
         ],
-        "metrics": [_metric(one) for one in comparisons if one.labels == labels],
+        "metrics": [
+            _metric(one, _beside(one, comparisons)) for one in comparisons if one.labels == labels
+        ],
     }
 
 
-def _metric(comparison: Comparison) -> dict[str, Any]:
+def _beside(comparison: Comparison, all_: Sequence[Comparison]) -> Comparison | None:
+    """The instructions that were sampled together with ``comparison``, if that is cycles."""
+    collector = comparison.runs[0].collector
+    others = [one for one in all_ if one.runs[0].collector == collector and one is not comparison]
+    return samples.instructions_of([comparison, *others])
+
+
+def _metric(comparison: Comparison, instructions: Comparison | None) -> dict[str, Any]:
     labels = comparison.labels
-    samples = comparison.samples
+    counted = comparison.samples
+
+    def marks(row: int) -> dict[str, str]:
+        found = {
+            label: samples.marks(comparison, instructions, row, kernel)
+            for kernel, label in enumerate(labels)
+            if kernel
+        }
+        return {label: samples.LEGEND[mark] for label, mark in found.items() if mark}
 
     def by_label(values: Any) -> dict[str, int]:
         return {label: int(value) for label, value in zip(labels, values, strict=True)}
@@ -113,7 +130,8 @@ def _metric(comparison: Comparison) -> dict[str, Any]:
                 "symbols": comparison.symbols[row],
                 "self": by_label(comparison.self_[row]),
                 "total": by_label(comparison.total[row]),
-                "samples": None if samples is None else by_label(samples[row]),
+                "samples": None if counted is None else by_label(counted[row]),
+                "marks": {} if counted is None else marks(row),
             }
             for row, function in enumerate(comparison.functions)
         ],

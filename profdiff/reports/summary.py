@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -97,12 +97,8 @@ def _sampled(group: list[Comparison]) -> list[str]:
     runs = group[0].runs
     names = " and ".join(comparison.metric.title for comparison in group)
     versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
-    options = group[0].manifest.perf
-    how = ""
-    if options and options.period:
-        how = f", one sample every {options.period:,}"
-    elif options and options.frequency:
-        how = f", {options.frequency:,} samples a second"
+    rates = {_rate(run.perf.command) for run in runs if run.perf}
+    how = f", {' or '.join(sorted(rates))}" if rates and "" not in rates else ""
     by = f" by perf {', '.join(map(units.printable, versions))}" if versions else ""
     where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
     what = ", whole command" if any(run.window for run in runs) else ""
@@ -115,6 +111,16 @@ def _sampled(group: list[Comparison]) -> list[str]:
             "processor takes"
         )
     return lines
+
+
+def _rate(command: Sequence[str]) -> str:
+    """How often perf was told to sample, from its command line; "" if that does not say."""
+    for flag, number in pairwise(command):
+        if number.isdigit() and flag in ("-c", "--count"):
+            return f"one sample every {int(number):,}"
+        if number.isdigit() and flag in ("-F", "--freq"):
+            return f"{int(number):,} samples a second"
+    return ""
 
 
 def _inlines_lines(comparison: Comparison) -> list[str]:
