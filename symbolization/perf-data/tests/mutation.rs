@@ -5,41 +5,12 @@
 //! `PROFDIFF_MUTATIONS` sets how many cases; `PROFDIFF_SEED` which ones.
 #![allow(clippy::unwrap_used, clippy::panic)] // a test says what is wrong by ending
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod common;
+
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
-use perf_data::{Profile, MEMORY_FACTOR};
-
-/// What a reader may hold besides the factor: tables for remembering, a buffer for unpacking, and
-/// what threads of the test itself need.
-const CONSTANT: usize = 4 << 20;
-const LONGEST: Duration = Duration::from_secs(2);
-
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: everything is passed on to the system's allocator; only sizes are counted besides.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller's promises about the layout are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the pointer came from alloc above, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use common::{alone, bounded};
+use perf_data::Profile;
 
 /// xorshift64*: enough to choose bytes.
 struct Random(u64);
@@ -276,6 +247,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn damaged_recordings_do_no_harm() {
+    let _alone = alone();
     let cases = setting("PROFDIFF_MUTATIONS", 1_000_000);
     let mut seeds = vec![file(), stream(false), stream(true)];
     for name in [
@@ -297,18 +269,11 @@ fn damaged_recordings_do_no_harm() {
     for case in 0..cases {
         let mut content = seeds[case as usize % seeds.len()].clone();
         mutate(&mut random, &mut content);
-        let before = HELD.load(Ordering::Relaxed);
-        MOST.store(before, Ordering::Relaxed);
-        let start = Instant::now();
-        read += u64::from(Profile::parse(path, &content).is_ok());
-        let took = start.elapsed();
-        let most = MOST.load(Ordering::Relaxed).saturating_sub(before);
-        assert!(took < LONGEST, "case {case} took {took:?}");
-        let limit = MEMORY_FACTOR * content.len() + CONSTANT;
-        assert!(
-            most <= limit,
-            "case {case} held {most} bytes of {}",
-            content.len()
+        read += u64::from(
+            bounded("a mutation", content.len(), || {
+                Profile::parse(path, &content)
+            })
+            .is_ok(),
         );
     }
     // Damage that nothing survives would test only the first check of each field.
