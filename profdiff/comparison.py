@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from profdiff.errors import SessionError
 from profdiff.function_identity import Function, match
 from profdiff.manifest import Kernel, Manifest, Run
-from profdiff.metric import Metric
+from profdiff.metric import INSTRUCTIONS, Metric
 from profdiff.profile import Profile
 from profdiff.stack_table import StackTable
 
@@ -40,11 +40,13 @@ class Comparison:
     R runs.
 
     A kernel's numbers are those of one of its runs, the one with the (lower) median total of the
-    first metric, so that they add up. ``run_counts``: int64[S, R]. ``self_`` and ``total``:
-    int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_`` is known; None for exact
-    counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``: bool[S, K]. ``remarks``:
-    what a reader must know of the recordings. The functions of ``stacks`` are ``functions``, and
-    from F on ``unnamed``, which stand for unresolved frames.
+    first metric, so that they add up. ``run_counts``: int64[S, R]; ``counts``: int64[S, K];
+    ``calls``: int64[S, K], how often the stack's innermost function was entered there, None where
+    that was not counted. ``lines``: int64[F, K], where functions are declared, 0 if unknown.
+    ``self_`` and ``total``: int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_``
+    is known; None for exact counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``:
+    bool[S, K]. ``remarks``: what a reader must know of the recordings. The functions of ``stacks``
+    are ``functions``, and from F on ``unnamed``, which stand for unresolved frames.
     """
 
     manifest: Manifest
@@ -52,11 +54,14 @@ class Comparison:
     kernels: list[Kernel]
     runs: list[Run]
     functions: list[Function]
+    lines: NDArray[np.int64]
     unnamed: list[Function]
     namesakes: list[bool]
     symbols: list[dict[str, list[str]]]
     stacks: StackTable
     run_counts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    calls: NDArray[np.int64] | None
     inlined: NDArray[np.bool_]
     self_: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -87,10 +92,14 @@ class Comparison:
         count = sum(not function.reason for function in matched.functions)
         merged = _merge_stacks(chosen, matched.numbers)
         symbols: list[dict[str, list[str]]] = [{} for _ in range(count)]
+        lines = np.zeros((len(matched.functions), len(kernels)), np.int64)
+        for column, (profile, numbers) in enumerate(zip(chosen, matched.numbers, strict=True)):
+            lines[numbers, column] = profile.lines
         for kernel, profile, numbers in zip(kernels, chosen, matched.numbers, strict=True):
             for function, texts in profile.symbols.items():
                 symbols[numbers[function]][kernel.label] = texts
         picked = [_median_run(profile, metrics[0]) for profile in chosen]
+        calls = _calls(chosen, merged, picked)
         comparisons = []
         for metric in metrics:
             columns = [_column(profile.counts, metric, profile) for profile in chosen]
@@ -111,11 +120,14 @@ class Comparison:
                     kernels=kernels,
                     runs=[run for kernel in kernels for run in runs[kernel.label]],
                     functions=matched.functions[:count],
+                    lines=lines[:count],
                     unnamed=unnamed,
                     namesakes=matched.namesakes[:count],
                     symbols=symbols,
                     stacks=merged.stacks,
                     run_counts=np.concatenate(columns, axis=1),
+                    counts=by_kernel,
+                    calls=calls if metric == INSTRUCTIONS else None,
                     inlined=merged.inlined,
                     self_=self_[:count],
                     total=total[:count],
@@ -243,6 +255,13 @@ def _placed(columns: list[NDArray[np.int64]], merged: _Merged) -> list[NDArray[n
 def _pick(columns: list[NDArray[np.int64]], runs: list[int]) -> NDArray[np.int64]:
     picked = [column[:, [run]] for column, run in zip(columns, runs, strict=True)]
     return np.concatenate(picked, axis=1)
+
+
+def _calls(profiles: list[Profile], merged: _Merged, runs: list[int]) -> NDArray[np.int64] | None:
+    columns = [profile.calls for profile in profiles if profile.calls is not None]
+    if len(columns) < len(profiles):
+        return None
+    return _pick(_placed(columns, merged), runs)
 
 
 def _median_run(profile: Profile, metric: Metric) -> int:

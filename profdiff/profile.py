@@ -18,6 +18,8 @@ class Profile:
 
     ``counts``: int64[S, R, M], how much of each metric each run spent with exactly that stack;
     ``samples``: int64[S, R, M], from how many samples that is known, None for exact counts.
+    ``calls``: int64[S, R], how often each run entered the stack's innermost function there; None
+    where that was not counted. ``lines``: int64[F], where each function is declared; 0: unknown.
     ``inlined``: bool[S], whether the innermost function was inlined at some address.
     ``symbols``: for a function, the ELF symbols that were folded into its name.
     ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
@@ -25,12 +27,14 @@ class Profile:
     """
 
     functions: list[Function]
+    lines: NDArray[np.int64]
     symbols: dict[int, list[str]]
     stacks: StackTable
     inlined: NDArray[np.bool_]
     metrics: tuple[Metric, ...]
     counts: NDArray[np.int64]
     samples: NDArray[np.int64] | None
+    calls: NDArray[np.int64] | None
     inlines_visible: bool
     identical: bool
     remarks: list[str] = field(default_factory=list)
@@ -48,12 +52,14 @@ class Profile:
         np.logical_or.at(inlined, leaf, resolved.inlined[offsets[1:] - 1])
         return Profile(
             functions=resolved.functions,
+            lines=resolved.lines,
             symbols=resolved.symbols(chains),
             stacks=stacks,
             inlined=inlined,
             metrics=(INSTRUCTIONS,),
             counts=summed[:, :, None],
             samples=None,
+            calls=None,
             inlines_visible=chains.inlines_visible,
             identical=bool((counts == counts[:, :1]).all()),
         )
@@ -74,11 +80,13 @@ class Profile:
             return runs[0]
         metrics = tuple(m for m in runs[0].metrics if all(m in run.metrics for run in runs))
         numbers: dict[Function, int] = {}
+        lines: dict[int, int] = {}
         symbols: dict[int, list[str]] = {}
         stacks = StackTable(*(np.empty(0, np.int64) for _ in range(3)))
         places: list[NDArray[np.int64]] = []
         for run in runs:
             own = np.array([numbers.setdefault(f, len(numbers)) for f in run.functions], np.int64)
+            lines |= dict(zip(own.tolist(), run.lines.tolist(), strict=True))
             for function, texts in run.symbols.items():
                 known = symbols.setdefault(int(own[function]), [])
                 known += [text for text in texts if text not in known]
@@ -87,6 +95,7 @@ class Profile:
             places = [old[place] for place in places] + [new[where]]
         shape = (len(stacks), sum(run.counts.shape[1] for run in runs), len(metrics))
         counts, samples = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        calls = np.zeros(shape[:2], np.int64)
         inlined = np.zeros(len(stacks), np.bool_)
         column = 0
         for run, place in zip(runs, places, strict=True):
@@ -95,17 +104,21 @@ class Profile:
             np.add.at(counts[:, columns], place, run.counts[:, :, wanted])
             if run.samples is not None:
                 np.add.at(samples[:, columns], place, run.samples[:, :, wanted])
+            if run.calls is not None:
+                np.add.at(calls[:, columns], place, run.calls)
             inlined[place[run.inlined]] = True
             column = columns.stop
         return replace(
             runs[0],
             functions=list(numbers),
+            lines=np.array([lines[number] for number in range(len(numbers))], np.int64),
             symbols=symbols,
             stacks=stacks,
             inlined=inlined,
             metrics=metrics,
             counts=counts,
             samples=None if runs[0].samples is None else samples,
+            calls=None if any(run.calls is None for run in runs) else calls,
             inlines_visible=all(run.inlines_visible for run in runs),
             identical=False,
             remarks=[
@@ -120,9 +133,10 @@ class Profile:
 class ChainFunctions:
     """The chains of N addresses as distinct functions, compiler suffixes folded: address i has
     ``frames[offsets[i]:offsets[i + 1]]``, never none: an unresolved one has what stands for its
-    reason. ``inlined``: per frame."""
+    reason. ``inlined``: per frame. ``lines``: int64 per function, where it is declared."""
 
     functions: list[Function]
+    lines: NDArray[np.int64]
     offsets: NDArray[np.uint32]
     frames: NDArray[np.uint32]
     inlined: NDArray[np.bool_]
@@ -142,12 +156,14 @@ class ChainFunctions:
         kinds, which = np.unique(kind, return_inverse=True)
         fillers = len(functions) + which
         functions += [unresolved(chains.reasons[k // 2], bool(k % 2)) for k in kinds.tolist()]
+        lines = np.zeros(len(functions), np.int64)
+        lines[numbers] = chains.function_line
         frames = np.insert(numbers[rows], offsets[:-1][missing], fillers)
         inlined = chains.frame_inlined[chains.frames]
         inlined = np.insert(inlined, offsets[:-1][missing], False)
         offsets[1:] += np.cumsum(missing)
         return ChainFunctions(
-            functions, offsets.astype(np.uint32), frames.astype(np.uint32), inlined, ~missing
+            functions, lines, offsets.astype(np.uint32), frames.astype(np.uint32), inlined, ~missing
         )
 
     def symbols(self, chains: Chains) -> dict[int, list[str]]:

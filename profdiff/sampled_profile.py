@@ -28,12 +28,14 @@ def perf_profile(data: PerfData, chains: Chains) -> Profile:
     )
     return Profile(
         functions=functions.functions,
+        lines=functions.lines,
         symbols=functions.symbols(chains),
         stacks=StackTable(stacks.parent, stacks.function, stacks.depth),
         inlined=stacks.inlined,
         metrics=metrics,
         counts=counts,
         samples=samples,
+        calls=None,
         inlines_visible=chains.inlines_visible,
         identical=False,
         remarks=remarks(data),
@@ -60,12 +62,14 @@ def text_profile(text: PerfText) -> Profile:
         said.append("the stacks do not mark the kernel's functions (_[k]): all count as user space")
     return Profile(
         functions=functions,
+        lines=np.zeros(len(functions), np.int64),
         symbols=symbols,
         stacks=stacks,
         inlined=inlined,
         metrics=metrics,
         counts=counts,
         samples=samples,
+        calls=None,
         inlines_visible=True,
         identical=False,
         remarks=said,

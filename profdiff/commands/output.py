@@ -102,7 +102,7 @@ class Output:
 
             from profdiff.reports import document
 
-            data = json.dumps(document.document(comparisons), indent=1)
+            data = json.dumps(document.document(comparisons))
             write(self.json_file, (data + "\n").encode(errors="backslashreplace"))
         if self.csv_file is not None:
             from profdiff.reports import csv_table

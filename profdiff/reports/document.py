@@ -22,6 +22,8 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     manifest = comparison.manifest
     labels = comparison.labels
     guest = manifest.guest
+    shown = [one for one in comparisons if one.labels == labels]
+    tables = list({id(one.stacks): one for one in shown}.values())
 
     return {
         "schema": SCHEMA,
@@ -78,9 +80,29 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             }
             for run in manifest.runs
         ],
-        "metrics": [
-            _metric(one, _beside(one, comparisons)) for one in comparisons if one.labels == labels
+        "stacks": [_stacks(one) for one in tables],
+        "metrics": [_metric(one, _beside(one, comparisons), _table(tables, one)) for one in shown],
+    }
+
+
+def _table(tables: Sequence[Comparison], comparison: Comparison) -> int:
+    """Which of ``tables`` has the comparison's stacks: metrics of one collector share them."""
+    return next(n for n, one in enumerate(tables) if one.stacks is comparison.stacks)
+
+
+def _stacks(comparison: Comparison) -> dict[str, Any]:
+    stacks = comparison.stacks
+    return {
+        "parent": stacks.parent.tolist(),
+        "function": stacks.function.tolist(),
+        "unnamed": [
+            {"reason": function.reason, "side": "kernel" if function.in_kernel else "user"}
+            for function in comparison.unnamed
         ],
+        "inlined": {
+            label: comparison.inlined[:, kernel].astype(int).tolist()
+            for kernel, label in enumerate(comparison.labels)
+        },
     }
 
 
@@ -91,7 +113,7 @@ def _beside(comparison: Comparison, all_: Sequence[Comparison]) -> Comparison | 
     return samples.instructions_of([comparison, *others])
 
 
-def _metric(comparison: Comparison, instructions: Comparison | None) -> dict[str, Any]:
+def _metric(comparison: Comparison, instructions: Comparison | None, table: int) -> dict[str, Any]:
     labels = comparison.labels
     counted = comparison.samples
 
@@ -112,6 +134,9 @@ def _metric(comparison: Comparison, instructions: Comparison | None) -> dict[str
         "collector": comparison.runs[0].collector,
         "exact": comparison.metric.exact,
         "totals": by_label(comparison.totals()),
+        "stacks": table,
+        "counts": _columns(comparison, comparison.counts),
+        "calls": None if comparison.calls is None else _columns(comparison, comparison.calls),
         "unresolved": [
             {
                 "reason": reason,
@@ -125,6 +150,7 @@ def _metric(comparison: Comparison, instructions: Comparison | None) -> dict[str
                 "name": function.name,
                 "object": function.object,
                 "file": function.file,
+                "line": by_label(comparison.lines[row]),
                 "side": "kernel" if function.in_kernel else "user",
                 "namesakes": comparison.namesakes[row],
                 "symbols": comparison.symbols[row],
@@ -136,3 +162,8 @@ def _metric(comparison: Comparison, instructions: Comparison | None) -> dict[str
             for row, function in enumerate(comparison.functions)
         ],
     }
+
+
+def _columns(comparison: Comparison, values: Any) -> dict[str, list[int]]:
+    """Columns over all stacks, by label."""
+    return dict(zip(comparison.labels, values.T.tolist(), strict=True))
