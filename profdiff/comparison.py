@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.errors import SessionError
+from profdiff.facts import Facts
 from profdiff.function_identity import Function, match
 from profdiff.manifest import Kernel, Manifest, Run
 from profdiff.metric import INSTRUCTIONS, Metric
@@ -18,6 +19,7 @@ from profdiff.profile import Profile
 from profdiff.stack_table import StackTable
 
 Side = Literal["kernel", "user"]
+_NO_FACTS = Facts()
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class Comparison:
     that was not counted. ``lines``: int64[F, K], where functions are declared, 0 if unknown.
     ``self_`` and ``total``: int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_``
     is known; None for exact counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``:
-    bool[S, K]. ``remarks``: what a reader must know of the recordings. The functions of ``stacks``
-    are ``functions``, and from F on ``unnamed``, which stand for unresolved frames.
+    bool[S, K]. ``remarks``: what a reader must know of the recordings. ``facts``: what else differs
+    between the kernels. The functions of ``stacks`` are ``functions``, and from F on ``unnamed``,
+    which stand for unresolved frames.
     """
 
     manifest: Manifest
@@ -70,10 +73,14 @@ class Comparison:
     repetitions: list[Repetitions]
     inlines_visible: list[bool]
     remarks: list[str]
+    facts: Facts = _NO_FACTS
 
     @staticmethod
     def build(
-        manifest: Manifest, profiles: Mapping[str, Profile], runs: Mapping[str, Sequence[Run]]
+        manifest: Manifest,
+        profiles: Mapping[str, Profile],
+        runs: Mapping[str, Sequence[Run]],
+        facts: Facts = _NO_FACTS,
     ) -> "list[Comparison]":
         """Compare ``profiles`` by label, once for each metric that all of them have; the functions
         and stacks of the results are the same. Column r of a profile is ``runs[label][r]``.
@@ -152,6 +159,7 @@ class Comparison:
                         for kernel, profile in zip(kernels, chosen, strict=True)
                         for remark in profile.remarks
                     ],
+                    facts=facts,
                 )
             )
         return comparisons

@@ -18,9 +18,11 @@ from profdiff.atomic import write_atomic
 from profdiff.cache import symbol_cache
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError
+from profdiff.facts import Facts
 from profdiff.profile import Profile
 from profdiff.sampled_profile import perf_profile, text_profile
 from profdiff.session import Session
+from profdiff.session_facts import with_profiles
 from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
@@ -200,7 +202,8 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparison]:
     """The comparison, one for each metric. Raises SessionError without a metric in common."""
     profiles: Mapping[str, Profile] = {one.source.label: one.profile for one in imported}
-    return Comparison.build(manifest, profiles, {run.kernel: [run] for run in manifest.runs})
+    runs = {run.kernel: [run] for run in manifest.runs}
+    return Comparison.build(manifest, profiles, runs, with_profiles(Facts(), profiles))
 
 
 def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Session:

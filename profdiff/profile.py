@@ -1,6 +1,6 @@
 """A profile: what the runs of one kernel executed, as columns over distinct stacks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +24,8 @@ class Profile:
     ``symbols``: for a function, the ELF symbols that were folded into its name.
     ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
     every address. ``remarks``: what a reader must know of the recordings, one line each.
+    ``taken`` and ``lost``: how many samples the recordings hold, and how many they say were lost;
+    ``machine``: what they say of the machine, values by name.
     """
 
     functions: list[Function]
@@ -38,6 +40,9 @@ class Profile:
     inlines_visible: bool
     identical: bool
     remarks: list[str] = field(default_factory=list)
+    taken: int = 0
+    lost: int = 0
+    machine: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def from_chains(chains: Chains, counts: NDArray[np.int64]) -> "Profile":
@@ -126,6 +131,8 @@ class Profile:
                 for number, run in enumerate(runs, 1)
                 for remark in run.remarks
             ],
+            taken=sum(run.taken for run in runs),
+            lost=sum(run.lost for run in runs),
         )
 
 

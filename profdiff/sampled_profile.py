@@ -39,6 +39,9 @@ def perf_profile(data: PerfData, chains: Chains) -> Profile:
         inlines_visible=chains.inlines_visible,
         identical=False,
         remarks=remarks(data),
+        taken=data.statistics["samples"],
+        lost=_lost(data),
+        machine=_machine(data),
     )
 
 
@@ -153,11 +156,23 @@ def _text_functions(
     return list(seen), numbers, {number: sorted(texts) for number, texts in symbols.items()}
 
 
+def _lost(data: PerfData) -> int:
+    told = data.statistics
+    number: int = told["lost"] + told["lost_samples"]
+    return number
+
+
+def _machine(data: PerfData) -> dict[str, str]:
+    """What the file's header says of the machine, under the names that environment.sh uses."""
+    names = ("hostname", "architecture", "processor", "cpus", "perf_version")
+    return {name: str(data.machine[name]) for name in names if data.machine[name]}
+
+
 def remarks(data: PerfData) -> list[str]:
     """What a reader must know of a recording before believing it; one line each."""
     told = data.statistics
     samples = told["samples"]
-    lost = told["lost"] + told["lost_samples"]
+    lost = _lost(data)
     lines = []
     if lost:
         lines.append(

@@ -5,10 +5,12 @@ from functools import partial
 
 import numpy as np
 
+from profdiff import session_facts
 from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.collectors.environment import Environment
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError, SessionError
+from profdiff.facts import Facts
 from profdiff.manifest import Collector, Run
 from profdiff.profile import Profile
 from profdiff.sampled_profile import folded, folded_profile, perf_profile, text_profile
@@ -24,9 +26,10 @@ def compare(session: Session) -> list[Comparison]:
     """
     comparisons: list[Comparison] = []
     problems: list[SessionError] = []
+    facts = session_facts.read(session)
     for collector in session.manifest.collectors:
         try:
-            comparisons += _compare(session, collector)
+            comparisons += _compare(session, collector, facts)
         except SessionError as error:
             problems.append(error)
     if not comparisons:
@@ -35,13 +38,14 @@ def compare(session: Session) -> list[Comparison]:
     return comparisons
 
 
-def _compare(session: Session, collector: Collector) -> list[Comparison]:
+def _compare(session: Session, collector: Collector, facts: Facts) -> list[Comparison]:
     runs = {
         kernel.label: session.finished(kernel.label, collector)
         for kernel in session.manifest.kernels
     }
     profiles = {label: _profile(session, label, mine) for label, mine in runs.items() if mine}
-    return Comparison.build(session.manifest, profiles, runs)
+    known = session_facts.with_profiles(facts, profiles)
+    return Comparison.build(session.manifest, profiles, runs, known)
 
 
 def _profile(session: Session, label: str, runs: list[Run]) -> Profile:

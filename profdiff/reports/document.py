@@ -3,12 +3,14 @@
 ``profdiff/report.schema.json`` is its schema; ``docs/report.md`` explains it.
 """
 
+import shlex
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 from profdiff import __version__
 from profdiff.comparison import Comparison
-from profdiff.reports import samples, summary
+from profdiff.reports import facts_document, samples, summary
 
 SCHEMA = "profdiff.report/1"
 
@@ -64,6 +66,8 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
             "append": guest.append,
             "settle": guest.settle,
         },
+        "facts": facts_document.facts(comparisons),
+        "report_command": shlex.join(["profdiff", *sys.argv[1:]]),
         "recorded": {"created": manifest.created, "command": manifest.command},
         "runs": [
             {

@@ -94,6 +94,8 @@ def _head(comparisons: Sequence[Comparison], selection: Selection, width: int) -
         ]
         text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
         lines += _wrap(text, width, label_width + 2)
+    for line in first.facts.summaries(first.labels):
+        lines += _wrap(f"differs: {units.printable(line)}", width, 2)
     lines += _wrap(f"workload: {summary.workload(first)}", width, 2)
     for line in summary.evidence(comparisons):
         lines += _wrap(line, width, 2)

@@ -1,0 +1,51 @@
+"""The facts in the report's data: what differs between the kernels, and what is not known."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from profdiff.comparison import Comparison
+
+
+def facts(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """``facts`` of ``profdiff.report/1``: of the kernels of the first comparison."""
+    first = comparisons[0]
+    known, labels = first.facts, first.labels
+    # Other collectors may know more of the machine: only samplers ask it.
+    machines: dict[str, dict[str, str]] = {}
+    for one in reversed(comparisons):
+        for label, machine in one.facts.machines.items():
+            machines.setdefault(label, {}).update(machine)
+    return {
+        "differences": [
+            {"what": one.what, "values": _of(labels, one.values)} for one in known.differences()
+        ],
+        "config": [
+            {"option": one.option, "values": _of(labels, one.values), "relevant": one.relevant}
+            for one in known.config
+        ],
+        "config_summary": known.summaries(labels),
+        "command_lines": _of(labels, known.command_lines),
+        "machine": _of(labels, machines),
+        "shares": [
+            {
+                "metric": one.metric.name,
+                "collector": one.runs[0].collector,
+                "unresolved": _shares(one),
+                "lost": _of(one.labels, one.facts.lost),
+            }
+            for one in comparisons
+        ],
+    }
+
+
+def _of(labels: Sequence[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of kernels that are compared, the base's first."""
+    return {label: values[label] for label in labels if label in values}
+
+
+def _shares(comparison: Comparison) -> dict[str, float]:
+    """The part of each kernel's total that could not be given a function, 0 to 1."""
+    unresolved = comparison.unresolved_total().tolist()
+    totals = comparison.totals().tolist()
+    pairs = zip(comparison.labels, unresolved, totals, strict=True)
+    return {label: part / whole if whole else 0.0 for label, part, whole in pairs}
