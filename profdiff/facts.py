@@ -65,7 +65,10 @@ class Facts:
                 _same("command line", self.command_lines, labels[0], label),
                 self._machine(labels[0], label),
             ]
-            line = "; ".join(part for part in parts if part)
+            told = [part for part in parts if part]
+            line = "; ".join(told)
+            if told and all(part.startswith("same ") for part in told):
+                line = f"nothing that is known ({', '.join(told)})"
             if line:
                 lines.append(f"{label}: {line}" if len(labels) > 2 else line)
         return lines

@@ -132,7 +132,7 @@ LINES = [
         ),
         ["compiler differs; same command line"],
     ),
-    (Facts(configs=["a", "b"]), ["same config"]),
+    (Facts(configs=["a", "b"]), ["nothing that is known (same config)"]),
     (Facts(configs=["b"]), ["config of a unknown"]),
     (
         Facts(configs=["a"], config_problems={"b": "not read: damaged"}),
@@ -161,7 +161,10 @@ LINES = [
         ),
         ["machine: governor differs"],
     ),
-    (Facts(machines={"a": {"cpus": "1"}, "b": {"cpus": "1"}}), ["same machine"]),
+    (
+        Facts(machines={"a": {"cpus": "1"}, "b": {"cpus": "1"}}),
+        ["nothing that is known (same machine)"],
+    ),
 ]
 
 
@@ -173,7 +176,10 @@ def test_summaries(facts: Facts, lines: list[str]) -> None:
 
 def test_three_kernels_are_named() -> None:
     facts = Facts(compilers={"a": "gcc 12", "b": "gcc 12", "c": "gcc 13"})
-    assert facts.summaries(["a", "b", "c"]) == ["b: same compiler", "c: compiler differs"]
+    assert facts.summaries(["a", "b", "c"]) == [
+        "b: nothing that is known (same compiler)",
+        "c: compiler differs",
+    ]
     assert [one.what for one in facts.differences()] == ["compiler"]
 
 
