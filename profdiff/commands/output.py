@@ -67,6 +67,12 @@ _OPTIONS = [
         help="Write folded stacks for flamegraph.pl (-: here); of several kernels one file each, "
         "with the label before the suffix.",
     ),
+    click.option(
+        "--charts",
+        "charts_folder",
+        metavar="DIR",
+        help="Write figures of deltas and totals for print, as SVG and PNG.",
+    ),
 ]
 
 
@@ -82,11 +88,12 @@ class Output:
     csv_file: str | None
     html_file: str | None
     folded_file: str | None
+    charts_folder: str | None
 
     @property
     def only_folded(self) -> bool:
         """Whether nothing is wanted for which kernels must be compared."""
-        others = (self.json_file, self.csv_file, self.html_file)
+        others = (self.json_file, self.csv_file, self.html_file, self.charts_folder)
         return self.folded_file is not None and all(file is None for file in others)
 
     def write(self, comparisons: Sequence[Comparison], name: str) -> None:
@@ -116,9 +123,13 @@ class Output:
             write(target, html.render(comparisons).encode(errors="backslashreplace"))
             if target != "-":
                 click.echo(target, err="-" in (self.json_file, self.csv_file, self.folded_file))
-        if all(
-            f is None for f in (self.json_file, self.csv_file, self.html_file, self.folded_file)
-        ):
+        if self.charts_folder is not None:
+            from profdiff.reports import charts
+
+            folder, side = Path(self.charts_folder), self.selection.side
+            charts.write(comparisons, folder, side=side, per_op=self.per_op)
+        files = (self.json_file, self.csv_file, self.html_file, self.folded_file)
+        if all(f is None for f in (*files, self.charts_folder)):
             self._print(comparisons)
 
     def write_folded(self, stacks: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
@@ -164,6 +175,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         csv_file: str | None,
         html_file: str | None,
         folded_file: str | None,
+        charts_folder: str | None,
         **others: Any,
     ) -> Any:
         if [json_file, csv_file, html_file, folded_file].count("-") > 1:
@@ -182,6 +194,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             csv_file,
             html_file,
             folded_file,
+            charts_folder,
         )
         return command(output=output, **others)
 
