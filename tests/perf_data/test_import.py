@@ -187,3 +187,31 @@ def test_names_from_a_recording_are_text(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     profdiff("diff", file, "--html", page)
     assert "<img" not in page.read_text()
+
+
+def lossy(folder: Path, label: str, lost: int) -> Path:
+    """A file of four samples, and of ``lost`` that were not taken."""
+    w = Writer()
+    for _ in range(4):
+        w.sample(K + 0x1000, [], mode=KERNEL)
+    w.record(2, 0, w.pack("QQ", 10, lost))  # LOST
+    file = folder / f"{label}.data"
+    file.write_bytes(w.file())
+    return file
+
+
+def test_lost_and_unresolved_shares(tmp_path: Path) -> None:
+    files = [f"{name}={lossy(tmp_path, name, lost)}" for name, lost in (("a", 0), ("b", 12))]
+    data = json.loads(profdiff("diff", *files, "--json", "-").stdout)
+    jsonschema.validate(data, SCHEMA)
+    (shares,) = data["facts"]["shares"]
+    assert shares["lost"] == {"a": 0, "b": 0.75}
+    assert shares["unresolved"] == {"a": 1, "b": 1}
+    assert data["report_command"].endswith("--json -")
+
+
+def test_the_machine_is_what_the_file_says(pair: list[str]) -> None:
+    facts = json.loads(profdiff("diff", *pair, "--json", "-").stdout)["facts"]
+    assert facts["machine"]["base"]["architecture"] == "x86_64"
+    assert facts["machine"]["base"]["perf_version"]
+    assert facts["command_lines"] == {}
