@@ -20,7 +20,8 @@ BASE_APPEND = "console=ttyS0 nokaslr norandmaps mitigations=off panic=-1"
 
 
 class ExactRun:
-    """One run in progress. ``folder`` exists and is empty; what the run leaves goes there."""
+    """One run in progress. ``folder`` exists and is empty; what the run leaves goes there. With
+    ``calls``, who called whom is recorded too."""
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class ExactRun:
         timeout: float,
         folder: Path,
         expect_marks: bool,
+        calls: bool = True,
     ) -> None:
         self._folder = folder
         self._expect_marks = expect_marks
@@ -45,6 +47,7 @@ class ExactRun:
             cpus=cpus,
             folder=folder,
             counts=folder / "counts.bin",
+            calls=calls,
         )
         self._guest = GuestRun(self.arguments, folder, timeout)
 

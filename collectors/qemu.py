@@ -44,8 +44,10 @@ class Qemu:
         cpus: int,
         folder: Path,
         counts: Path | None,
+        calls: bool = False,
     ) -> list[str]:
-        """The command line of one guest; ``memory`` in MiB. Without ``counts`` no plugin is loaded.
+        """The command line of one guest; ``memory`` in MiB. Without ``counts`` no plugin is loaded;
+        with ``calls`` it records the call tree too.
 
         Without KVM the machine is deterministic: no random numbers, a fixed date, and virtual time
         that is the number of instructions executed (``-icount``), with all vCPUs in one thread in
@@ -71,7 +73,8 @@ class Qemu:
             arguments += ["-device", "pci-serial,chardev=channel"]
         arguments += ["-kernel", str(image), "-initrd", str(initramfs), "-append", append]
         if counts and self.plugin:
-            arguments += ["-plugin", f"{_escape(self.plugin)},out={_escape(counts)}"]
+            tree = f"calls={'on' if calls else 'off'}"
+            arguments += ["-plugin", f"{_escape(self.plugin)},out={_escape(counts)},{tree}"]
         return arguments
 
 

@@ -129,6 +129,21 @@ class FunctionStacks:
     inlined: NDArray[np.bool_]
     entry_stack: NDArray[np.int64]
 
+def expand_calls(
+    parent: NDArray[np.int64],
+    site: NDArray[np.int64],
+    node: NDArray[np.int64],
+    place: NDArray[np.int64],
+    called: NDArray[np.bool_],
+    offsets: NDArray[np.uint32],
+    functions: NDArray[np.uint32],
+    inlined: NDArray[np.bool_],
+) -> FunctionStacks:
+    """The stacks of the entries ``place[i]`` in ``node[i]``, where node n was called by node
+    ``parent[n]`` (-1: none) from the place ``site[n]`` and place p has the functions
+    ``functions[offsets[p]:offsets[p + 1]]``. Where ``called``, only the place's outermost function
+    is on top. Raises ValueError for columns of different lengths."""
+
 @final
 class PerfData:
     """A perf.data file: N distinct places (an address in an object), E entries (a stack of places

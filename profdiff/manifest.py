@@ -171,6 +171,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     collectors: list[Collector]
     repeat: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     verify: bool
+    call_tree: bool = True
     workload: Workload
     guest: Guest | None = None
     perf: PerfOptions | None = None

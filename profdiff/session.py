@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.atomic import write_atomic
-from profdiff.collectors.counts import Counts
+from profdiff.collectors.counts import CallTree, Counts
 from profdiff.errors import InputError, SessionError
 from profdiff.manifest import SCHEMA, Collector, Kernel, Manifest, Run
 
@@ -126,6 +126,17 @@ class Session:
         column = np.zeros(len(places), np.int64)
         column[np.searchsorted(places, _places(counts))] = counts.count
         return column
+
+    def call_tree(self, run: Run, places: NDArray[np.void]) -> CallTree | None:
+        """Who called whom in a run, if that was recorded; its places are rows of ``places`` (which
+        contain all of the run's).
+
+        Raises SessionError.
+        """
+        counts = self.run_counts(run)
+        if counts.calls is None:
+            return None
+        return counts.calls.placed(np.searchsorted(places, _places(counts)))
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:

@@ -10,6 +10,7 @@ from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.collectors.environment import Environment
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError, SessionError
+from profdiff.exact_profile import exact_profile
 from profdiff.facts import Facts
 from profdiff.manifest import Collector, Run
 from profdiff.profile import Profile
@@ -52,7 +53,8 @@ def _profile(session: Session, label: str, runs: list[Run]) -> Profile:
     if runs[0].collector == "exact":
         places = session.places(label)
         counts = np.stack([session.counts(run, places) for run in runs], axis=1)
-        return Profile.from_chains(chains(session, label), counts)
+        trees = [session.call_tree(run, places) for run in runs]
+        return exact_profile(chains(session, label), counts, trees)
     return Profile.merged([run_profile(session, run) for run in runs])
 
 

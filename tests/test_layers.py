@@ -16,7 +16,12 @@ LAYERS = [
     ["profdiff.session_symbols", "profdiff.facts"],
     ["profdiff.function_identity", "profdiff.stack_table", "profdiff.metric"],
     ["profdiff.profile"],
-    ["profdiff.sampled_profile", "profdiff.comparison", "profdiff.session_facts"],
+    [
+        "profdiff.exact_profile",
+        "profdiff.sampled_profile",
+        "profdiff.comparison",
+        "profdiff.session_facts",
+    ],
     ["profdiff.session_comparison", "profdiff.importing"],
     ["profdiff.reports"],
     ["profdiff.progress"],

@@ -137,6 +137,11 @@ class Collectors(click.ParamType[list[str]]):
 @click.option(
     "--verify", is_flag=True, help="Run each cell twice; the report says whether they are equal."
 )
+@click.option(
+    "--call-tree/--no-call-tree",
+    default=True,
+    help="Whether exact counts tell who called whom, which takes a fifth longer.",
+)
 @click.option("--jobs", type=click.IntRange(1), help="Guests side by side.  [default: CPUs]")
 @click.option("--qemu", type=click.Path(path_type=Path), help="Another QEMU.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -158,6 +163,7 @@ def record(
     timeout: float,
     repeat: int,
     verify: bool,
+    call_tree: bool,
     jobs: int | None,
     qemu: Path | None,
     command: tuple[str, ...],
@@ -204,6 +210,7 @@ def record(
         perf=preparation.perf_options(request, ways) if "perf" in wanted else None,
         repeat=repeat,
         verify=verify,
+        call_tree=call_tree,
         command=["profdiff", *sys.argv[1:]],
     )
     session = plan.open_session(folder, planned, [*prepared.files, *own])
@@ -216,6 +223,7 @@ def record(
             ways,
             guest,
             timeout=timeout,
+            call_tree=call_tree,
             folder=Path(temporary),
         )
         pending = run.missing_runs(session, located, recorders)

@@ -96,6 +96,7 @@ def plan(
     perf: m.PerfOptions | None,
     repeat: int,
     verify: bool,
+    call_tree: bool,
     command: list[str],
 ) -> m.Manifest:
     """The manifest of a recording of which nothing has run yet."""
@@ -107,6 +108,7 @@ def plan(
         collectors=list(collectors),
         repeat=max(repeat, 2) if verify else repeat,
         verify=verify,
+        call_tree=call_tree,
         workload=workload,
         guest=guest,
         perf=perf,
@@ -189,6 +191,8 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
         return f"other kernels ({labels})"
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
+    if old.call_tree != new.call_tree:
+        return "a call tree" if old.call_tree else "--no-call-tree"
     for field in m.Guest.__struct_fields__:
         was = getattr(old.guest, field, None)
         if was != getattr(new.guest, field, None):

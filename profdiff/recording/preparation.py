@@ -112,6 +112,7 @@ def recorders(
     guest: m.Guest | None,
     *,
     timeout: float,
+    call_tree: bool,
     folder: Path,
 ) -> list[Recorder]:
     """The collectors, ready. What guests boot from is put into ``folder``. Raises InputError,
@@ -121,7 +122,9 @@ def recorders(
         if collector == "exact" and emulators.exact and guest:
             archive = folder / "exact.cpio.gz"
             initramfs.build(archive, workload.files, workload.guest_argv, guest.settle)
-            made.append(ExactRecorder(emulators.exact, archive, guest, workload.has_marks))
+            made.append(
+                ExactRecorder(emulators.exact, archive, guest, workload.has_marks, call_tree)
+            )
         elif place.architecture is None:
             made.append(PerfRecorder(ways, timeout, workload=workload))
         elif guest:

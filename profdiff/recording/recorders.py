@@ -62,6 +62,7 @@ class ExactRecorder:
     initramfs: Path
     guest: m.Guest
     expect_marks: bool
+    call_tree: bool
     collector: m.Collector = "exact"
     alone: bool = False
 
@@ -77,6 +78,7 @@ class ExactRecorder:
             timeout=self.guest.timeout,
             folder=folder,
             expect_marks=self.expect_marks,
+            calls=self.call_tree,
         )
 
     def describe(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use perf_data as pd;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -268,10 +269,46 @@ fn write_folded<'py>(
     Ok(pyo3::types::PyBytes::new(py, &text))
 }
 
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // Columns, one to one.
+fn expand_calls(
+    py: Python<'_>,
+    parent: PyReadonlyArray1<'_, i64>,
+    site: PyReadonlyArray1<'_, i64>,
+    node: PyReadonlyArray1<'_, i64>,
+    place: PyReadonlyArray1<'_, i64>,
+    called: PyReadonlyArray1<'_, bool>,
+    offsets: PyReadonlyArray1<'_, u32>,
+    functions: PyReadonlyArray1<'_, u32>,
+    inlined: PyReadonlyArray1<'_, bool>,
+) -> PyResult<FunctionStacks> {
+    let calls = pd::CallNodes {
+        parent: parent.as_slice()?,
+        site: site.as_slice()?,
+    };
+    let chains = pd::Chains {
+        offsets: offsets.as_slice()?,
+        functions: functions.as_slice()?,
+        inlined: inlined.as_slice()?,
+    };
+    let (node, place, called) = (node.as_slice()?, place.as_slice()?, called.as_slice()?);
+    if calls.parent.len() != calls.site.len()
+        || node.len() != place.len()
+        || node.len() != called.len()
+    {
+        return Err(PyValueError::new_err("columns of different lengths"));
+    }
+    let entries = node.iter().zip(place).zip(called);
+    let entries = entries.map(|((node, place), called)| (*node, *place, *called));
+    let stacks = py.detach(|| pd::expand_calls(calls, entries, chains));
+    Ok(FunctionStacks::new(py, stacks))
+}
+
 pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<FunctionStacks>()?;
     m.add_class::<PerfData>()?;
     m.add_class::<PerfText>()?;
+    m.add_function(wrap_pyfunction!(expand_calls, m)?)?;
     m.add_function(wrap_pyfunction!(is_perf_data, m)?)?;
     m.add_function(wrap_pyfunction!(write_folded, m)?)
 }

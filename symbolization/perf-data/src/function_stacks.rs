@@ -55,6 +55,11 @@ impl Tree {
     /// The stack with the functions of a place on top.
     #[inline]
     fn place(&mut self, node: i64, place: u32, chains: Chains<'_>) -> i64 {
+        self.frames(node, place, chains, usize::MAX)
+    }
+
+    /// The stack with the `most` outermost functions of a place on top.
+    fn frames(&mut self, node: i64, place: u32, chains: Chains<'_>, most: usize) -> i64 {
         let row = place as usize;
         let range = match (chains.offsets.get(row), chains.offsets.get(row + 1)) {
             (Some(start), Some(end)) => *start as usize..*end as usize,
@@ -62,7 +67,7 @@ impl Tree {
         };
         let functions = chains.functions.get(range.clone()).unwrap_or_default();
         let inlined = chains.inlined.get(range).unwrap_or_default();
-        let frames = functions.iter().zip(inlined);
+        let frames = functions.iter().zip(inlined).take(most);
         frames.fold(node, |node, (function, inlined)| {
             self.child(node, i64::from(*function), *inlined)
         })
@@ -109,4 +114,93 @@ pub fn expand(stacks: &Stacks, chains: Chains<'_>, thread_function: Option<u32>)
         .collect();
     tree.out.entry_stack = entry_stack;
     tree.out
+}
+
+/// Who called whom, as columns, callers before their callees: node `i` was called by node
+/// `parent[i]` from the place `site[i]`. Below zero: from nowhere.
+#[derive(Clone, Copy, Debug)]
+pub struct CallNodes<'c> {
+    /// Per node.
+    pub parent: &'c [i64],
+    /// Per node.
+    pub site: &'c [i64],
+}
+
+/// The stacks of `entries`, each a place in a node, with the functions of the calls' places below
+/// it. With `true`, only the outermost function at the place is on top: what was called.
+pub fn expand_calls(
+    calls: CallNodes<'_>,
+    entries: impl Iterator<Item = (i64, i64, bool)>,
+    chains: Chains<'_>,
+) -> FunctionStacks {
+    let mut tree = Tree::default();
+    let mut stacks: Vec<i64> = Vec::with_capacity(calls.parent.len());
+    let stack_of = |stacks: &[i64], node: i64| {
+        let node = usize::try_from(node).ok();
+        node.and_then(|node| stacks.get(node).copied())
+            .unwrap_or(-1)
+    };
+    for (parent, site) in calls.parent.iter().zip(calls.site) {
+        let below = stack_of(&stacks, *parent);
+        let stack = match u32::try_from(*site) {
+            Ok(site) => tree.place(below, site, chains),
+            Err(_) => below,
+        };
+        stacks.push(stack);
+    }
+    let entry_stack = entries
+        .map(|(node, place, called)| {
+            let below = stack_of(&stacks, node);
+            let most = if called { 1 } else { usize::MAX };
+            u32::try_from(place).map_or(below, |place| tree.frames(below, place, chains, most))
+        })
+        .collect();
+    tree.out.entry_stack = entry_stack;
+    tree.out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_become_stacks_with_what_was_inlined() {
+        // Place 0 is function 5; place 1 is 6 with 7 inlined; place 2 has none.
+        let chains = Chains {
+            offsets: &[0, 1, 3, 3],
+            functions: &[5, 6, 7],
+            inlined: &[false, false, true],
+        };
+        let calls = CallNodes {
+            parent: &[-1, 0, 1, 9],
+            site: &[-1, 1, 0, 77],
+        };
+        let entries = [
+            (0, 0, false),
+            (1, 1, false),
+            (1, 1, true),
+            (2, 2, false),
+            (3, -1, false),
+        ];
+        let out = expand_calls(calls, entries.into_iter(), chains);
+        let path = |mut stack: i64| {
+            let mut path = Vec::new();
+            while let Ok(row) = usize::try_from(stack) {
+                path.insert(0, out.function[row]);
+                stack = out.parent[row];
+            }
+            path
+        };
+        let paths: Vec<Vec<i64>> = out.entry_stack.iter().map(|stack| path(*stack)).collect();
+        assert_eq!(
+            paths,
+            [
+                vec![5],
+                vec![6, 7, 6, 7],
+                vec![6, 7, 6],
+                vec![6, 7, 5],
+                vec![]
+            ]
+        );
+    }
 }

@@ -32,7 +32,7 @@ pub use attribute::Attribute;
 pub use error::{Error, Result};
 pub use features::Features;
 pub use folded::write_folded;
-pub use function_stacks::{expand, Chains, FunctionStacks};
+pub use function_stacks::{expand, expand_calls, CallNodes, Chains, FunctionStacks};
 pub use header::is_perf_data_file;
 pub use places::{Object, ObjectKind};
 pub use profile::{KernelMapping, KernelSymbol, Profile, Stacks};

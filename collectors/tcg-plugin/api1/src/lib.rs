@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
+use tcg_plugin_core::blocks::Counter;
 use tcg_plugin_core::collector::{self, Api};
 use tcg_plugin_core::ffi;
 use tcg_plugin_core::plain::PlainCounters;
@@ -46,6 +47,10 @@ impl Api for InlineCounters {
                 1,
             );
         }
+    }
+
+    fn counter(&self, number: usize) -> Counter {
+        self.0.counter_of(number)
     }
 
     fn counters(&self, into: &mut Vec<u64>) {

@@ -10,6 +10,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tcg_plugin_core::blocks::Counter;
 use tcg_plugin_core::collector::{self, Api};
 use tcg_plugin_core::ffi;
 use tcg_plugin_core::plain::PlainCounters;
@@ -125,6 +126,13 @@ impl Api for NewApi {
         }
     }
 
+    fn counter(&self, number: usize) -> Counter {
+        match &self.counters {
+            Counters::Inline(scoreboards) => scoreboards.counter(number),
+            Counters::Callback(plain) => plain.counter_of(number),
+        }
+    }
+
     fn counters(&self, into: &mut Vec<u64>) {
         match &self.counters {
             Counters::Inline(scoreboards) => scoreboards.read(into),
@@ -159,6 +167,15 @@ impl Scoreboards {
                 entry,
                 1,
             );
+        }
+    }
+
+    fn counter(&self, number: usize) -> Counter {
+        // SAFETY: the scoreboard's element of the only vCPU, number 0, holds CHUNK counters; it
+        // would move only if vCPUs were added.
+        unsafe {
+            let element = qemu_plugin_scoreboard_find(self.chunks[number / CHUNK], 0);
+            Counter::new(element.cast::<u64>().add(number % CHUNK))
         }
     }
 

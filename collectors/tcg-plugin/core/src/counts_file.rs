@@ -3,63 +3,151 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
-//! | 4 | version of this format: 1 |
+//! | 4 | version of this format: 2 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
 //! | 8 | misplaced marks |
 //! | 8 | number of records |
+//! | 8 | number of nodes: 0 without a call tree |
+//! | 8 | number of rows |
 //!
 //! A record is 32 bytes: address (8), count (8), length of the code (1), code (15). Records are
-//! sorted by address, then code; counts are not zero.
+//! sorted by address, then code; those whose count is zero are there because a node names them.
+//!
+//! A node is 24 bytes: its caller's number (4), the record of the call or of the instruction that
+//! was interrupted (4), the record of the first instruction behind it (4), zero (4), how often it
+//! was entered (8). A caller's number is lower than its callees'; node 0 has no caller. 0xffffffff
+//! means none, or unknown. A row is 16 bytes: node (4), record (4), count (8), sorted.
 
 use std::io::{self, Write};
 
+use crate::blocks::Blocks;
+use crate::call_tree::{CallTree, Node, Row, NONE};
 use crate::slots::Place;
 use crate::window::Window;
 
 const MAGIC: &[u8; 8] = b"PDCOUNTS";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Write what was counted: the workload's own windows if it opened any, else the command's.
-pub fn write(
-    out: &mut impl Write,
-    places: &[Place],
-    command: &Window,
-    marks: &Window,
-) -> io::Result<()> {
-    // A stray stop mark counts as a use of marks: its window never opened, which must be told.
-    let (kind, window) = if marks.opened() + marks.misplaced() > 0 {
-        (2u32, marks)
-    } else {
-        (u32::from(command.opened() > 0), command)
-    };
-    let mut records: Vec<(Place, u64)> = places
-        .iter()
-        .copied()
-        .zip(window.sums().iter().copied())
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    records.sort_unstable_by_key(|(place, _)| *place);
+/// What was counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted<'c> {
+    /// The instructions, by number.
+    pub places: &'c [Place],
+    /// The command's window.
+    pub command: &'c Window,
+    /// The workload's own.
+    pub marks: &'c Window,
+    /// Who called whom.
+    pub calls: Option<(&'c CallTree, &'c Blocks)>,
+}
 
-    out.write_all(MAGIC)?;
-    out.write_all(&VERSION.to_le_bytes())?;
-    out.write_all(&kind.to_le_bytes())?;
-    for number in [
-        window.opened(),
-        window.closed(),
-        window.misplaced(),
-        records.len() as u64,
-    ] {
-        out.write_all(&number.to_le_bytes())?;
+/// The parts of the tree in which something ran, numbered anew.
+#[derive(Default)]
+struct Calls {
+    nodes: Vec<(Node, u64)>,
+    rows: Vec<Row>,
+}
+
+impl Counted<'_> {
+    /// Write the counts of the workload's own windows if it opened any, else of the command's.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        // A stray stop mark counts as a use of marks: its window never opened, which must be told.
+        let (kind, window) = if self.marks.is_used() {
+            (2u32, self.marks)
+        } else {
+            (u32::from(self.command.opened() > 0), self.command)
+        };
+        let mut calls = self.calls.map(Calls::of).unwrap_or_default();
+        let mut counts = window.sums().to_vec();
+        counts.resize(self.places.len(), 0);
+        let mut wanted: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
+        for place in calls.places() {
+            wanted[*place as usize] = true;
+        }
+        let mut order: Vec<usize> = (0..counts.len()).filter(|row| wanted[*row]).collect();
+        order.sort_unstable_by_key(|row| self.places[*row]);
+        let mut records = vec![NONE; counts.len()];
+        for (record, row) in order.iter().enumerate() {
+            records[*row] = record as u32;
+        }
+        for place in calls.places() {
+            *place = records[*place as usize];
+        }
+        calls.rows.sort_unstable();
+
+        out.write_all(MAGIC)?;
+        out.write_all(&VERSION.to_le_bytes())?;
+        out.write_all(&kind.to_le_bytes())?;
+        for number in [
+            window.opened(),
+            window.closed(),
+            window.misplaced(),
+            order.len() as u64,
+            calls.nodes.len() as u64,
+            calls.rows.len() as u64,
+        ] {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        for row in order {
+            let place = self.places[row];
+            out.write_all(&place.address.to_le_bytes())?;
+            out.write_all(&counts[row].to_le_bytes())?;
+            out.write_all(&[place.length])?;
+            out.write_all(&place.code)?;
+        }
+        for (node, entered) in &calls.nodes {
+            for number in [node.parent, node.site, node.target, 0] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+            out.write_all(&entered.to_le_bytes())?;
+        }
+        for row in &calls.rows {
+            out.write_all(&row.node.to_le_bytes())?;
+            out.write_all(&row.place.to_le_bytes())?;
+            out.write_all(&row.count.to_le_bytes())?;
+        }
+        out.flush()
     }
-    for (place, count) in records {
-        out.write_all(&place.address.to_le_bytes())?;
-        out.write_all(&count.to_le_bytes())?;
-        out.write_all(&[place.length])?;
-        out.write_all(&place.code)?;
+}
+
+impl Calls {
+    fn of((tree, blocks): (&CallTree, &Blocks)) -> Calls {
+        let mut rows = tree.rows(blocks);
+        let mut wanted: Vec<bool> = tree.calls().iter().map(|count| *count > 0).collect();
+        wanted[0] = true;
+        for row in &rows {
+            wanted[row.node as usize] = true;
+        }
+        for (number, node) in tree.nodes().iter().enumerate().skip(1).rev() {
+            if wanted[number] {
+                wanted[node.parent as usize] = true;
+            }
+        }
+        let mut numbers = vec![NONE; wanted.len()];
+        let mut nodes = Vec::new();
+        for (number, node) in tree.nodes().iter().enumerate() {
+            if wanted[number] {
+                numbers[number] = nodes.len() as u32;
+                let parent = numbers.get(node.parent as usize).copied();
+                let parent = parent.unwrap_or(NONE);
+                nodes.push((Node { parent, ..*node }, tree.calls()[number]));
+            }
+        }
+        for row in &mut rows {
+            row.node = numbers[row.node as usize];
+        }
+        Calls { nodes, rows }
     }
-    out.flush()
+
+    /// All places that it names.
+    fn places(&mut self) -> impl Iterator<Item = &mut u32> {
+        let nodes = self.nodes.iter_mut();
+        let named = nodes.flat_map(|(node, _)| [&mut node.site, &mut node.target]);
+        let rows = self.rows.iter_mut().map(|row| &mut row.place);
+        named.filter(|place| **place != NONE).chain(rows)
+    }
 }
 
 #[cfg(test)]
@@ -80,14 +168,57 @@ mod tests {
         marks.stop(&[3, 2, 1]);
         command.stop(&[9, 9, 9]);
         let mut bytes = Vec::new();
-        write(&mut bytes, &places, &command, &marks).unwrap();
-        assert_eq!(bytes.len(), 48 + 2 * 32);
+        let counted = Counted {
+            places: &places,
+            command: &command,
+            marks: &marks,
+            calls: None,
+        };
+        counted.write(&mut bytes).unwrap();
+        assert_eq!(bytes.len(), 64 + 2 * 32);
         assert_eq!(bytes[12..16], 2u32.to_le_bytes());
         assert_eq!(bytes[40..48], 2u64.to_le_bytes());
-        assert_eq!(bytes[48..56], 0x40_0000u64.to_le_bytes());
-        assert_eq!(bytes[56..64], 1u64.to_le_bytes());
-        assert_eq!(bytes[64..66], [1, 0xc3]);
-        assert_eq!(bytes[80..88], 0xffff_ffff_8000_0000u64.to_le_bytes());
-        assert_eq!(bytes[88..98], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[64..72], 0x40_0000u64.to_le_bytes());
+        assert_eq!(bytes[72..80], 1u64.to_le_bytes());
+        assert_eq!(bytes[80..82], [1, 0xc3]);
+        assert_eq!(bytes[96..104], 0xffff_ffff_8000_0000u64.to_le_bytes());
+        assert_eq!(bytes[104..114], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn nodes_in_which_nothing_ran_are_left_out() {
+        let places = [Place::new(0x20, &[0xe8]), Place::new(0x10, &[0xc3])];
+        let mut tree = CallTree::default();
+        let node = |parent, site, target| Node {
+            parent,
+            site,
+            target,
+        };
+        tree.node(node(0, 1, NONE));
+        let caller = tree.node(node(0, 0, 1));
+        let callee = tree.node(node(caller, 0, NONE));
+        tree.entered(callee);
+        let (command, marks) = (Window::default(), Window::default());
+        let mut bytes = Vec::new();
+        let counted = Counted {
+            places: &places,
+            command: &command,
+            marks: &marks,
+            calls: Some((&tree, &Blocks::default())),
+        };
+        counted.write(&mut bytes).unwrap();
+        let numbers: Vec<u32> = bytes[64 + 2 * 32..]
+            .chunks(4)
+            .map(|four| u32::from_le_bytes(four.try_into().unwrap()))
+            .collect();
+        assert_eq!(
+            numbers,
+            [
+                [NONE, NONE, NONE, 0, 0, 0],
+                [0, 1, 0, 0, 0, 0],
+                [1, 1, NONE, 0, 1, 0]
+            ]
+            .concat()
+        );
     }
 }

@@ -42,6 +42,11 @@ pub struct Info {
 
 /// `enum qemu_plugin_cb_flags`: the callback reads no registers.
 pub const CB_NO_REGS: c_uint = 0;
+/// `enum qemu_plugin_mem_rw`: loads and stores. Loads alone (1) never call back in QEMU 7.2, whose
+/// `op_rw()` (accel/tcg/plugin-gen.c) compares a load with the bit of stores.
+pub const MEM_READ_WRITE: c_uint = 3;
+/// `enum qemu_plugin_mem_rw`: stores.
+pub const MEM_WRITE: c_uint = 2;
 /// `enum qemu_plugin_op`: add an immediate to a 64-bit counter.
 pub const INLINE_ADD_U64: c_uint = 0;
 
@@ -49,6 +54,8 @@ pub const INLINE_ADD_U64: c_uint = 0;
 pub type TbTransCb = extern "C" fn(PluginId, *mut Tb);
 /// `qemu_plugin_vcpu_udata_cb_t`.
 pub type VcpuUdataCb = extern "C" fn(c_uint, *mut c_void);
+/// `qemu_plugin_vcpu_mem_cb_t`: vCPU, what kind of access, virtual address.
+pub type VcpuMemCb = extern "C" fn(c_uint, u32, u64, *mut c_void);
 /// `qemu_plugin_udata_cb_t`.
 pub type UdataCb = extern "C" fn(PluginId, *mut c_void);
 
@@ -60,6 +67,19 @@ extern "C" {
         insn: *mut Insn,
         cb: VcpuUdataCb,
         flags: c_uint,
+        userdata: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(
+        tb: *mut Tb,
+        cb: VcpuUdataCb,
+        flags: c_uint,
+        userdata: *mut c_void,
+    );
+    pub fn qemu_plugin_register_vcpu_mem_cb(
+        insn: *mut Insn,
+        cb: VcpuMemCb,
+        flags: c_uint,
+        rw: c_uint,
         userdata: *mut c_void,
     );
     pub fn qemu_plugin_tb_n_insns(tb: *const Tb) -> usize;

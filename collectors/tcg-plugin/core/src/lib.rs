@@ -11,13 +11,23 @@
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
 //! - [`plain`]: counters in plain memory
+//! - [`branch`]: how a block of code ends
+//! - [`blocks`]: the blocks, and how far an execution of one came
+//! - [`call_tree`]: who called whom, and what ran there
+//! - [`shadow_stack`]: the calls that are under way, of each task
+//! - [`tracker`]: follows execution from block to block
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
 
+pub mod blocks;
+pub mod branch;
+pub mod call_tree;
 pub mod collector;
 pub mod counts_file;
 pub mod ffi;
 pub mod marks;
 pub mod plain;
+pub mod shadow_stack;
 pub mod slots;
+pub mod tracker;
 pub mod window;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::blocks::Counter;
+
 const CHUNK: usize = 4096;
 
 /// Counters numbered from 0; they live as long as the process.
@@ -20,6 +22,13 @@ impl PlainCounters {
         }
         self.used = self.used.max(number + 1);
         &self.chunks[number / CHUNK][number % CHUNK]
+    }
+
+    /// Counter `number`, which was made before, for the call tree.
+    pub fn counter_of(&self, number: usize) -> Counter {
+        let counter = &self.chunks[number / CHUNK][number % CHUNK];
+        // SAFETY: chunks never move, and live as long as the process.
+        unsafe { Counter::new(counter.as_ptr()) }
     }
 
     /// Append all counters' values to `into`.

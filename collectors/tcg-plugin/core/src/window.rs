@@ -49,6 +49,16 @@ impl Window {
         &self.sum
     }
 
+    /// Whether a start mark executed and no stop mark behind it.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether any of its marks executed.
+    pub fn is_used(&self) -> bool {
+        self.opened + self.misplaced > 0
+    }
+
     /// How many windows were opened.
     pub fn opened(&self) -> u64 {
         self.opened

@@ -1,0 +1,215 @@
+//! The blocks that QEMU translated, and how far an execution of one came.
+
+use hashbrown::HashMap;
+
+use crate::branch::End;
+
+/// The number of a place, as in [`crate::slots::Slots`].
+pub type PlaceNumber = u32;
+
+/// A counter that generated code increments, of an instruction that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter(*const u64);
+
+impl Counter {
+    /// A counter at an address.
+    ///
+    /// # Safety
+    /// The address stays readable as long as the process lives, and is written by no other thread
+    /// while a callback runs.
+    pub unsafe fn new(at: *const u64) -> Counter {
+        Counter(at)
+    }
+
+    /// How often the instruction started.
+    #[inline]
+    pub fn value(self) -> u64 {
+        // SAFETY: as promised to `new`.
+        unsafe { self.0.read_volatile() }
+    }
+}
+
+static NOTHING: u64 = 0;
+
+/// Straight code that QEMU translated as one.
+#[derive(Debug)]
+pub struct Block {
+    /// Its number.
+    pub id: u32,
+    /// Address of its first instruction.
+    pub start: u64,
+    /// Address behind its last one; like `target` the only places that it leads to by itself, 1
+    /// (no instruction's address) if it leads elsewhere.
+    pub next: u64,
+    /// Where its direct jump leads.
+    pub target: u64,
+    /// What its last instruction does.
+    pub end: End,
+    /// Its instructions.
+    pub places: Box<[PlaceNumber]>,
+    /// Their addresses, and the one behind them.
+    pub addresses: Box<[u64]>,
+    /// How often it was begun.
+    pub begun: u64,
+    /// The node and cell that it was counted for last.
+    pub cached: (u32, u32),
+    last: Counter,
+    step: u64,
+}
+
+impl Block {
+    /// What [`Block::reached`] will read if the execution that now begins comes to the end.
+    #[inline]
+    pub fn begin(&mut self) -> u64 {
+        self.begun += 1;
+        self.last.value() + self.step
+    }
+
+    /// How often the last instruction that counts started.
+    #[inline]
+    pub fn reached(&self) -> u64 {
+        self.last.value()
+    }
+
+    /// Whether it lies in the kernel's half of the address space.
+    pub fn in_kernel(&self) -> bool {
+        self.start >> 63 == 1
+    }
+}
+
+/// An instruction of a block that is made: its place, its address, its counter if it counts.
+pub type Instruction = (PlaceNumber, u64, Option<Counter>);
+
+/// All blocks. They stay where they are, for generated code holds their addresses.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    known: HashMap<(Box<[PlaceNumber]>, End, u64), *mut Block>,
+    all: Vec<*mut Block>,
+    counters: Vec<Option<Counter>>,
+    holders: Vec<Vec<u32>>,
+    /// By place: executions of blocks that did not come as far as it.
+    missed: HashMap<PlaceNumber, u64>,
+}
+
+impl Blocks {
+    /// The block of these instructions, the same one each time that QEMU translates them. The kernel
+    /// patches its code: `end` and `behind`, the address behind the last one, may change.
+    pub fn block(&mut self, instructions: &[Instruction], end: End, behind: u64) -> *mut Block {
+        let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
+        if let Some(block) = self.known.get(&(places.clone(), end, behind)) {
+            return *block;
+        }
+        let id = self.all.len() as u32;
+        let last = instructions.iter().rev().find_map(|one| one.2);
+        let mut addresses: Vec<u64> = instructions.iter().map(|one| one.1).collect();
+        addresses.push(behind);
+        let (next, target) = match end {
+            End::Next { target: 0 } => (behind, behind),
+            End::Next { target } => (behind, target),
+            _ => (1, 1),
+        };
+        for (place, _, counter) in instructions {
+            let row = *place as usize;
+            if self.holders.len() <= row {
+                self.holders.resize_with(row + 1, Vec::new);
+                self.counters.resize(row + 1, None);
+            }
+            self.holders[row].push(id);
+            self.counters[row] = *counter;
+        }
+        let block = Box::into_raw(Box::new(Block {
+            id,
+            start: addresses[0],
+            next,
+            target,
+            end,
+            places: places.clone(),
+            addresses: addresses.into(),
+            begun: 0,
+            cached: (u32::MAX, 0),
+            step: u64::from(last.is_some()),
+            last: last.unwrap_or(Counter(&raw const NOTHING)),
+        }));
+        self.all.push(block);
+        self.known.insert((places, end, behind), block);
+        block
+    }
+
+    /// How many instructions of `block`, whose last execution did not come to its end, started in
+    /// it; those behind are taken for missed from now on.
+    ///
+    /// An instruction has started as often as blocks with it began, but for the executions that
+    /// missed it. If it has not, this execution missed it too.
+    pub fn stopped(&mut self, block: &Block) -> usize {
+        let mut started = block.places.len();
+        for place in block.places.iter().rev() {
+            let row = *place as usize;
+            let Some(counter) = self.counters[row] else {
+                started -= 1;
+                continue;
+            };
+            // SAFETY: blocks live as long as the process, and only callbacks touch them.
+            let begun: u64 = self.holders[row]
+                .iter()
+                .map(|id| unsafe { (*self.all[*id as usize]).begun })
+                .sum();
+            let missed = self.missed.entry(*place).or_default();
+            if counter.value() == begun - *missed {
+                break;
+            }
+            *missed += 1;
+            started -= 1;
+        }
+        started
+    }
+
+    /// The instructions of a block that count.
+    pub fn counted(&self, id: u32) -> impl Iterator<Item = PlaceNumber> + '_ {
+        // SAFETY: as in `stopped`.
+        let block = unsafe { &*self.all[id as usize] };
+        let places = block.places.iter().copied();
+        places.filter(|place| self.counters[*place as usize].is_some())
+    }
+
+    /// Whether an instruction counts: marks do not.
+    pub fn counts(&self, place: PlaceNumber) -> bool {
+        self.counters[place as usize].is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_that_stops_half_way_is_found_out() {
+        let mut counters = [0u64; 4];
+        let at = counters.as_mut_ptr();
+        // SAFETY: the array outlives the blocks' use.
+        let counter = |row: usize| Some(unsafe { Counter::new(at.add(row)) });
+        // SAFETY: as above.
+        let start = |row: usize| unsafe { *at.add(row) += 1 };
+        let instructions: Vec<Instruction> = (0..4)
+            .map(|row| (row as u32, 0x1000 + row as u64, counter(row)))
+            .collect();
+        let mut blocks = Blocks::default();
+        let end = End::Next { target: 0 };
+        let whole = blocks.block(&instructions, end, 0x1004);
+        let tail = blocks.block(&instructions[2..], end, 0x1004);
+        assert_eq!(whole, blocks.block(&instructions, end, 0x1004));
+        // SAFETY: made above.
+        let (whole, tail) = unsafe { (&mut *whole, &mut *tail) };
+        for _ in 0..3 {
+            let expected = whole.begin();
+            (0..3).for_each(start);
+            assert_ne!(whole.reached(), expected);
+            assert_eq!(blocks.stopped(whole), 3);
+            let expected = tail.begin();
+            (2..4).for_each(start);
+            assert_eq!(tail.reached(), expected);
+        }
+        let expected = whole.begin();
+        (0..4).for_each(start);
+        assert_eq!(whole.reached(), expected);
+    }
+}

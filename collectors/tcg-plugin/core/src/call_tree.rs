@@ -1,0 +1,151 @@
+//! Who called whom: a node for each path, and what ran there.
+
+use hashbrown::HashMap;
+
+use crate::blocks::{Blocks, PlaceNumber};
+
+/// The number of a node.
+pub type NodeNumber = u32;
+/// The node without callers.
+pub const ROOT: NodeNumber = 0;
+/// No node, or a place that is not known yet.
+pub const NONE: u32 = u32::MAX;
+
+/// A function's activation, as one path leads to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The caller's node.
+    pub parent: NodeNumber,
+    /// The call, or the instruction that was interrupted.
+    pub site: PlaceNumber,
+    /// The first instruction behind the call; [`NONE`] if execution never came there.
+    pub target: PlaceNumber,
+}
+
+/// One of the tree's counts: of a place in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    /// The node.
+    pub node: NodeNumber,
+    /// The instruction.
+    pub place: PlaceNumber,
+    /// How often it started there.
+    pub count: u64,
+}
+
+/// Nodes, parents before children, and executions of blocks in them.
+#[derive(Debug)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    calls: Vec<u64>,
+    children: HashMap<Node, NodeNumber>,
+    cells: Vec<u64>,
+    cell_of: HashMap<(NodeNumber, u32), u32>,
+    corrections: HashMap<(NodeNumber, PlaceNumber), i64>,
+}
+
+impl Default for CallTree {
+    fn default() -> CallTree {
+        let root = Node {
+            parent: NONE,
+            site: NONE,
+            target: NONE,
+        };
+        CallTree {
+            nodes: vec![root],
+            calls: vec![0],
+            children: HashMap::default(),
+            cells: Vec::new(),
+            cell_of: HashMap::default(),
+            corrections: HashMap::default(),
+        }
+    }
+}
+
+impl CallTree {
+    /// The number of `node`, which is made if it is new.
+    pub fn node(&mut self, node: Node) -> NodeNumber {
+        let next = self.nodes.len() as u32;
+        let number = *self.children.entry(node).or_insert(next);
+        if number == next {
+            self.nodes.push(node);
+            self.calls.push(0);
+        }
+        number
+    }
+
+    /// `node` was entered.
+    pub fn entered(&mut self, node: NodeNumber) {
+        self.calls[node as usize] += 1;
+    }
+
+    /// The cell of a block in a node.
+    pub fn cell(&mut self, node: NodeNumber, block: u32) -> u32 {
+        let next = self.cells.len() as u32;
+        let cell = *self.cell_of.entry((node, block)).or_insert(next);
+        if cell == next {
+            self.cells.push(0);
+        }
+        cell
+    }
+
+    /// A block was begun in a cell's node.
+    #[inline]
+    pub fn count(&mut self, cell: u32) {
+        if let Some(count) = self.cells.get_mut(cell as usize) {
+            *count += 1;
+        }
+    }
+
+    /// These instructions of a block started in `node`, or did not, other than the block says.
+    pub fn correct(&mut self, node: NodeNumber, places: &[PlaceNumber], by: i64) {
+        for place in places {
+            *self.corrections.entry((node, *place)).or_default() += by;
+        }
+    }
+
+    /// Forget all counts.
+    pub fn clear(&mut self) {
+        self.cells.fill(0);
+        self.calls.fill(0);
+        self.corrections.clear();
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How often each was entered.
+    pub fn calls(&self) -> &[u64] {
+        &self.calls
+    }
+
+    /// All counts that are not zero, sorted.
+    pub fn rows(&self, blocks: &Blocks) -> Vec<Row> {
+        let mut parts: Vec<(NodeNumber, PlaceNumber, i64)> = Vec::new();
+        for ((node, block), cell) in &self.cell_of {
+            let count = self.cells[*cell as usize] as i64;
+            if count > 0 {
+                parts.extend(blocks.counted(*block).map(|place| (*node, place, count)));
+            }
+        }
+        for ((node, place), by) in &self.corrections {
+            if blocks.counts(*place) {
+                parts.push((*node, *place, *by));
+            }
+        }
+        parts.sort_unstable();
+        let mut rows: Vec<Row> = Vec::new();
+        for group in parts.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            let (node, place, _) = group[0];
+            let count: i64 = group.iter().map(|part| part.2).sum();
+            // Never below zero; were it so, the sums would not equal the flat counts, and that is
+            // checked.
+            if let Some(count) = u64::try_from(count).ok().filter(|count| *count > 0) {
+                rows.push(Row { node, place, count });
+            }
+        }
+        rows
+    }
+}

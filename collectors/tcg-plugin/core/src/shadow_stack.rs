@@ -1,0 +1,286 @@
+//! The calls that are under way, of each task.
+//!
+//! A call pushes the address behind it to a *slot*, whose address a plugin sees. Slots tell which
+//! calls are over: those in slots below the stack pointer, whether they returned or were left by
+//! longjmp(). A task's frames lie on several stacks (user's, kernel's, interrupts'): frames of
+//! another stack than the present one are over too, unless the present one is new, and so lies on
+//! top. Kernel stacks are aligned to 16 KiB or more (`THREAD_SIZE`, arch/x86/include/asm/
+//! page_64_types.h), so the slot's address without its low 14 bits names one; user space counts as
+//! one stack.
+
+use std::collections::BTreeMap;
+
+use crate::blocks::PlaceNumber;
+use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
+
+/// Deeper than any real stack: what makes one deeper is no code with a stack (the firmware).
+const MOST_FRAMES: usize = 1 << 14;
+const STACK_BITS: u32 = 14;
+
+/// Why a frame is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A call.
+    Call,
+    /// A system call, an exception or an interrupt.
+    Entry {
+        /// Whether it came from user space.
+        from_user: bool,
+        /// Where execution goes on behind it: one of these addresses, or anywhere for `None`.
+        resume: Option<[u64; 2]>,
+    },
+    /// User space went on elsewhere than it was: a signal handler, or another program (execve).
+    /// What was under way before is no caller.
+    Elsewhere {
+        /// Where what was under way before would go on.
+        resume: Option<[u64; 2]>,
+    },
+}
+
+/// Something under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    kind: Kind,
+    slot: u64,
+    /// Where the call returns to.
+    behind: u64,
+    stack: u64,
+    site: PlaceNumber,
+    target: PlaceNumber,
+    node: NodeNumber,
+}
+
+/// What is under way on one vCPU; the tasks that wait are shared by all.
+#[derive(Debug, Default)]
+pub struct ShadowStack {
+    frames: Vec<Frame>,
+    switching: bool,
+    /// The last return took no slot of a call.
+    unmatched: bool,
+}
+
+/// The tasks that wait, by the slot of the call in which they do.
+#[derive(Debug, Default)]
+pub struct Waiting(BTreeMap<u64, Vec<Frame>>);
+
+impl ShadowStack {
+    /// A call at `site` pushed its return address, `behind`, to `slot`.
+    pub fn call(&mut self, slot: u64, site: PlaceNumber, behind: u64, waiting: &mut Waiting) {
+        let stack = self.settle(slot, false, waiting);
+        while self.top_is(stack, |top| top <= slot) {
+            self.frames.pop();
+        }
+        self.push(Frame {
+            kind: Kind::Call,
+            slot,
+            behind,
+            stack,
+            site,
+            target: NONE,
+            node: NONE,
+        });
+    }
+
+    /// A return took its address from `slot`.
+    pub fn ret(&mut self, slot: u64, waiting: &mut Waiting) {
+        let stack = self.settle(slot, true, waiting);
+        while self.top_is(stack, |top| top < slot) {
+            self.frames.pop();
+        }
+        let top = self.frames.last();
+        let matched =
+            top.is_some_and(|top| (top.stack, top.slot, top.kind) == (stack, slot, Kind::Call));
+        if matched {
+            self.frames.pop();
+        }
+        self.unmatched = !matched;
+    }
+
+    /// The last return led to `address`. Code may have moved its return address, as `error_entry`
+    /// does (arch/x86/entry/entry_64.S, `PUSH_REGS save_ret=1`).
+    pub fn returned(&mut self, address: u64) {
+        let top = self.frames.last();
+        let moved = top.is_some_and(|top| (top.kind, top.behind) == (Kind::Call, address));
+        if std::mem::take(&mut self.unmatched) && moved {
+            self.frames.pop();
+        }
+    }
+
+    /// The kernel loaded the stack pointer of another task.
+    pub fn switches_task(&mut self) {
+        self.switching = true;
+    }
+
+    /// Execution came to `target` from the call on top.
+    pub fn arrived(&mut self, target: PlaceNumber) -> bool {
+        match self.frames.last_mut() {
+            Some(top) if top.kind == Kind::Call && top.target == NONE => {
+                (top.target, top.node) = (target, NONE);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A system call, an exception or an interrupt at `site` led to `target`.
+    pub fn enter(
+        &mut self,
+        site: PlaceNumber,
+        target: PlaceNumber,
+        from_user: bool,
+        resume: Option<[u64; 2]>,
+    ) {
+        let (slot, stack) = self.top_slot();
+        self.push(Frame {
+            kind: Kind::Entry { from_user, resume },
+            slot,
+            behind: 0,
+            stack,
+            site,
+            target,
+            node: NONE,
+        });
+    }
+
+    /// The kernel went back to user space, to `address`.
+    pub fn leave_to_user(&mut self, address: u64) {
+        let entry = self.frames.iter().rposition(|frame| {
+            matches!(
+                frame.kind,
+                Kind::Entry {
+                    from_user: true,
+                    ..
+                }
+            )
+        });
+        let Some(entry) = entry else {
+            // A new task, or a kernel thread that became a program.
+            self.frames.clear();
+            return;
+        };
+        let left = self.frames[entry].kind;
+        self.frames.truncate(entry);
+        let Kind::Entry { resume, .. } = left else {
+            return;
+        };
+        if resume.is_none_or(|resume| resume.contains(&address)) {
+            return;
+        }
+        let before = self.frames.iter().rposition(|frame| {
+            matches!(frame.kind, Kind::Elsewhere { resume: Some(resume) } if resume.contains(&address))
+        });
+        if let Some(before) = before {
+            self.frames.truncate(before);
+            return;
+        }
+        let (slot, stack) = self.top_slot();
+        self.push(Frame {
+            kind: Kind::Elsewhere { resume },
+            slot,
+            behind: 0,
+            stack,
+            site: NONE,
+            target: NONE,
+            node: ROOT,
+        });
+    }
+
+    /// The kernel went back to itself, to `target` at `address`; `is_entry`: which is where
+    /// exceptions and interrupts lead, so that another one came at once.
+    pub fn leave_to_kernel(&mut self, address: u64, target: PlaceNumber, is_entry: bool) {
+        let entry = self
+            .frames
+            .iter()
+            .rposition(|frame| matches!(frame.kind, Kind::Entry { .. }));
+        let Some(entry) = entry else { return };
+        let Kind::Entry { from_user, resume } = self.frames[entry].kind else {
+            return;
+        };
+        let again = is_entry && !resume.is_some_and(|resume| resume.contains(&address));
+        if again {
+            self.frames.truncate(entry + 1);
+            self.frames[entry].target = target;
+            self.frames[entry].node = NONE;
+        } else if !from_user {
+            self.frames.truncate(entry);
+        }
+    }
+
+    /// The node of what is under way.
+    pub fn node(&mut self, tree: &mut CallTree) -> NodeNumber {
+        let known = self.frames.iter().rposition(|frame| frame.node != NONE);
+        let mut node = known.map_or(ROOT, |index| self.frames[index].node);
+        for frame in &mut self.frames[known.map_or(0, |index| index + 1)..] {
+            node = tree.node(Node {
+                parent: node,
+                site: frame.site,
+                target: frame.target,
+            });
+            frame.node = node;
+        }
+        node
+    }
+
+    /// Find the frames that lie below what happens at `slot`; the stack that it is on.
+    fn settle(&mut self, slot: u64, returns: bool, waiting: &mut Waiting) -> u64 {
+        let in_kernel = slot >> 63 == 1;
+        let stack = if in_kernel { slot >> STACK_BITS } else { 0 };
+        if in_kernel && std::mem::take(&mut self.switching) {
+            let next = waiting.take(slot, returns);
+            let before = std::mem::replace(&mut self.frames, next);
+            waiting.put(before);
+        }
+        if self.frames.last().is_some_and(|top| top.stack != stack) {
+            let below = self.frames.iter().rposition(|frame| frame.stack == stack);
+            if let Some(below) = below {
+                self.frames.truncate(below + 1);
+            }
+        }
+        stack
+    }
+
+    fn push(&mut self, frame: Frame) {
+        if self.frames.len() >= MOST_FRAMES {
+            self.frames.clear();
+        }
+        self.frames.push(frame);
+    }
+
+    fn top_is(&self, stack: u64, slot: impl Fn(u64) -> bool) -> bool {
+        self.frames
+            .last()
+            .is_some_and(|top| top.stack == stack && slot(top.slot))
+    }
+
+    fn top_slot(&self) -> (u64, u64) {
+        self.frames
+            .last()
+            .map_or((u64::MAX, 0), |top| (top.slot, top.stack))
+    }
+}
+
+impl Waiting {
+    /// Keep the frames of a task that waits.
+    fn put(&mut self, frames: Vec<Frame>) {
+        if let Some(top) = frames.last() {
+            self.0.insert(top.slot, frames);
+        }
+    }
+
+    /// The frames of the task that goes on at `slot`: by a return from the call in which it waited,
+    /// or after calls of its own below that. None for a new task.
+    fn take(&mut self, slot: u64, returns: bool) -> Vec<Frame> {
+        let end = (slot | ((1 << STACK_BITS) - 1)).saturating_add(1);
+        let found = self.0.range(slot..end).next().map(|(key, _)| *key);
+        let found = found.filter(|key| !returns || *key == slot);
+        // A task that ended left its frames, on a stack that another one has now.
+        let start = slot >> STACK_BITS << STACK_BITS;
+        let stale: Vec<u64> = self.0.range(start..slot).map(|(key, _)| *key).collect();
+        for key in stale {
+            self.0.remove(&key);
+        }
+        found
+            .and_then(|key| self.0.remove(&key))
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,259 @@
+//! Follows execution from block to block, and counts each one where the call tree says it runs.
+//!
+//! All of it runs in one thread: profdiff's guests have `-icount`, under which QEMU executes all
+//! vCPUs in turn in one.
+
+use hashbrown::HashSet;
+
+use crate::blocks::{Block, Blocks, PlaceNumber};
+use crate::branch::End;
+use crate::call_tree::{CallTree, NodeNumber, NONE};
+use crate::shadow_stack::{ShadowStack, Waiting};
+
+/// What one vCPU was doing when another one's turn came.
+#[derive(Debug, Default)]
+struct Parked {
+    stack: ShadowStack,
+    block: Option<*mut Block>,
+    /// How many instructions of the block started, if not all did.
+    stopped: Option<usize>,
+}
+
+/// The state of all vCPUs, and the tree.
+#[derive(Debug, Default)]
+pub struct Tracker {
+    /// Blocks, as they are translated.
+    pub blocks: Blocks,
+    /// What ran where.
+    pub tree: CallTree,
+    counting: bool,
+    /// The node in which the present block runs, or NONE where it must be looked for.
+    node: NodeNumber,
+    running: Option<*mut Block>,
+    expected: u64,
+    vcpu: u32,
+    stack: ShadowStack,
+    parked: Vec<Parked>,
+    waiting: Waiting,
+    /// Where exceptions and interrupts lead: learnt from those that came where nothing else could.
+    entries: HashSet<u64>,
+}
+
+impl Tracker {
+    /// A block begins.
+    ///
+    /// # Safety
+    /// `block` is one of [`Tracker::blocks`], and no reference to it is alive.
+    #[inline]
+    pub unsafe fn block(&mut self, vcpu: u32, block: *mut Block) {
+        // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
+        let (start, before) = unsafe { ((*block).start, self.running) };
+        let straight = before.is_some_and(|before| {
+            // SAFETY: as above.
+            unsafe {
+                (*before).reached() == self.expected
+                    && ((*before).next == start || (*before).target == start)
+                    && vcpu == self.vcpu
+            }
+        });
+        if !straight {
+            // SAFETY: as above.
+            self.turn(vcpu, unsafe { &*block });
+        }
+        self.running = Some(block);
+        // SAFETY: as above.
+        let now = unsafe { &mut *block };
+        self.expected = now.begin();
+        if self.counting {
+            if now.cached.0 != self.node || self.node == NONE {
+                self.find_cell(now);
+            }
+            self.tree.count(now.cached.1);
+        }
+    }
+
+    /// A call in the present block, its last instruction, pushed to `slot`.
+    pub fn call(&mut self, slot: u64) {
+        let Some(block) = self.present() else { return };
+        let end = block.places.len();
+        let (site, behind) = (block.places[end - 1], block.addresses[end]);
+        self.stack.call(slot, site, behind, &mut self.waiting);
+        self.node = NONE;
+    }
+
+    /// A return in the present block took its address from `slot`.
+    pub fn ret(&mut self, slot: u64) {
+        self.stack.ret(slot, &mut self.waiting);
+        self.node = NONE;
+    }
+
+    /// The stack pointer was loaded from memory: in the kernel, another task's.
+    pub fn switches_stack(&mut self) {
+        if self.present().is_some_and(Block::in_kernel) {
+            self.stack.switches_task();
+        }
+    }
+
+    /// From the present block's instruction `index` on, which is a mark, count or do not.
+    pub fn count_from(&mut self, index: usize, counting: bool) {
+        if counting == self.counting {
+            return;
+        }
+        self.counting = counting;
+        let node = self.current();
+        let rest: Vec<PlaceNumber> = self
+            .present()
+            .and_then(|block| block.places.get(index..))
+            .unwrap_or_default()
+            .to_vec();
+        self.tree
+            .correct(node, &rest, if counting { 1 } else { -1 });
+    }
+
+    /// Forget what was counted; the present block too.
+    pub fn clear(&mut self) {
+        self.counting = false;
+        self.tree.clear();
+    }
+
+    /// How the block that ran before ended, and what that means for the stack.
+    #[cold]
+    fn turn(&mut self, vcpu: u32, now: &Block) {
+        let mut stopped = self.stop_running();
+        if vcpu != self.vcpu {
+            self.change_vcpu(vcpu, &mut stopped);
+        }
+        if let Some(before) = self.running {
+            // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
+            self.pass(unsafe { &*before }, stopped, now);
+        }
+        self.node = NONE;
+    }
+
+    /// If the running block did not come to its end, how far it came.
+    fn stop_running(&mut self) -> Option<usize> {
+        let before = self.running?;
+        // SAFETY: blocks live as long as the process, and no other reference is used meanwhile.
+        let before = unsafe { &*before };
+        if before.reached() == self.expected {
+            return None;
+        }
+        let started = self.blocks.stopped(before);
+        if self.counting {
+            let node = self.current();
+            self.tree.correct(node, &before.places[started..], -1);
+        }
+        Some(started)
+    }
+
+    fn change_vcpu(&mut self, vcpu: u32, stopped: &mut Option<usize>) {
+        let most = self.vcpu.max(vcpu) as usize;
+        if self.parked.len() <= most {
+            self.parked.resize_with(most + 1, Parked::default);
+        }
+        self.parked[self.vcpu as usize] = Parked {
+            stack: std::mem::take(&mut self.stack),
+            block: self.running.take(),
+            stopped: stopped.take(),
+        };
+        let next = std::mem::take(&mut self.parked[vcpu as usize]);
+        (self.stack, self.running, *stopped) = (next.stack, next.block, next.stopped);
+        self.vcpu = vcpu;
+    }
+
+    /// From one block to another that it need not lead to.
+    fn pass(&mut self, before: &Block, stopped: Option<usize>, now: &Block) {
+        if let Some(started) = stopped {
+            let at = started.saturating_sub(1);
+            // QEMU ends a block early for reasons of its own as well, and goes on where it was.
+            let goes_on = [before.addresses[at], before.addresses[started]];
+            if !goes_on.contains(&now.start) {
+                self.interrupted(before, at, now, goes_on);
+            }
+            return;
+        }
+        let last = before.places.len() - 1;
+        let crosses = !before.in_kernel() && now.in_kernel();
+        let interrupted = crosses || self.entries.contains(&now.start);
+        match before.end {
+            End::Next { .. } if before.next == now.start || before.target == now.start => {}
+            End::Next { .. } => {
+                self.interrupted(before, last, now, [before.next, before.target]);
+            }
+            End::Call | End::Return | End::Jump if interrupted => {
+                self.enter(before, last, now, None);
+            }
+            End::Call => {
+                if self.stack.arrived(now.places[0]) {
+                    self.count_entry();
+                }
+            }
+            End::Return | End::Jump if before.in_kernel() && !now.in_kernel() => {
+                self.leave(now);
+            }
+            End::Return => self.stack.returned(now.start),
+            End::Jump => {}
+            End::Enter => {
+                let behind = before.addresses[last + 1];
+                self.enter(before, last, now, Some([behind, before.addresses[last]]));
+            }
+            End::Leave => self.leave(now),
+        }
+    }
+
+    /// An exception or interrupt, for nothing else leads from the one block to the other.
+    fn interrupted(&mut self, before: &Block, at: usize, now: &Block, resume: [u64; 2]) {
+        if now.in_kernel() {
+            self.entries.insert(now.start);
+            self.enter(before, at, now, Some(resume));
+        }
+    }
+
+    fn enter(&mut self, before: &Block, at: usize, now: &Block, resume: Option<[u64; 2]>) {
+        let from_user = !before.in_kernel();
+        self.stack
+            .enter(before.places[at], now.places[0], from_user, resume);
+        self.count_entry();
+    }
+
+    fn leave(&mut self, now: &Block) {
+        if now.in_kernel() {
+            let is_entry = self.entries.contains(&now.start);
+            self.stack
+                .leave_to_kernel(now.start, now.places[0], is_entry);
+        } else {
+            self.stack.leave_to_user(now.start);
+        }
+        // An interrupt that came between a call and what it called.
+        self.stack.arrived(now.places[0]);
+    }
+
+    fn count_entry(&mut self) {
+        if self.counting {
+            let node = self.stack.node(&mut self.tree);
+            self.tree.entered(node);
+        }
+    }
+
+    /// The node of the present block. Where none was looked for since the stack changed, that is
+    /// the stack's.
+    fn current(&mut self) -> NodeNumber {
+        if self.node == NONE {
+            self.node = self.stack.node(&mut self.tree);
+        }
+        self.node
+    }
+
+    #[cold]
+    fn find_cell(&mut self, block: &mut Block) {
+        let node = self.current();
+        if block.cached.0 != node {
+            block.cached = (node, self.tree.cell(node, block.id));
+        }
+    }
+
+    fn present(&self) -> Option<&Block> {
+        // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
+        self.running.map(|block| unsafe { &*block })
+    }
+}
