@@ -47,6 +47,7 @@ def run_guests(
     count: int = 2,
     cpus: int = 1,
     settle: float = 5,
+    calls: bool = True,
 ) -> list[RunResult]:
     """Run ``command`` in ``count`` guests side by side on the kernel ``image`` and wait for their
     ends; the files of guest i go to ``folder/i``."""
@@ -67,6 +68,7 @@ def run_guests(
                 timeout=300,
                 folder=folder / str(number),
                 expect_marks=workload.has_marks,
+                calls=calls,
             )
             runs.append(run)
         while sum(not run.poll() for run in runs):

@@ -29,6 +29,8 @@ def test_two_recordings_are_identical(
         assert result.counts
         assert result.counts.kind == "marks"
         assert result.counts.count.sum() > 500_000
+        assert result.counts.calls
+        assert result.counts.calls.unequal(result.counts.count) == 0
     first, second = ((tmp_path / name / "counts.bin").read_bytes() for name in ("0", "1"))
     assert first == second
 
@@ -97,7 +99,7 @@ def test_user_counts_equal_callgrinds(
     assert faults > 0
 
     expected = _callgrind(program, tmp_path / "callgrind.out")
-    for function, (start, size) in _symbols(program).items():
+    for function, (start, size) in symbols(program).items():
         if function not in ("mix", "fib", "touch", "fill"):
             continue
         inside = (result.counts.address >= start) & (result.counts.address < start + size)
@@ -107,7 +109,7 @@ def test_user_counts_equal_callgrinds(
     assert not {"mix", "fib", "touch", "fill"} & set(expected)
 
 
-def _symbols(program: Path) -> dict[str, tuple[int, int]]:
+def symbols(program: Path) -> dict[str, tuple[int, int]]:
     """Address and size of each function."""
     listing = subprocess.run(["nm", "-S", program], capture_output=True, text=True, check=True)
     rows = (line.split() for line in listing.stdout.splitlines())
@@ -143,4 +145,7 @@ def test_the_counts_file_is_read_as_columns(
     assert not counts.code[kernel].any()
     assert (counts.code[~kernel, 0] > 0).all()
     assert (np.diff(counts.address.astype(object)) >= 0).all()
-    assert (counts.count > 0).all()
+    assert counts.calls
+    named = np.union1d(counts.calls.site, counts.calls.target)
+    # What did not execute in the window is there because a call that was under way names it.
+    assert np.isin(np.flatnonzero(counts.count == 0), named).all()
