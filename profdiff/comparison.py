@@ -143,6 +143,7 @@ class Comparison:
                         sorted(
                             ((function.reason, function.in_kernel), self_[count + row])
                             for row, function in enumerate(unnamed)
+                            if self_[count + row].any()
                         )
                     ),
                     repetitions=[

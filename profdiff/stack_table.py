@@ -86,16 +86,21 @@ class StackTable:
     def total_by_function(self, counts: NDArray[np.int64], functions: int) -> NDArray[np.int64]:
         """Counts [S, R] of stacks, summed over the stacks in which a function stands anywhere, once
         each: [functions, R]."""
+        inclusive = self.inclusive(counts)
+        result = np.zeros((functions, counts.shape[1]), np.int64)
+        outermost = ~self.recurs()
+        np.add.at(result, self.function[outermost], inclusive[outermost])
+        return result
+
+    def inclusive(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts [S, R] of each stack with all stacks on top of it."""
         inclusive = counts.copy()
         for depth in range(int(self.depth.max(initial=0)), 0, -1):
             rows = np.flatnonzero(self.depth == depth)
             np.add.at(inclusive, self.parent[rows], inclusive[rows])
-        result = np.zeros((functions, counts.shape[1]), np.int64)
-        outermost = ~self._recurs()
-        np.add.at(result, self.function[outermost], inclusive[outermost])
-        return result
+        return inclusive
 
-    def _recurs(self) -> NDArray[np.bool_]:
+    def recurs(self) -> NDArray[np.bool_]:
         """bool[S]: whether the stack's function stands further down in it as well."""
         recurs = np.zeros(len(self), np.bool_)
         above = self.parent.copy()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
-from profdiff.reports import sampled_text, summary, units
+from profdiff.reports import calls, sampled_text, summary, units
 from profdiff.reports.columns import MIN_WIDTH, Columns
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows, Selection, select
@@ -51,7 +51,10 @@ def _exact(comparison: Comparison, selection: Selection, ops: int | None, width:
         if not others:
             break
         parts.append("")
-    return [*parts, "", *_notes(comparison, table, width)]
+    parts += ["", *_notes(comparison, table, width)]
+    if calls_table := calls.render(comparison, rows, ops, width):
+        parts += ["", *calls_table]
+    return parts
 
 
 def _fitting(
@@ -119,7 +122,8 @@ def _notes(comparison: Comparison, table: "_Table", width: int) -> list[str]:
     if "share" in table.header:
         text += "; share: part of the whole delta"
     if "total delta" in table.header:
-        text += "; total delta: with the functions inlined into it"
+        what = "inlined into it" if comparison.calls is None else "that it calls or inlines"
+        text += f"; total delta: with the functions {what}"
     return _wrap(f"{text}.", width)
 
 
