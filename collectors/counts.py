@@ -16,7 +16,7 @@ from profdiff.errors import SessionError
 _HEADER = struct.Struct("<8sIIQQQQ")
 _TREE_HEADER = struct.Struct("<QQ")
 _NODE = np.dtype(
-    [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("", "<u4"), ("calls", "<u8")]
+    [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("refused", "<u4"), ("calls", "<u8")]
 )
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "u1", 16)])
@@ -30,7 +30,8 @@ class CallTree:
     ``parent``, ``site`` and ``target``: int64[M], the caller's node, the place of the call (or of
     what was interrupted) and of the first instruction behind it; -1: none, or unknown. ``calls``:
     int64[M], how often the node was entered. ``node``, ``place`` and ``count``: int64[R], how often
-    an instruction started in a node. Places are rows of the `Counts`.
+    an instruction started in a node. Places are rows of the `Counts`. ``refused``: how often a path
+    was too many and counts for its caller.
     """
 
     parent: NDArray[np.int64]
@@ -40,6 +41,7 @@ class CallTree:
     node: NDArray[np.int64]
     place: NDArray[np.int64]
     count: NDArray[np.int64]
+    refused: int
 
     def placed(self, rows: NDArray[np.intp]) -> "CallTree":
         """The same with place p numbered ``rows[p]``."""
@@ -151,6 +153,7 @@ def _call_tree(nodes: NDArray[np.void], rows: NDArray[np.void], places: int) -> 
         node=rows["node"].astype(np.int64),
         place=rows["place"].astype(np.int64),
         count=count,
+        refused=int(nodes["refused"][0]),
     )
 
 

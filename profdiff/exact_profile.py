@@ -16,6 +16,8 @@ from profdiff.symbolization.chains import Chains
 
 _FLAT = "recorded without callers (--no-call-tree): stacks are a function and what it inlines"
 
+_REFUSED = "there were too many call paths: {:,} times what one ran counts for its caller"
+
 
 def exact_profile(
     chains: Chains, counts: NDArray[np.int64], trees: Sequence[CallTree | None]
@@ -39,7 +41,9 @@ def exact_profile(
     entries = _entries(chains, functions)
     profiles = [_run_profile(chains, functions, entries, tree) for tree in known]
     identical = bool((counts == counts[:, :1]).all())
-    return replace(Profile.merged(profiles), remarks=[], identical=identical)
+    refused = max(tree.refused for tree in known)
+    remarks = [_REFUSED.format(refused)] if refused else []
+    return replace(Profile.merged(profiles), remarks=remarks, identical=identical)
 
 
 def _with_remark(profile: Profile, remark: str) -> Profile:

@@ -7,6 +7,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,4 +114,60 @@ def test_a_counts_file_that_is_none(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "counts.bin"
     path.write_bytes(data)
     with pytest.raises(SessionError, match="counts"):
+        Counts.load(path)
+
+
+NONE = 0xFFFFFFFF
+NODE = struct.Struct("<IIIIQ")
+ROW = struct.Struct("<IIQ")
+NODES = [(NONE, NONE, NONE, 0, 0), (0, 0, 1, 0, 2), (1, 1, NONE, 0, 3)]
+ROWS = [(0, 0, 5), (2, 1, 7)]
+
+
+def tree_file(nodes: list[tuple[int, ...]], rows: list[tuple[int, ...]]) -> bytes:
+    records = [(0x401000, 5, b"\x90"), (0xFFFFFFFF81000000, 7, b"")]
+    head = struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", 2, 2, 1, 1, 0, 2, len(nodes), len(rows))
+    parts = [RECORD.pack(a, count, len(code), code) for a, count, code in records]
+    parts += [NODE.pack(*node) for node in nodes] + [ROW.pack(*row) for row in rows]
+    return head + b"".join(parts)
+
+
+def test_a_call_tree(tmp_path: Path) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(tree_file(NODES, ROWS))
+    counts = Counts.load(path)
+    tree = counts.calls
+    assert tree
+    assert tree.parent.tolist() == [-1, 0, 1]
+    assert tree.site.tolist() == [-1, 0, 1]
+    assert tree.target.tolist() == [-1, 1, -1]
+    assert tree.calls.tolist() == [0, 2, 3]
+    assert tree.unequal(counts.count) == 0
+    assert tree.unequal(counts.count + 1) == 2
+    moved = tree.placed(np.array([4, 2]))
+    assert moved.site.tolist() == [-1, 4, 2]
+    assert moved.place.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        tree_file([(0, NONE, NONE, 0, 0), *NODES[1:]], ROWS),  # the root has a caller
+        tree_file([NODES[0], (1, 0, 0, 0, 0)], []),  # its own caller
+        tree_file([NODES[0], (NONE, 0, 0, 0, 0)], []),  # a second root
+        tree_file([NODES[0], (0, 2, 0, 0, 0)], []),  # a place beyond the last
+        tree_file([NODES[0], (0, 0, 2, 0, 0)], []),
+        tree_file(NODES, [(3, 0, 1)]),
+        tree_file(NODES, [(0, 2, 1)]),
+        tree_file(NODES, [(0, 0, 2**63)]),
+        tree_file([NODES[0], (0, 0, 0, 0, 2**63)], []),
+        tree_file(NODES, [(0, 0, 2**62), (1, 1, 2**62)]),
+        tree_file(NODES, ROWS)[:-1],
+        tree_file(NODES, ROWS)[:50],
+    ],
+)
+def test_a_call_tree_that_is_none(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(data)
+    with pytest.raises(SessionError, match="damaged"):
         Counts.load(path)

@@ -53,6 +53,10 @@ def test_two_recordings_are_identical(
     first, second = ((tmp_path / name / "counts.bin").read_bytes() for name in ("0", "1"))
     assert results[0].failure is None
     assert first == second
+    counts = results[0].counts
+    assert counts
+    assert counts.calls
+    assert counts.calls.unequal(counts.count) == 0
 
 
 def test_both_qemus_count_the_same_work(
@@ -78,6 +82,7 @@ def test_both_qemus_count_the_same_work(
                     result.counts.count[~kernel],
                     strict=True,
                 )
+                if count
             }
         )
     # The agent begins to wait for the workload inside the window or before it: once.

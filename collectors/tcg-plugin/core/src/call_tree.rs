@@ -8,6 +8,8 @@ use crate::blocks::{Blocks, PlaceNumber};
 pub type NodeNumber = u32;
 /// The node without callers.
 pub const ROOT: NodeNumber = 0;
+/// With more paths than these, new ones count for their caller: some 400 MB.
+const MOST_NODES: usize = 1 << 20;
 /// No node, or a place that is not known yet.
 pub const NONE: u32 = u32::MAX;
 
@@ -38,6 +40,7 @@ pub struct Row {
 pub struct CallTree {
     nodes: Vec<Node>,
     calls: Vec<u64>,
+    refused: u64,
     children: HashMap<Node, NodeNumber>,
     cells: Vec<u64>,
     cell_of: HashMap<(NodeNumber, u32), u32>,
@@ -54,6 +57,7 @@ impl Default for CallTree {
         CallTree {
             nodes: vec![root],
             calls: vec![0],
+            refused: 0,
             children: HashMap::default(),
             cells: Vec::new(),
             cell_of: HashMap::default(),
@@ -63,8 +67,12 @@ impl Default for CallTree {
 }
 
 impl CallTree {
-    /// The number of `node`, which is made if it is new.
+    /// The number of `node`, which is made if it is new; its caller's if there are too many.
     pub fn node(&mut self, node: Node) -> NodeNumber {
+        if self.nodes.len() >= MOST_NODES && !self.children.contains_key(&node) {
+            self.refused += 1;
+            return node.parent;
+        }
         let next = self.nodes.len() as u32;
         let number = *self.children.entry(node).or_insert(next);
         if number == next {
@@ -114,6 +122,11 @@ impl CallTree {
     /// The nodes.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// How often a path was not followed, because there were too many.
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// How often each was entered.

@@ -16,8 +16,8 @@
 //! sorted by address, then code; those whose count is zero are there because a node names them.
 //!
 //! A node is 24 bytes: its caller's number (4), the record of the call or of the instruction that
-//! was interrupted (4), the record of the first instruction behind it (4), zero (4), how often it
-//! was entered (8). A caller's number is lower than its callees'; node 0 has no caller. 0xffffffff
+//! was interrupted (4), the record of the first instruction behind it (4), zero or, in node 0, how
+//! often a path was not followed because there were too many (4), how often it was entered (8). A caller's number is lower than its callees'; node 0 has no caller. 0xffffffff
 //! means none, or unknown. A row is 16 bytes: node (4), record (4), count (8), sorted.
 
 use std::io::{self, Write};
@@ -48,6 +48,7 @@ pub struct Counted<'c> {
 struct Calls {
     nodes: Vec<(Node, u64)>,
     rows: Vec<Row>,
+    refused: u32,
 }
 
 impl Counted<'_> {
@@ -97,8 +98,9 @@ impl Counted<'_> {
             out.write_all(&[place.length])?;
             out.write_all(&place.code)?;
         }
-        for (node, entered) in &calls.nodes {
-            for number in [node.parent, node.site, node.target, 0] {
+        for (number, (node, entered)) in calls.nodes.iter().enumerate() {
+            let refused = if number == 0 { calls.refused } else { 0 };
+            for number in [node.parent, node.site, node.target, refused] {
                 out.write_all(&number.to_le_bytes())?;
             }
             out.write_all(&entered.to_le_bytes())?;
@@ -138,7 +140,11 @@ impl Calls {
         for row in &mut rows {
             row.node = numbers[row.node as usize];
         }
-        Calls { nodes, rows }
+        Calls {
+            nodes,
+            rows,
+            refused: u32::try_from(tree.refused()).unwrap_or(u32::MAX),
+        }
     }
 
     /// All places that it names.

@@ -15,6 +15,7 @@
 //! - [`blocks`]: the blocks, and how far an execution of one came
 //! - [`call_tree`]: who called whom, and what ran there
 //! - [`shadow_stack`]: the calls that are under way, of each task
+//! - [`waiting`]: the tasks that wait
 //! - [`tracker`]: follows execution from block to block
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
@@ -30,4 +31,5 @@ pub mod plain;
 pub mod shadow_stack;
 pub mod slots;
 pub mod tracker;
+pub mod waiting;
 pub mod window;

@@ -8,14 +8,13 @@
 //! page_64_types.h), so the slot's address without its low 14 bits names one; user space counts as
 //! one stack.
 
-use std::collections::BTreeMap;
-
 use crate::blocks::PlaceNumber;
 use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
+use crate::waiting::Waiting;
 
 /// Deeper than any real stack: what makes one deeper is no code with a stack (the firmware).
 const MOST_FRAMES: usize = 1 << 14;
-const STACK_BITS: u32 = 14;
+pub(crate) const STACK_BITS: u32 = 14;
 
 /// Why a frame is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     kind: Kind,
-    slot: u64,
+    pub(crate) slot: u64,
     /// Where the call returns to.
     behind: u64,
     stack: u64,
@@ -58,10 +57,6 @@ pub struct ShadowStack {
     /// The last return took no slot of a call.
     unmatched: bool,
 }
-
-/// The tasks that wait, by the slot of the call in which they do.
-#[derive(Debug, Default)]
-pub struct Waiting(BTreeMap<u64, Vec<Frame>>);
 
 impl ShadowStack {
     /// A call at `site` pushed its return address, `behind`, to `slot`.
@@ -259,28 +254,124 @@ impl ShadowStack {
     }
 }
 
-impl Waiting {
-    /// Keep the frames of a task that waits.
-    fn put(&mut self, frames: Vec<Frame>) {
-        if let Some(top) = frames.last() {
-            self.0.insert(top.slot, frames);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: u64 = 0xffff_c900_0001_0000;
+    const OTHER: u64 = 0xffff_c900_0002_0000;
+    const INTERRUPTS: u64 = 0xffff_c900_0000_8000;
+    const USER: u64 = 0x7fff_0000_0000;
+
+    /// The sites of what is under way, outermost first.
+    fn sites(stack: &ShadowStack) -> Vec<u32> {
+        stack.frames.iter().map(|frame| frame.site).collect()
     }
 
-    /// The frames of the task that goes on at `slot`: by a return from the call in which it waited,
-    /// or after calls of its own below that. None for a new task.
-    fn take(&mut self, slot: u64, returns: bool) -> Vec<Frame> {
-        let end = (slot | ((1 << STACK_BITS) - 1)).saturating_add(1);
-        let found = self.0.range(slot..end).next().map(|(key, _)| *key);
-        let found = found.filter(|key| !returns || *key == slot);
-        // A task that ended left its frames, on a stack that another one has now.
-        let start = slot >> STACK_BITS << STACK_BITS;
-        let stale: Vec<u64> = self.0.range(start..slot).map(|(key, _)| *key).collect();
-        for key in stale {
-            self.0.remove(&key);
+    #[test]
+    fn calls_end_with_their_slots() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        for (site, slot) in [(1, 80), (2, 60), (3, 40), (4, 20)] {
+            stack.call(USER + slot, site, 0, &mut waiting);
         }
-        found
-            .and_then(|key| self.0.remove(&key))
-            .unwrap_or_default()
+        stack.ret(USER + 20, &mut waiting);
+        assert_eq!(sites(&stack), [1, 2, 3]);
+        // longjmp() from 3 into 1, which calls on.
+        stack.call(USER + 60, 5, 0, &mut waiting);
+        assert_eq!(sites(&stack), [1, 5]);
+        // A call whose return was never seen.
+        stack.ret(USER + 80, &mut waiting);
+        assert_eq!(sites(&stack), []);
+        stack.ret(USER + 100, &mut waiting);
+    }
+
+    #[test]
+    fn a_moved_return_address_ends_its_call() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        stack.call(TASK + 80, 1, 0x1005, &mut waiting);
+        stack.ret(TASK + 40, &mut waiting);
+        stack.returned(0x2000);
+        assert_eq!(sites(&stack), [1]);
+        stack.ret(TASK + 40, &mut waiting);
+        stack.returned(0x1005);
+        assert_eq!(sites(&stack), []);
+    }
+
+    #[test]
+    fn interrupts_lie_on_what_they_interrupt() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        stack.call(USER + 80, 1, 0, &mut waiting);
+        stack.enter(2, 0, true, Some([0x1000, 0x1000]));
+        stack.call(TASK + 800, 3, 0, &mut waiting);
+        stack.enter(4, 0, false, Some([0x2000, 0x2004]));
+        stack.call(TASK + 600, 5, 0, &mut waiting);
+        stack.call(INTERRUPTS + 900, 6, 0, &mut waiting);
+        assert_eq!(sites(&stack), [1, 2, 3, 4, 5, 6]);
+        // Back from the interrupts' stack without its return being seen.
+        stack.call(TASK + 500, 7, 0, &mut waiting);
+        assert_eq!(sites(&stack), [1, 2, 3, 4, 5, 7]);
+        stack.leave_to_kernel(0x2000, 0, false);
+        assert_eq!(sites(&stack), [1, 2, 3]);
+        stack.leave_to_user(0x1000);
+        assert_eq!(sites(&stack), [1]);
+    }
+
+    #[test]
+    fn an_interrupt_at_once_behind_another_keeps_its_place() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        stack.enter(4, 9, false, Some([0x2000, 0x2004]));
+        stack.call(TASK + 600, 5, 0, &mut waiting);
+        stack.leave_to_kernel(0x9000, 10, true);
+        assert_eq!(sites(&stack), [4]);
+        assert_eq!(stack.frames[0].target, 10);
+    }
+
+    #[test]
+    fn signals_come_back_and_programs_that_were_replaced_do_not() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        let mut tree = CallTree::default();
+        stack.call(USER + 80, 1, 0, &mut waiting);
+        stack.enter(2, 0, true, Some([0x1000, 0x1000]));
+        stack.leave_to_user(0x5000); // the handler
+        assert_eq!(stack.node(&mut tree), ROOT);
+        stack.call(USER + 20, 3, 0, &mut waiting);
+        assert_eq!(tree.nodes().len(), 1);
+        let handler = stack.node(&mut tree);
+        assert_eq!(tree.nodes()[handler as usize].parent, ROOT);
+        stack.enter(4, 0, true, Some([0x5100, 0x5100])); // rt_sigreturn
+        stack.leave_to_user(0x1000);
+        assert_eq!(sites(&stack), [1]);
+    }
+
+    #[test]
+    fn tasks_keep_their_calls_while_they_wait() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        stack.call(TASK + 900, 1, 0, &mut waiting);
+        stack.call(TASK + 800, 2, 0, &mut waiting);
+        stack.switches_task();
+        stack.ret(OTHER + 900, &mut waiting); // a new task
+        assert_eq!(sites(&stack), []);
+        stack.call(OTHER + 900, 3, 0, &mut waiting);
+        stack.call(OTHER + 800, 4, 0, &mut waiting);
+        stack.switches_task();
+        // __switch_to() calls before it returns.
+        stack.call(TASK + 700, 5, 0, &mut waiting);
+        assert_eq!(sites(&stack), [1, 2, 5]);
+        stack.ret(TASK + 700, &mut waiting);
+        stack.ret(TASK + 800, &mut waiting);
+        assert_eq!(sites(&stack), [1]);
+        stack.call(TASK + 800, 6, 0, &mut waiting);
+        stack.switches_task();
+        stack.ret(OTHER + 800, &mut waiting);
+        assert_eq!(sites(&stack), [3]);
+    }
+
+    #[test]
+    fn frames_are_bounded() {
+        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        for number in 0..3 * MOST_FRAMES as u64 {
+            stack.call(USER - number, 1, 0, &mut waiting);
+        }
+        assert!(stack.frames.len() <= MOST_FRAMES);
     }
 }

@@ -8,7 +8,8 @@ use hashbrown::HashSet;
 use crate::blocks::{Block, Blocks, PlaceNumber};
 use crate::branch::End;
 use crate::call_tree::{CallTree, NodeNumber, NONE};
-use crate::shadow_stack::{ShadowStack, Waiting};
+use crate::shadow_stack::ShadowStack;
+use crate::waiting::Waiting;
 
 /// What one vCPU was doing when another one's turn came.
 #[derive(Debug, Default)]
