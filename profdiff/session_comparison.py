@@ -95,9 +95,8 @@ def folded_stacks(session: Session) -> list[tuple[str, Callable[[], bytes]]]:
     """
     stacks: list[tuple[str, Callable[[], bytes]]] = []
     for kernel in session.manifest.kernels:
-        # Call stacks before the exact collector's, which are flat.
         by_collector = [
-            session.finished(kernel.label, name) for name in ("perf", "import", "exact")
+            session.finished(kernel.label, name) for name in session.manifest.collectors
         ]
         run = next((runs[0] for runs in by_collector if runs), None)
         if run:
