@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +48,6 @@ _OPTIONS = [
         type=click.IntRange(MIN_WIDTH),
         help="Columns.  [default: terminal, at most 100]",
     ),
-    click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON (-: here)."),
-    click.option(
-        "--csv", "csv_file", metavar="FILE", help="Write the function table as CSV (-: here)."
-    ),
     click.option(
         "--html",
         "html_file",
@@ -68,6 +64,13 @@ _OPTIONS = [
         "with the label before the suffix.",
     ),
     click.option(
+        "--folded-diff",
+        "folded_diff_file",
+        metavar="FILE",
+        help="Write folded stacks with the base's counts and the other kernel's, as difffolded.pl "
+        "does (-: here).",
+    ),
+    click.option(
         "--charts",
         "charts_folder",
         metavar="DIR",
@@ -76,25 +79,89 @@ _OPTIONS = [
 ]
 
 
+Form = Callable[[Sequence[Comparison], Selection], bytes]
+
+
+# Each form is loaded where it is asked for: folded stacks need none of them.
+def _json(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    import json
+
+    from profdiff.reports import document
+
+    return (json.dumps(document.document(comparisons)) + "\n").encode(errors="backslashreplace")
+
+
+def _csv(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import csv_table
+
+    return csv_table.render(comparisons, selection).encode(errors="backslashreplace")
+
+
+def _svg(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import svg
+
+    return svg.difference(comparisons)
+
+
+def _svg_side_by_side(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import svg
+
+    return svg.side_by_side(comparisons)
+
+
+def _speedscope(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import speedscope
+
+    return speedscope.render(comparisons)
+
+
+def _firefox(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import firefox
+
+    return firefox.render(comparisons)
+
+
+def _pprof(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+    from profdiff.reports import pprof
+
+    return pprof.render(comparisons[0], comparisons)
+
+
+# One file each, from all that was compared.
+_FORMS: dict[str, tuple[str, Form]] = {
+    "json": ("Write everything as JSON (-: here).", _json),
+    "csv": ("Write the function table as CSV (-: here).", _csv),
+    "svg": ("Write the difference flamegraph as a picture.", _svg),
+    "svg-side-by-side": ("Write the kernels' flamegraphs beside each other.", _svg_side_by_side),
+    "speedscope": ("Write a profile for speedscope.", _speedscope),
+    "firefox": ("Write a profile for the Firefox Profiler.", _firefox),
+    "pprof": ("Write a profile for pprof, with the base as negative samples.", _pprof),
+}
+_OPTIONS += [
+    click.option(f"--{name}", f"form_{name.replace('-', '_')}", metavar="FILE", help=text)
+    for name, (text, _) in _FORMS.items()
+]
+
+
 @dataclass(frozen=True)
 class Output:
-    """What the options ask for."""
+    """What the options ask for. ``files``: the target of each form asked for."""
 
     selection: Selection
     top_given: bool
     per_op: bool | None
     width: int | None
-    json_file: str | None
-    csv_file: str | None
+    files: Mapping[str, str]
     html_file: str | None
     folded_file: str | None
+    folded_diff_file: str | None
     charts_folder: str | None
 
     @property
     def only_folded(self) -> bool:
         """Whether nothing is wanted for which kernels must be compared."""
-        others = (self.json_file, self.csv_file, self.html_file, self.charts_folder)
-        return self.folded_file is not None and all(file is None for file in others)
+        others = (self.html_file, self.folded_diff_file, self.charts_folder)
+        return self.folded_file is not None and not self.files and others == (None, None, None)
 
     def write(self, comparisons: Sequence[Comparison], name: str) -> None:
         """Write the files, or else print the table. ``name``: of the page, if it has none.
@@ -103,44 +170,49 @@ class Output:
         """
         if self.per_op and comparisons[0].ops is None:
             raise InputError("--per-op: it is not known how many ops this was (--ops)")
-        # Each form is loaded where it is asked for: folded stacks need none of them.
-        if self.json_file is not None:
-            import json
-
-            from profdiff.reports import document
-
-            data = json.dumps(document.document(comparisons))
-            write(self.json_file, (data + "\n").encode(errors="backslashreplace"))
-        if self.csv_file is not None:
-            from profdiff.reports import csv_table
-
-            table = csv_table.render(comparisons, self.selection)
-            write(self.csv_file, table.encode(errors="backslashreplace"))
+        for form, target in self.files.items():
+            write(target, _FORMS[form][1](comparisons, self.selection))
         if self.html_file is not None:
             from profdiff.reports import html
 
             target = self.html_file or f"{name}.html"
             write(target, html.render(comparisons).encode(errors="backslashreplace"))
             if target != "-":
-                click.echo(target, err="-" in (self.json_file, self.csv_file, self.folded_file))
+                click.echo(target, err="-" in (*self.files.values(), self.folded_file))
+        if self.folded_diff_file is not None:
+            from profdiff.reports import folded_difference
+
+            self._write_each(
+                "--folded-diff",
+                self.folded_diff_file,
+                [
+                    (label, lambda lines=lines: lines)  # type: ignore[misc]
+                    for label, lines in folded_difference.files(comparisons[0])
+                ],
+            )
         if self.charts_folder is not None:
             from profdiff.reports import charts
 
             folder, side = Path(self.charts_folder), self.selection.side
             charts.write(comparisons, folder, side=side, per_op=self.per_op)
-        files = (self.json_file, self.csv_file, self.html_file, self.folded_file)
-        if all(f is None for f in (*files, self.charts_folder)):
+        special = (self.html_file, self.folded_file, self.folded_diff_file, self.charts_folder)
+        if not self.files and all(file is None for file in special):
             self._print(comparisons)
 
     def write_folded(self, stacks: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
         """Write folded stacks, (label, stacks) of each kernel. Raises InputError."""
-        if self.folded_file is None:
-            return
-        if len(stacks) > 1 and self.folded_file == "-":
-            raise InputError("--folded -: there are several kernels, whose stacks go to files")
-        for label, make in stacks:
-            target = Path(self.folded_file)
-            if len(stacks) > 1:
+        if self.folded_file is not None:
+            self._write_each("--folded", self.folded_file, stacks)
+
+    def _write_each(
+        self, option: str, file: str, parts: Sequence[tuple[str, Callable[[], bytes]]]
+    ) -> None:
+        """One file for each kernel, with its label in the name where there are several."""
+        if len(parts) > 1 and file == "-":
+            raise InputError(f"{option} -: there are several kernels, whose stacks go to files")
+        for label, make in parts:
+            target = Path(file)
+            if len(parts) > 1:
                 target = target.with_name(f"{target.stem}.{label}{target.suffix}")
             write(str(target), make())
 
@@ -171,17 +243,19 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         user_only: bool,
         per_op: bool | None,
         width: int | None,
-        json_file: str | None,
-        csv_file: str | None,
         html_file: str | None,
         folded_file: str | None,
+        folded_diff_file: str | None,
         charts_folder: str | None,
         **others: Any,
     ) -> Any:
-        if [json_file, csv_file, html_file, folded_file].count("-") > 1:
-            raise InputError(
-                "only one of --json, --csv, --html and --folded can go to standard output (-)"
-            )
+        files = {
+            form: target
+            for form in _FORMS
+            if (target := others.pop(f"form_{form.replace('-', '_')}")) is not None
+        }
+        if [*files.values(), html_file, folded_file, folded_diff_file].count("-") > 1:
+            raise InputError("only one file can go to standard output (-)")
         if kernel_only and user_only:
             raise InputError("--kernel-only and --user-only exclude each other")
         side: Side | None = "kernel" if kernel_only else "user" if user_only else None
@@ -190,10 +264,10 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             top is not None,
             per_op,
             width,
-            json_file,
-            csv_file,
+            files,
             html_file,
             folded_file,
+            folded_diff_file,
             charts_folder,
         )
         return command(output=output, **others)

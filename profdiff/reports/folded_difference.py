@@ -1,0 +1,38 @@
+"""Folded stacks in three columns: what FlameGraph's ``difffolded.pl`` writes and ``flamegraph.pl``
+reads as a differential profile."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from profdiff.comparison import Comparison
+from profdiff.errors import InputError
+from profdiff.reports.frame_names import frame_names
+
+
+def files(comparison: Comparison) -> Iterator[tuple[str, bytes]]:
+    """For each kernel but the base (label, lines): ``a;b;c BASE OTHER``, sorted, a line for each
+    stack that either executed, in the comparison's metric. What would break a line or a frame is
+    replaced, as in other folded stacks. Raises InputError for a single kernel."""
+    if len(comparison.labels) < 2:
+        raise InputError("--folded-diff: there is one kernel, and nothing to compare it with")
+    names = [_frame(one.name) for one in frame_names(comparison)]
+    texts: list[str] = []
+    stacks = comparison.stacks
+    for parent, function in zip(stacks.parent.tolist(), stacks.function.tolist(), strict=True):
+        below = f"{texts[parent]};" if parent >= 0 else ""
+        texts.append(below + names[function])
+    for kernel, label in list(enumerate(comparison.labels))[1:]:
+        pair = comparison.counts[:, [0, kernel]]
+        sums: dict[str, list[int]] = {}
+        # Functions of one name in different objects are one here.
+        for row in np.flatnonzero(pair.any(axis=1)).tolist():
+            both = sums.setdefault(texts[row], [0, 0])
+            both[0] += int(pair[row, 0])
+            both[1] += int(pair[row, 1])
+        lines = [f"{text} {base} {other}\n" for text, (base, other) in sorted(sums.items())]
+        yield label, "".join(lines).encode(errors="backslashreplace")
+
+
+def _frame(name: str) -> str:
+    return name.replace(";", ":")
