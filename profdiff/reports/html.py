@@ -1,6 +1,7 @@
-"""The report as one page: styles, script and data inside, nothing loaded from anywhere."""
+"""The report as one page: styles, scripts and data inside, nothing loaded from anywhere."""
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -9,19 +10,34 @@ from importlib import resources
 from profdiff.comparison import Comparison
 from profdiff.reports.document import document
 
+# In the order in which they are put together: the last starts the page.
+SCRIPTS = (
+    "text",
+    "state",
+    "model",
+    "flamegraph",
+    "details",
+    "tree_view",
+    "sandwich",
+    "table",
+    "facts",
+    "report",
+)
+
 
 def render(comparisons: Sequence[Comparison]) -> str:
-    """The page. Whatever comes from a recording is JSON in a script element that does not execute,
-    without any character that could end it; the script shows it as text."""
+    """The page. Whatever comes from a recording is compressed JSON in base64, which has no
+    character that could end its script element; the script shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
-    script = files.joinpath("report.js").read_text()
-    data = json.dumps(document(comparisons), ensure_ascii=True, separators=(",", ":"))
-    for character in "<>&":
-        data = data.replace(character, f"\\u{ord(character):04x}")
+    script = "".join(files.joinpath(f"{name}.js").read_text() for name in SCRIPTS)
+    text = json.dumps(document(comparisons), ensure_ascii=False, separators=(",", ":"))
+    # No time of compression: the same recording makes the same page.
+    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)
+    data = base64.b64encode(packed).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "
-        f"script-src 'sha256-{_hash(script)}'; base-uri 'none'; form-action 'none'"
+        f"script-src 'sha256-{_hash(script)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     page = files.joinpath("report.html").read_text()
     # One pass from the first to the last, so that no replacement is searched for the next one.

@@ -45,6 +45,7 @@ class Page:
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
         assert self.requests == [file.as_uri()]
         self.url = file.as_uri()
 
