@@ -27,6 +27,8 @@ function change(key, value) {
   draw();
 }
 
+let typing = 0;
+
 /** @param {string} text */
 function setSearch(text) {
   state.search = text;
@@ -35,7 +37,10 @@ function setSearch(text) {
   searchTree();
   drawWords();
   repaint();
-  drawBody();
+  clearTimeout(typing);
+  // Where the graph takes its time, the table waits until the reader stops typing.
+  if (tree.size < 20_000) drawBody();
+  else typing = setTimeout(drawBody, 80);
 }
 
 /** Show the state in the controls. */

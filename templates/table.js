@@ -79,8 +79,9 @@ function chosenRows() {
   const column = columns().find((candidate) => candidate.key === state.sort);
   const direction = state.descending ? -1 : 1;
   const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+  const keys = new Map(column ? rows.map((row) => [row, column.by(row)]) : []);
   return rows.sort((a, b) =>
-    column ? direction * (column.by(a) - column.by(b) || 0) || byName(a, b) : -direction * byName(a, b),
+    column ? direction * (keys.get(a) - keys.get(b) || 0) || byName(a, b) : -direction * byName(a, b),
   );
 }
 
@@ -109,18 +110,18 @@ function drawHead() {
 }
 
 /** @param {HTMLElement} line @param {{self: Record<string, number>, total: Record<string, number>}} row */
-function addNumbers(line, row) {
+function addNumbers(line, row, shown = columns()) {
   const direction = row.self[state.right] - row.self[state.left];
-  for (const column of columns()) {
+  for (const column of shown) {
     const tint = column.signed && direction ? (direction > 0 ? " more" : " less") : "";
     line.append(element("td", column.cell(row), `number${tint}${column.width || ""}`));
   }
 }
 
-/** @param {Row} row @param {number} largest */
-function drawRow(row, largest) {
+/** @param {Row} row @param {number} largest @param {any[]} shown */
+function drawRow(row, largest, shown) {
   const line = element("tr");
-  addNumbers(line, row);
+  addNumbers(line, row, shown);
   const name = element("td", "", "name");
   const open = element("button", row.name, "link");
   open.type = "button";
@@ -150,9 +151,10 @@ function drawBody() {
   const rows = chosenRows();
   const largest = rows.reduce((most, row) => Math.max(most, Math.abs(row.self[state.right] - row.self[state.left])), 1);
   const table = at("functions");
-  table.tBodies[0].replaceChildren(...rows.slice(0, state.shown).map((row) => drawRow(row, largest)));
+  const shown = columns();
+  table.tBodies[0].replaceChildren(...rows.slice(0, state.shown).map((row) => drawRow(row, largest, shown)));
   at("status").textContent = visible(
-    `${rows.length.toLocaleString("en-US")} of ${metric.functions.length.toLocaleString("en-US")} functions${rows.length > state.shown ? ` (the first ${state.shown} shown)` : ""}; self counts, ${unitTitle()}; ` +
+    `${fixed(rows.length, 0)} of ${fixed(metric.functions.length, 0)} functions${rows.length > state.shown ? ` (the first ${state.shown} shown)` : ""}; self counts, ${unitTitle()}; ` +
       `delta and change are against ${state.left}`,
   );
   const more = at("more");

@@ -7,6 +7,7 @@ const at = (id) => /** @type {any} */ (document.getElementById(id));
 /** Control and format characters would hide or reorder what follows: show them as their codes.
  * @param {unknown} text */
 function visible(text) {
+  if (typeof text === "string" && /^[ -~]*$/.test(text)) return text;
   return String(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${(c.codePointAt(0) || 0).toString(16)}}`);
 }
 
@@ -26,9 +27,11 @@ function cells(tag, texts) {
   return line;
 }
 
-/** @param {number} value @param {number} digits */
-const fixed = (value, digits) =>
-  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+// Making a format takes longer than using it, and a table has thousands of numbers.
+const formats = [0, 1, 2].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+
+/** @param {number} value @param {0 | 1 | 2} digits */
+const fixed = (value, digits) => formats[digits].format(value);
 
 /** Two digits for small numbers, none for large ones: what a reader can compare. @param {number} value */
 const short = (value) => fixed(value, Math.abs(value) >= 10_000 || Number.isInteger(value) ? 0 : 2);
@@ -37,7 +40,7 @@ const short = (value) => fixed(value, Math.abs(value) >= 10_000 || Number.isInte
 function formatCount(value, label) {
   if (state.unit === "per-op") return fixed(value / data.workload.ops, 2);
   if (state.unit === "share") return `${fixed((100 * value) / (metric.totals[label] || 1), 2)} %`;
-  return value.toLocaleString("en-US");
+  return fixed(value, 0);
 }
 
 /** Right minus left in the chosen unit; of shares, the difference in points.
@@ -53,7 +56,7 @@ function formatDifference(left, right) {
   const sign = value > 0 ? "+" : "";
   if (state.unit === "per-op") return sign + fixed(value / data.workload.ops, 2);
   if (state.unit === "share") return `${sign}${fixed(value, 2)} points`;
-  return sign + value.toLocaleString("en-US");
+  return sign + fixed(value, 0);
 }
 
 /** @param {number} before @param {number} after */
