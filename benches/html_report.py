@@ -8,6 +8,7 @@ limit is missed. Without chromium or playwright only writing is measured.
 
 import argparse
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -31,14 +32,13 @@ WRITE, SIZE, OPEN, REPAINT = 1.0, 3_000_000, 1000.0, 50.0
 
 # From the event to the frame in which the canvas has been drawn.
 REPAINT_SCRIPT = """action => new Promise(resolve => {
+  const painted = document.documentElement.dataset.painted;
   const before = performance.now();
   const search = document.getElementById("search");
-  const canvas = document.getElementById("graph-left");
   if (action === "search" || action === "clear") {
     search.value = action === "search" ? "function_1" : "";
     search.dispatchEvent(new Event("input", { bubbles: true }));
   } else zoomTo(action);
-  const painted = document.documentElement.dataset.painted;
   const wait = () => document.documentElement.dataset.painted === painted
     ? requestAnimationFrame(wait) : resolve(performance.now() - before);
   wait();
@@ -123,7 +123,7 @@ def manifest(labels: list[str]) -> m.Manifest:
 
 
 def browse(file: Path) -> list[tuple[str, float, float]]:
-    """What opening, zooming and searching take in milliseconds, the medians, with their limits."""
+    """What opening, zooming and searching take in milliseconds, medians, with their limits."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -133,24 +133,23 @@ def browse(file: Path) -> list[tuple[str, float, float]]:
         return []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        opened, zoomed, searched = [], [], []
+        opened: list[float] = []
+        zoomed: list[float] = []
+        searched: list[float] = []
         for _ in range(3):
             page: Any = browser.new_page(viewport={"width": 1280, "height": 800})
             page.goto(file.as_uri())
             page.wait_for_selector("html[data-ready]")
             opened.append(page.evaluate("performance.getEntriesByName('interactive')[0].startTime"))
             node = page.evaluate("tree.children[tree.first[tree.children[0]]]")
-            for action in (node, 0) * 3:
-                zoomed.append(page.evaluate(REPAINT_SCRIPT, action))
-            for action in ("search", "clear") * 3:
-                searched.append(page.evaluate(REPAINT_SCRIPT, action))
+            zoomed += [page.evaluate(REPAINT_SCRIPT, action) for action in (node, 0) * 3]
+            searched += [page.evaluate(REPAINT_SCRIPT, act) for act in ("search", "clear") * 3]
             page.close()
         browser.close()
-    median = lambda values: float(np.median(values))  # noqa: E731
     return [
-        ("interactive", median(opened), OPEN),
-        ("zoom", median(zoomed), REPAINT),
-        ("search", median(searched), REPAINT),
+        ("interactive", statistics.median(opened), OPEN),
+        ("zoom", statistics.median(zoomed), REPAINT),
+        ("search", statistics.median(searched), REPAINT),
     ]
 
 

@@ -37,10 +37,10 @@ function allowed(key, value) {
   const chosen = data.metrics[Number(state.metric)] || data.metrics[0];
   if (key === "metric") return value !== "" && index(data.metrics.length);
   if (key === "unit") return ["absolute", "share", ...(data.workload.ops ? ["per-op"] : [])].includes(value);
-  if (key === "view") return value in VIEWS && (labels.length > 1 || value === "left");
-  if (key === "width") return value in WIDTHS;
-  if (key === "colour") return value in COLOURS;
-  if (key === "shape") return value in SHAPES;
+  if (key === "view") return Object.hasOwn(VIEWS, value) && (labels.length > 1 || value === "left");
+  if (key === "width") return Object.hasOwn(WIDTHS, value);
+  if (key === "colour") return Object.hasOwn(COLOURS, value);
+  if (key === "shape") return Object.hasOwn(SHAPES, value);
   if (key === "left" || key === "right") return labels.includes(value);
   if (key === "side") return ["", "kernel", "user"].includes(value);
   if (key === "zoom") return index(data.stacks[chosen.stacks].parent.length);

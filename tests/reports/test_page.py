@@ -1,73 +1,13 @@
 """The page, in a real Chromium."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsed_page import HOSTILE, Page, browser
 from synthetic import compare, example, frame
 
-from profdiff.comparison import Comparison
-from profdiff.reports import html
-
-HOSTILE = [
-    "<img src=x onerror=document.title='owned'>",
-    "</script><script>document.title='owned'</script>",
-    "a\u202ereversed\x07bell",
-    "&lt;b&gt;",
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, driven by playwright."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("chromium is not installed (apt-get install chromium)")
-    with api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-class Page:
-    """An open report that keeps what went wrong and what was asked for."""
-
-    def __init__(self, browser: Any, comparison: Comparison, folder: Path, width: int) -> None:
-        file = folder / "report.html"
-        file.write_text(html.render([comparison]))
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.problems: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.problems.append(message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(file.as_uri())
-        self.page.wait_for_selector("html[data-ready]")
-        assert self.requests == [file.as_uri()]
-        self.url = file.as_uri()
-
-    def names(self) -> list[str]:
-        """Functions in the order shown, without the remark behind them."""
-        script = "cells => cells.map(cell => cell.firstChild.textContent)"
-        result: list[str] = self.page.eval_on_selector_all("#functions td.name", script)
-        return result
-
-    def cells(self, row: int) -> list[str]:
-        """Numbers of a row."""
-        selector = f"#functions tbody tr:nth-child({row + 1}) td.number"
-        result: list[str] = self.page.eval_on_selector_all(
-            selector, "c => c.map(x => x.textContent)"
-        )
-        return result
-
-    def close(self) -> None:
-        """Nothing went wrong, nothing was loaded."""
-        assert self.problems == []
-        assert self.requests == [self.url]
-        self.page.close()
+__all__ = ["browser"]
 
 
 def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:

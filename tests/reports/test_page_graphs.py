@@ -1,0 +1,265 @@
+"""The page's flamegraphs, sandwich view and facts, in a real Chromium."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsed_page import HOSTILE, Page, browser
+from synthetic import Row, compare, example, frame
+
+from profdiff.comparison import Comparison
+from profdiff.reports import html
+
+__all__ = ["browser"]
+
+
+def call_stacks() -> dict[str, Sequence[Row]]:
+    """A function that is called from two places, one that vanished, one that is new and inlined."""
+    entry, work, helper = frame("entry"), frame("work"), frame("helper")
+    old, new = frame("old_way"), frame("new_way", inlined=True)
+    return {
+        "base": [
+            ([entry], "entry", True, [100]),
+            ([entry, work], "work", True, [300]),
+            ([entry, work, helper], "helper", True, [200]),
+            ([entry, helper], "helper", True, [50]),
+            ([entry, old], "old_way", True, [400]),
+        ],
+        "new": [
+            ([entry], "entry", True, [100]),
+            ([entry, work], "work", True, [300]),
+            ([entry, work, helper], "helper", True, [900]),
+            ([entry, helper], "helper", True, [50]),
+            ([entry, work, new], "work", True, [250]),
+        ],
+    }
+
+
+def counted_calls() -> Comparison:
+    """With calls: helper is called more often, and does the same each time."""
+    made = compare(call_stacks(), ops=10)
+    return replace(made, calls=made.counts // 50)
+
+
+def drawn(page: Page, side: str = "left") -> dict[str, list[float]]:
+    """Names of the frames on a canvas, with where they begin and how wide they are."""
+    page.page.evaluate("paintTree()")
+    script = """side => graphs[side].rows.flat().filter(box => box.node >= 0).map(
+      box => [frameName(tree.function[box.node]), [box.from, box.to - box.from]])"""
+    return dict(page.page.evaluate(script, side))
+
+
+def click(page: Page, name: str) -> None:
+    """On the widest frame of a name."""
+    x, y = page.page.evaluate(
+        """name => { paintTree(); const graph = graphs.left; let most = [0, 0, 0];
+          graph.rows.forEach((row, depth) => row.forEach(box => {
+            if (box.node >= 0 && frameName(tree.function[box.node]) === name &&
+                box.to - box.from > most[2])
+              most = [(box.from + box.to) / 2, graph.top(depth) + 9, box.to - box.from]; }));
+          return most; }""",
+        name,
+    )[:2]
+    page.page.click("#graph-left", position={"x": x, "y": y})
+
+
+def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks(), ops=10), tmp_path, 1280)
+    assert "helper" in page.page.inner_text("h1")
+    assert "6.0.0 → new: 6.1.0" in page.page.inner_text("#differs")
+    assert page.page.inner_text(".chip").startswith("helper +70.00")
+    box = page.page.locator("#graph-left").bounding_box()
+    assert box["y"] < 400
+    page.page.click(".chip")
+    assert page.page.inner_text("#sandwich-name") == "helper"
+    assert page.page.input_value("#search") == "helper"
+    page.close()
+
+
+def test_widths_and_vanished_frames(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    larger = drawn(page)
+    assert "old_way" in larger
+    assert "new_way" in larger
+    whole = larger["entry"][1]
+    # Summed over stacks: 100 + 300 + 900 + 50 + 400 + 250.
+    assert larger["old_way"][1] / whole == pytest.approx(400 / 2000)
+    page.page.select_option("#width", "left")
+    assert "new_way" not in drawn(page)
+    assert drawn(page)["old_way"][1] / whole == pytest.approx(400 / 1050)
+    assert "width: base" in page.page.inner_text("#rule")
+    page.page.select_option("#width", "delta")
+    assert drawn(page)["old_way"][1] / whole == pytest.approx(400 / 1350)
+    page.page.select_option("#view", "right")
+    assert "old_way" not in drawn(page)
+    page.close()
+
+
+def test_sides_have_one_scale_and_one_zoom(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    page.page.select_option("#view", "both")
+    left, right = drawn(page), drawn(page, "right")
+    assert left["entry"][1] / right["entry"][1] == pytest.approx(1050 / 1600)
+    assert left["helper"][0] > left["entry"][0]
+    click(page, "work")
+    left, right = drawn(page), drawn(page, "right")
+    assert left["work"][1] / right["work"][1] == pytest.approx(500 / 1450)
+    assert "old_way" not in left
+    assert page.page.inner_text("#crumbs").split() == ["all", "entry", "work"]
+    page.page.go_back()
+    page.page.wait_for_function("state.zoom === ''")
+    assert "old_way" in drawn(page)
+    page.close()
+
+
+def test_search_says_its_share_of_both_sides(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    page.page.fill("#search", "HELPER")
+    # 250 of 1050 and 950 of 1600.
+    assert "1 functions match" in page.page.inner_text("#matched")
+    assert "base 23.81 %, new 59.38 %" in page.page.inner_text("#matched")
+    page.page.check("#regex")
+    page.page.fill("#search", "^(old|new)_")
+    assert sorted(page.names()) == ["new_way", "old_way"]
+    page.page.fill("#search", "(")
+    assert "Not a regular expression" in page.page.inner_text("#matched")
+    page.close()
+
+
+def test_keys_choose_zoom_and_speak(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    page.page.focus("#shape")
+    page.page.keyboard.press("Tab")
+    for key in ("ArrowDown", "ArrowDown"):
+        page.page.keyboard.press(key)
+    assert page.page.inner_text("#spoken").startswith(("work", "helper"))
+    assert page.page.is_visible("#tip")
+    assert "delta" in page.page.inner_text("#tip")
+    page.page.keyboard.press("Enter")
+    assert "zoom=" in page.page.url
+    page.page.keyboard.press("Escape")
+    page.page.keyboard.press("Home")
+    assert "zoom=" not in page.page.url
+    page.close()
+
+
+def test_a_linked_state_comes_back(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(call_stacks(), ops=10), tmp_path, 1280)
+    page.page.select_option("#view", "both")
+    page.page.select_option("#unit", "share")
+    page.page.fill("#search", "helper")
+    click(page, "work")
+    url, shown = page.page.url, drawn(page)
+    other = browser.new_page(viewport={"width": 1280, "height": 900})
+    other.goto(url)
+    other.wait_for_selector("html[data-ready]")
+    page.page.close()
+    page.page = other
+    assert other.input_value("#search") == "helper"
+    assert other.input_value("#unit") == "share"
+    assert drawn(page) == shown
+    other.goto(page.url + "#metric=9&zoom=99999&view=x&function=-1&left=nobody&width=__proto__")
+    other.reload()
+    other.wait_for_selector("html[data-ready]")
+    assert "old_way" in drawn(page)
+    page.close()
+
+
+def test_calls_tell_more_often_from_more_each_time(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, counted_calls(), tmp_path, 1400)
+    heads = page.page.eval_on_selector_all("thead th", "heads => heads.map(h => h.textContent)")
+    assert "calls per op base" in heads
+    assert "instructions per call new" in heads
+    page.page.click("#functions button.link:has-text('helper')")
+    numbers = page.page.inner_text("#sandwich-numbers")
+    assert "calls per op 0.50 → 1.90" in numbers
+    assert "self per call 50 → 50" in numbers
+    callers = page.page.inner_text("#callers-list")
+    assert "work" in callers
+    assert "entry" in callers
+    assert "It calls nothing" in page.page.inner_text("#sandwich")
+    page.close()
+
+
+def test_without_call_stacks_the_page_says_so(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare(example()), tmp_path, 1280)
+    assert page.page.is_visible("#missing")
+    page.close()
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    assert page.page.is_hidden("#missing")
+    page.close()
+
+
+def test_one_kernel_and_nothing_counted(browser: Any, tmp_path: Path) -> None:
+    page = Page(browser, compare({"base": call_stacks()["base"]}), tmp_path, 1280)
+    assert page.page.is_hidden("#view-label")
+    assert "old_way" in drawn(page)
+    click(page, "work")
+    assert page.page.inner_text("#sandwich-name") == "work"
+    page.close()
+    empty = [([frame("idle")], "idle", True, [0])]
+    page = Page(browser, compare({"base": empty, "new": empty}, ops=3), tmp_path, 1280)
+    assert drawn(page) == {}
+    page.page.select_option("#unit", "share")
+    page.page.select_option("#view", "both")
+    page.close()
+
+
+def test_two_of_three_kernels(browser: Any, tmp_path: Path) -> None:
+    stacks = call_stacks()
+    page = Page(browser, compare({**stacks, "third": stacks["base"]}), tmp_path, 1280)
+    page.page.select_option("#left", "third")
+    assert "third" in page.page.inner_text("#differs")
+    assert "new" in page.page.inner_text("#caption-left")
+    page.page.select_option("#other", "third")
+    assert page.page.input_value("#left") == "new"
+    page.close()
+
+
+def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
+    long = "n" * 10_000
+    rows = [
+        ([frame("root"), frame(name)], name, True, [100 * (number + 1)])
+        for number, name in enumerate([*HOSTILE, long])
+    ]
+    page = Page(browser, compare({"base": rows, "new": rows[1:]}), tmp_path, 1000)
+    for name in (*HOSTILE[:2], long):
+        page.page.evaluate("name => chooseFunction(names().indexOf(name))", name)
+        assert page.page.inner_text("#sandwich-name") == name
+        click(page, name)
+        page.page.click("#crumbs button")
+    overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.page.evaluate(overflow) <= 0
+    assert page.page.title() == "profdiff: base against new"
+    assert page.page.locator("img").count() == 0
+    page.close()
+
+
+def test_facts_and_charts_are_shown_if_there(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = html.document
+    svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><script>x</script></svg>"
+    facts = {
+        "differences": [{"what": "Mitigations", "values": {"base": "on", "new": "off"}}],
+        "config": [
+            {"option": "CONFIG_X", "values": {"base": "y", "new": None}, "relevant": True},
+        ],
+    }
+    extra = {"facts": facts, "charts": [{"title": "Runs", "svg": svg}]}
+    monkeypatch.setattr(html, "document", lambda all_: {**written(all_), **extra})
+    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
+    assert "Mitigations, 1 config options (1 relevant)" in page.page.inner_text("#differs")
+    assert "CONFIG_X" in page.page.inner_text("#config")
+    page.page.wait_for_function("document.querySelector('#charts img').naturalWidth === 9")
+    # The chart is in the page.
+    page.requests = [url for url in page.requests if not url.startswith("data:")]
+    page.close()
+
+
+def test_the_page_is_the_same_for_the_same_comparison() -> None:
+    first, second = (html.render([compare(example())]) for _ in range(2))
+    assert first == second
+    assert "<img" not in first
