@@ -10,7 +10,10 @@ function declared(id, label) {
 
 /** File and line on both sides, once where they are the same. @param {number} id */
 function declaredBoth(id) {
-  const places = [...new Set([declared(id, state.left), declared(id, state.right)])].filter(Boolean);
+  const all = [...new Set([declared(id, state.left), declared(id, state.right)])].filter(Boolean);
+  // A kernel without the function has no line for it.
+  const lines = all.filter((one) => /:\d+$/.test(one));
+  const places = lines.length ? lines : all;
   return places.length > 1 ? `${places[0]} (${state.left}), ${places[1]} (${state.right})` : places[0] || "";
 }
 

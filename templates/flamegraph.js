@@ -3,6 +3,8 @@
 
 const ROW = 18;
 const MOST_ROWS = 400;
+/** Rows at the end in which nothing is this wide are left out. */
+const WORTH_A_ROW = 2;
 const NARROWEST = 0.5;
 const FONT = '11px ui-monospace, "SF Mono", "DejaVu Sans Mono", monospace';
 
@@ -80,6 +82,13 @@ class Flamegraph {
       if (x - narrow >= NARROWEST) this.place(below, narrow, x, -1);
     }
     for (const row of this.rows) row.sort((a, b) => a.from - b.from);
+    const worth = (row) => row.some((box) => box.node >= 0 && box.to - box.from >= WORTH_A_ROW);
+    let keep = this.rows.length;
+    while (keep > this.zoomed + 1 && !worth(this.rows[keep - 1])) keep--;
+    if (keep < this.rows.length) {
+      this.rows.length = keep;
+      this.deeper = true;
+    }
     return this.rows.length;
   }
 

@@ -83,7 +83,7 @@ function drawSandwich() {
     const graph = sandwich[kind];
     graph.of = of;
     const widths = of.width(one ? "left" : "larger");
-    const scene = { pair: of, zoom: 0, widths, scale: widths[0], label: row.name, colour: one ? "none" : "total", matches: found.matches, flame: kind === "callers", selected: -1 };
+    const scene = { pair: of, zoom: 0, widths, scale: widths[0], label: row.name, colour: one ? "none" : "total", matches: null, flame: kind === "callers", selected: -1 };
     graph.paint(graph.layout(scene));
     graph.canvas.setAttribute("aria-label", `${kind} of ${visible(row.name).slice(0, 200)}`);
   }
@@ -96,7 +96,12 @@ function drawSandwich() {
       head,
       ...nodes.slice(0, 12).map((node) => {
         const [left, right] = [of.total.left[node], of.total.right[node]];
-        return cells("td", [frameName(of.tree.function[node]).slice(0, 300), formatCount(left, state.left), ...(one ? [] : [formatCount(right, state.right), formatDifference(left, right)])]);
+        const line = cells("td", ["", formatCount(left, state.left), ...(one ? [] : [formatCount(right, state.right), formatDifference(left, right)])]);
+        const open = element("button", frameName(of.tree.function[node]).slice(0, 300), "link");
+        open.type = "button";
+        open.addEventListener("click", () => chooseFunction(of.tree.function[node]));
+        line.firstChild.append(open);
+        return line;
       }),
     );
     at(`${kind}-none`).hidden = nodes.length > 0;
@@ -136,6 +141,11 @@ function startSandwich() {
       if (node >= 0) chooseFunction(sandwich[kind].of.tree.function[node]);
     });
   }
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (width !== innerWidth) drawSandwich();
+    width = innerWidth;
+  });
   at("sandwich-close").addEventListener("click", () => {
     state.function = "";
     writeAddress();

@@ -55,6 +55,8 @@ function readAddress() {
     const wanted = given.get(key);
     state[key] = wanted !== null && allowed(key, wanted) ? wanted : value;
   }
+  // A kernel is not set against itself.
+  if (state.left === state.right) state.right = data.kernels.map((kernel) => kernel.label).find((label) => label !== state.left) || state.left;
 }
 
 /** Put what is not as on a fresh page into the address. @param {boolean} [step] undone by Back */

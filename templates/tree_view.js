@@ -110,7 +110,7 @@ function drawWords() {
   at("matched").textContent = found.wrong
     ? `Not a regular expression: ${found.wrong}`
     : found.matches
-      ? `${found.count.toLocaleString("en-US")} functions match, with what they call: ${part(found.left, state.left)}${one ? "" : `, ${part(found.right, state.right)}`}`
+      ? `${fixed(found.count, 0)} ${found.count === 1 ? "function matches" : "functions match"}, with what they call: ${part(found.left, state.left)}${one ? "" : `, ${part(found.right, state.right)}`}`
       : "";
   const label = `${VIEWS[state.view]} flamegraph, ${width}. Arrow keys choose a frame, Enter zooms, Escape goes back out.`;
   for (const graph of [graphs.left, graphs.right]) graph.canvas.setAttribute("aria-label", label);

@@ -118,7 +118,7 @@ def test_search_says_its_share_of_both_sides(browser: Any, tmp_path: Path) -> No
     page = Page(browser, compare(call_stacks()), tmp_path, 1280)
     page.page.fill("#search", "HELPER")
     # 250 of 1050 and 950 of 1600.
-    assert "1 functions match" in page.page.inner_text("#matched")
+    assert "1 function matches" in page.page.inner_text("#matched")
     assert "base 23.81 %, new 59.38 %" in page.page.inner_text("#matched")
     page.page.check("#regex")
     page.page.fill("#search", "^(old|new)_")
@@ -160,10 +160,13 @@ def test_a_linked_state_comes_back(browser: Any, tmp_path: Path) -> None:
     assert other.input_value("#search") == "helper"
     assert other.input_value("#unit") == "share"
     assert drawn(page) == shown
-    other.goto(page.url + "#metric=9&zoom=99999&view=x&function=-1&left=nobody&width=__proto__")
+    other.goto(
+        page.url + "#metric=9&zoom=99999&view=x&function=-1&left=new&right=new&width=__proto__"
+    )
     other.reload()
     other.wait_for_selector("html[data-ready]")
     assert "old_way" in drawn(page)
+    assert other.input_value("#other") == "base"
     page.close()
 
 
