@@ -28,7 +28,7 @@ function deltaColour(colours, delta, most) {
 }
 
 /** @typedef {{pair: Pair, zoom: number, widths: Float64Array, scale: number, colour: string, label: string,
- *   matches: Uint8Array | null, flame: boolean, selected: number}} Scene */
+ *   matches: Uint8Array | null, flame: boolean, selected: number, most?: number}} Scene */
 
 class Flamegraph {
   /** @param {HTMLCanvasElement} canvas */
@@ -118,7 +118,7 @@ class Flamegraph {
     context.font = FONT;
     const letter = context.measureText("0").width;
     const called = names();
-    const most = scene.colour === "none" ? 0 : scene.pair.largest(/** @type {any} */ (scene.colour));
+    const most = scene.colour === "none" ? 0 : scene.most || scene.pair.largest(/** @type {any} */ (scene.colour));
     this.rows.forEach((row, depth) => {
       const y = this.top(depth);
       for (const box of row) this.box(scene, box, y, depth < /** @type {number} */ (this.zoomed), colours, most, called, letter);

@@ -39,7 +39,7 @@ function setSearch(text) {
   repaint();
   clearTimeout(typing);
   // Where the graph takes its time, the table waits until the reader stops typing.
-  if (tree.size < 20_000) drawBody();
+  if (tree.size < LARGE) drawBody();
   else typing = setTimeout(drawBody, 80);
 }
 

@@ -54,12 +54,16 @@ function around(id, callers) {
   return new Pair(made, selfs.left, selfs.right);
 }
 
+let opening = 0;
+
 /** @param {number} id */
 function chooseFunction(id) {
   if (id >= metric.functions.length) return;
   state.function = String(id);
   writeAddress();
-  drawSandwich();
+  clearTimeout(opening);
+  if (tree.size < LARGE) drawSandwich();
+  else opening = setTimeout(drawSandwich, 80);
 }
 
 function drawSandwich() {
@@ -83,7 +87,8 @@ function drawSandwich() {
     const graph = sandwich[kind];
     graph.of = of;
     const widths = of.width(one ? "left" : "larger");
-    const scene = { pair: of, zoom: 0, widths, scale: widths[0], label: row.name, colour: one ? "none" : "total", matches: null, flame: kind === "callers", selected: -1 };
+    // The scale is the whole's: a small function's delta is not to look like a large one.
+    const scene = { pair: of, most: pair.largest("total"), zoom: 0, widths, scale: widths[0], label: row.name, colour: one ? "none" : "total", matches: null, flame: kind === "callers", selected: -1 };
     graph.paint(graph.layout(scene));
     graph.canvas.setAttribute("aria-label", `${kind} of ${visible(row.name).slice(0, 200)}`);
   }

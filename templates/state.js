@@ -2,6 +2,8 @@
 "use strict";
 
 const PAGE = 200;
+/** From so many stacks on the graph is drawn first, and what takes long follows. */
+const LARGE = 20_000;
 const VIEWS = { both: "side by side", difference: "difference", left: "left only", right: "right only" };
 const WIDTHS = { left: "left", right: "right", larger: "larger of both", delta: "absolute delta" };
 const COLOURS = { self: "self delta", total: "total delta", none: "kernel / user" };
