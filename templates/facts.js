@@ -86,7 +86,13 @@ function drawFacts() {
       ["Inlined functions", (kernel) => (kernel.inlines_visible ? "visible" : "not visible: no debug ELF")],
       ["Runs", (kernel) => `${kernel.runs}${kernel.reproduced === true ? ", reproduced bit for bit" : kernel.reproduced === false ? ", NOT reproduced" : ""}`],
       ["Recorded from", (kernel) => kernel.spec],
-      ...(facts.differences || []).map((one) => [one.what, (kernel) => String(one.values[kernel.label] ?? "-")]),
+      ["Command line", (kernel) => (facts.command_lines || {})[kernel.label] || "unknown"],
+      ["Machine", (kernel) => Object.entries((facts.machine || {})[kernel.label] || {}).map(([name, value]) => `${name}: ${value}`).join("; ") || "unknown"],
+      ...(facts.shares || []).filter((one) => Object.values(one.lost).some(Boolean)).map((one) => [
+        `Lost samples, ${one.metric}`,
+        (kernel) => `${fixed(100 * (one.lost[kernel.label] || 0), 2)} %`,
+      ]),
+      ...(facts.differences || []).filter((one) => !["compiler", "command line"].includes(one.what)).map((one) => [one.what, (kernel) => String(one.values[kernel.label] ?? "-")]),
     ]),
   );
   const options = [...(facts.config || [])].sort((a, b) => Number(b.relevant) - Number(a.relevant));
@@ -109,6 +115,7 @@ function drawFacts() {
     }),
   );
   at("made").append(element("span", `profdiff ${data.profdiff}, recorded ${data.recorded.created}: `), element("code", data.recorded.command.join(" ")));
+  if (data.report_command) at("made").append(element("br"), element("span", "reported by: "), element("code", data.report_command));
   at("charts").hidden = !(data.charts || []).length;
   for (const chart of data.charts || []) {
     const figure = element("figure");

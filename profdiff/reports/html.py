@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from profdiff.comparison import Comparison
+from profdiff.reports import charts
 from profdiff.reports.document import document
 
 # In the order in which they are put together: the last starts the page.
@@ -31,7 +32,8 @@ def render(comparisons: Sequence[Comparison]) -> str:
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = "".join(files.joinpath(f"{name}.js").read_text() for name in SCRIPTS)
-    text = json.dumps(document(comparisons), ensure_ascii=False, separators=(",", ":"))
+    content = {**document(comparisons), "charts": charts.figures(comparisons)}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     # No time of compression: the same recording makes the same page.
     packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)
     data = base64.b64encode(packed).decode()
