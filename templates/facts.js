@@ -97,6 +97,9 @@ function drawFacts() {
   );
   const options = [...(facts.config || [])].sort((a, b) => Number(b.relevant) - Number(a.relevant));
   at("config-section").hidden = !options.length;
+  at("config-title").textContent = `${options.length} options differ, ${options.filter((one) => one.relevant).length} of them relevant`;
+  // A long list is opened by who wants it.
+  at("config-details").open = options.length <= 12;
   at("config").replaceChildren(
     cells("th", ["Option", ...data.kernels.map((kernel) => kernel.label), "Relevant"]),
     ...options.map((one) => cells("td", [one.option, ...data.kernels.map((kernel) => one.values[kernel.label] ?? "not set"), one.relevant ? "yes" : ""])),
