@@ -87,8 +87,8 @@ function chosenRows() {
 
 function drawHead() {
   const row = element("tr");
-  for (const column of [...columns(), { key: "name", title: "function" }]) {
-    const cell = element("th", "", column.key === "name" ? "" : `number${column.width || ""}`);
+  for (const column of [{ key: "name", title: "function" }, ...columns()]) {
+    const cell = element("th", "", column.key === "name" ? "name" : `number${column.width || ""}`);
     cell.scope = "col";
     const active = state.sort === column.key;
     const ascending = column.key === "name" ? state.descending : !state.descending;
@@ -121,7 +121,6 @@ function addNumbers(line, row, shown = columns()) {
 /** @param {Row} row @param {number} largest @param {any[]} shown */
 function drawRow(row, largest, shown) {
   const line = element("tr");
-  addNumbers(line, row, shown);
   const name = element("td", "", "name");
   const open = element("button", row.name, "link");
   open.type = "button";
@@ -138,6 +137,7 @@ function drawRow(row, largest, shown) {
   if (notes.length) name.append(element("small", notes.join(", ")));
   name.title = visible(row.file);
   line.append(name);
+  addNumbers(line, row, shown);
   const bar = element("td", "", "bar");
   const value = row.self[state.right] - row.self[state.left];
   const fill = element("i", "", value > 0 ? "more" : "less");
@@ -178,8 +178,9 @@ function drawFoot() {
   at("functions").tFoot.replaceChildren(
     ...lines.map((row) => {
       const line = element("tr", "", row.className);
+      line.append(element("td", row.name, "what"));
       addNumbers(line, row);
-      line.append(element("td", row.name), element("td", "", "bar"));
+      line.append(element("td", "", "bar"));
       return line;
     }),
   );
