@@ -42,11 +42,16 @@ class Page:
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.problems.append(message.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("request", self._asked)
         self.page.goto(file.as_uri())
         self.page.wait_for_selector("html[data-ready]")
         assert self.requests == [file.as_uri()]
         self.url = file.as_uri()
+
+    def _asked(self, request: Any) -> None:
+        # Charts are in the page itself.
+        if not request.url.startswith("data:"):
+            self.requests.append(request.url)
 
     def names(self) -> list[str]:
         """Functions in the order shown, without the remark behind them."""
