@@ -1,6 +1,9 @@
 """What tests need of this machine, or a skip with the reason; guests below the command line."""
 
+import base64
+import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,3 +106,10 @@ def error_line(result: subprocess.CompletedProcess[str]) -> str:
     assert lines
     assert lines[-1].startswith("profdiff: "), result.stderr
     return lines[-1].removeprefix("profdiff: ")
+
+
+def page_data(page: Path) -> str:
+    """The JSON that a report's page carries, compressed."""
+    packed = re.search(r'<script id="data"[^>]*>([^<]*)<', page.read_text())
+    assert packed
+    return gzip.decompress(base64.b64decode(packed[1])).decode()

@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from perf_data.writer import KERNEL, Writer
-from support import ROOT, SHARED, error_line, need_kernel, need_program, profdiff
+from support import ROOT, SHARED, error_line, need_kernel, need_program, page_data, profdiff
 
 SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
 K = 0xFFFF_FFFF_8100_0000
@@ -73,7 +73,7 @@ def test_diff_leaves_nothing_and_import_all(pair: list[str], tmp_path: Path) -> 
     shown = profdiff("report", moved).stdout
     assert "commit_anon_folio_batch" in shown
     profdiff("report", moved, "--html", tmp_path / "page.html")
-    assert "commit_anon_folio_batch" in (tmp_path / "page.html").read_text()
+    assert "commit_anon_folio_batch" in page_data(tmp_path / "page.html")
     again = profdiff("import", *pair, "-o", moved, status=2)
     assert "not empty" in error_line(again)
 
