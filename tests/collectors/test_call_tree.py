@@ -300,3 +300,15 @@ def test_a_tree_that_does_not_add_up_is_told(recorded: Path, tmp_path: Path) -> 
     wrong = counts.count.copy()
     wrong[:3] += 1
     assert counts.calls.unequal(wrong) == 3
+
+
+def test_without_a_call_tree(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
+    session = tmp_path / "s.profdiff"
+    kernels = ["--kernel", f"a={new_kernel}", "--kernel", f"b={old_kernel}"]
+    command = ["record", *kernels, "-o", session]
+    profdiff(*command, "--no-call-tree", "--", EXAMPLE, "400", "20")
+    said = " ".join(profdiff("report", session).stdout.split())
+    assert "recorded without callers (--no-call-tree)" in said
+    assert "calls a" not in said
+    refused = profdiff(*command, "--", EXAMPLE, "400", "20", status=2)
+    assert "--no-call-tree" in refused.stderr
