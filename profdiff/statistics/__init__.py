@@ -1,0 +1,23 @@
+"""Pure numbers in, verdicts out. ``docs/statistics.md`` has every formula and its limits."""
+
+from profdiff.statistics.boots import Boots
+from profdiff.statistics.estimates import Estimate, estimate
+from profdiff.statistics.functions import FunctionTests, function_tests
+from profdiff.statistics.noise import NoiseFloor, noise_floor
+from profdiff.statistics.rank_test import smallest_p
+from profdiff.statistics.rule import Interval, Quality, Rule, Verdict
+
+__all__ = [
+    "Boots",
+    "Estimate",
+    "FunctionTests",
+    "Interval",
+    "NoiseFloor",
+    "Quality",
+    "Rule",
+    "Verdict",
+    "estimate",
+    "function_tests",
+    "noise_floor",
+    "smallest_p",
+]
