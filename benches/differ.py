@@ -15,6 +15,7 @@ import numpy as np
 
 from profdiff import manifest as m
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.profile import Profile
 from profdiff.reports import html, text
 from profdiff.reports.rows import Selection
@@ -67,7 +68,8 @@ def manifest(labels: list[str]) -> m.Manifest:
         repeat=1,
         verify=False,
         workload=m.Workload(argv=["x"], guest_argv=["x"], kind="program", files=[]),
-        guest=m.Guest(memory=512, cpus=1, append="", settle=5.0, timeout=600.0),
+        points=[m.Point(cpus=1)],
+        guest=m.Guest(memory=512, append="", settle=5.0, timeout=600.0),
         kernels=[m.Kernel(label=label, spec="x", image_sha256="00" * 32) for label in labels],
         runs=[
             m.Run(
@@ -107,9 +109,10 @@ def main() -> int:
         f"{options.kernels} kernels of {options.chains:,} chains, {len(comparison.stacks):,} stacks"
     )
     print(f"compare {seconds:7.2f} s (limit {limit:.1f} s: {'met' if met else 'MISSED'})")
+    found = Findings.of_recordings([comparison])
     for name, render in (
-        ("text", lambda: text.render([comparison], Selection(top=20), width=100)),
-        ("page", lambda: html.render([comparison])),
+        ("text", lambda: text.render(found, Selection(top=20), width=100)),
+        ("page", lambda: html.render(found)),
     ):
         start = time.perf_counter()
         size = len(render())

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from profdiff import manifest as m
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.function_identity import Function
 from profdiff.metric import INSTRUCTIONS
 from profdiff.profile import Profile
@@ -109,8 +110,9 @@ def manifest(labels: list[str]) -> m.Manifest:
         collectors=["exact"],
         repeat=1,
         verify=False,
-        workload=m.Workload(argv=["x"], guest_argv=["x"], kind="program", files=[], ops=1000),
-        guest=m.Guest(memory=512, cpus=1, append="", settle=5.0, timeout=600.0),
+        workload=m.Workload(argv=["x"], guest_argv=["x"], kind="program", files=[]),
+        points=[m.Point(cpus=1, ops=1000)],
+        guest=m.Guest(memory=512, append="", settle=5.0, timeout=600.0),
         kernels=[m.Kernel(label=label, spec="x", image_sha256="00" * 32) for label in labels],
         runs=[
             m.Run(
@@ -166,7 +168,7 @@ def main() -> int:
     made = comparison(options.stacks)
     print(f"{len(made.stacks):,} stacks, {len(made.functions):,} functions, calls counted")
     start = time.perf_counter()
-    page = html.render([made])
+    page = html.render(Findings.of_recordings([made]))
     seconds = time.perf_counter() - start
     size = len(page.encode())
     figures = [

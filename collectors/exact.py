@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import GuestRun, RunFailure
 from profdiff.collectors.qemu import Qemu
@@ -36,13 +37,15 @@ class ExactRun:
         folder: Path,
         expect_marks: bool,
         calls: bool = True,
+        variation: Variation = NO_VARIATION,
     ) -> None:
         self._folder = folder
         self._expect_marks = expect_marks
         self.arguments = qemu.arguments(
             image=image,
             initramfs=initramfs,
-            append=f"{BASE_APPEND} {append}".strip(),
+            append=f"{variation.words(BASE_APPEND)} {append}".strip(),
+            seed=variation.seed,
             memory=memory,
             cpus=cpus,
             folder=folder,

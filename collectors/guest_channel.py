@@ -15,6 +15,7 @@ MEMBERS = frozenset(
     {
         *("status", "stdout", "stderr", "dmesg", "kallsyms", "modules", "sections"),
         *("version", "cmdline", "notes", "config", "vdso"),
+        *("usage", "observed", "state", "vmstat-before", "vmstat-after"),
         *("perf.data", "environment", "attempt", "perf-refusal.1", "perf-refusal.2"),
     }
 )

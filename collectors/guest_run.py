@@ -11,7 +11,16 @@ from typing import Literal
 from profdiff.collectors.guest_channel import GuestChannel
 
 FailureKind = Literal[
-    "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "perf", "connection"
+    "boot",
+    "panic",
+    "timeout",
+    "workload",
+    "window",
+    "qemu",
+    "protocol",
+    "perf",
+    "connection",
+    "metric",
 ]
 _CONSOLE_LINES = 12
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -22,7 +23,8 @@ from profdiff.errors import InputError, MissingError
 AGENT_GUEST_PATH = "/profdiff/agent"
 # The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.
 CHANNEL_DEVICE = {"x86_64": "/dev/ttyS1", "aarch64": "/dev/ttyS0"}
-PERF_SCRIPTS = ("perf.sh", "environment.sh")
+ENVIRONMENT_SCRIPT = "environment.sh"
+PERF_SCRIPTS = ("perf.sh", ENVIRONMENT_SCRIPT)
 # What the guest's own parts occupy; a workload cannot put its files there.
 _OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
 
@@ -45,12 +47,14 @@ def build_agent() -> Path:
     compiler = find_program("cc")
     with tempfile.TemporaryDirectory(dir=program.parent) as folder:
         built = Path(folder) / "agent"
+        (Path(folder) / "syscall-names.h").write_text(_syscall_names(compiler))
         result = subprocess.run(
             [
                 compiler,
                 "-O2",
                 "-static",
                 f"-ffile-prefix-map={source.parent}=.",
+                f"-I{folder}",
                 "-o",
                 built,
                 source,
@@ -66,6 +70,14 @@ def build_agent() -> Path:
             )
         built.replace(program)
     return program
+
+
+def _syscall_names(compiler: Path) -> str:
+    """The names of system calls as elements of a C array, from the kernel's own header."""
+    command = [str(compiler), "-dM", "-E", "-include", "asm/unistd.h", "-x", "c", "/dev/null"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.findall(r"^#define __NR_(\w+) (\d{1,3})$", result.stdout, re.MULTILINE)
+    return "".join(f'[{number}] = "{name}",\n' for name, number in found)
 
 
 def static_busybox() -> Path:
@@ -98,10 +110,13 @@ def build(
     *,
     architecture: str = "x86_64",
     attempts: Sequence[Attempt] = (),
+    boot_runs: int = 1,
+    observe: bool = False,
 ) -> None:
     """Write the archive to ``path``; the same input gives the same bytes.
 
-    With ``attempts`` the workload runs under perf, which must be among ``files``. Raises InputError
+    With ``attempts`` the workload runs under perf, which must be among ``files``; without, it runs
+    ``boot_runs`` times, and with ``observe`` once more under the agent's eyes. Raises InputError
     for files that cannot be placed, MissingError without cpio, OSError.
     """
     cpio = find_program("cpio")
@@ -112,6 +127,9 @@ def build(
         shutil.copyfile(guest_resources() / "init.sh", root / "init")
         (root / "init").chmod(0o755)
         (root / "profdiff/settle").write_text(f"{settle}\n")
+        (root / "profdiff/boot-runs").write_text(f"{boot_runs}\n")
+        if observe:
+            (root / "profdiff/observe").touch()
         (root / "profdiff/channel").write_text(f"{CHANNEL_DEVICE[architecture]}\n")
         (root / "profdiff/argv").write_bytes(nul_separated(guest_argv))
         for name in ("facts.sh", *(PERF_SCRIPTS if attempts else ())):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.guest_run import GuestRun, RunFailure
 from profdiff.collectors.perf_command import refusal_line
 from profdiff.collectors.qemu import Qemu
@@ -32,13 +33,14 @@ class PerfGuestRun:
         cpus: int,
         timeout: float,
         folder: Path,
+        variation: Variation = NO_VARIATION,
     ) -> None:
         self._folder = folder
-        console = f"console={_CONSOLE[qemu.architecture]}"
         self.arguments = qemu.arguments(
             image=image,
             initramfs=initramfs,
-            append=f"{console} {_APPEND} {append}".strip(),
+            append=console_arguments(qemu, variation, append),
+            seed=variation.seed,
             memory=memory,
             cpus=cpus,
             folder=folder,
@@ -68,6 +70,12 @@ class PerfGuestRun:
         return judge(
             self._folder, files, failure, self._guest.wall_seconds, "put it into the guest"
         )
+
+
+def console_arguments(qemu: Qemu, variation: Variation, append: str) -> str:
+    """The guest's kernel arguments, ``append`` behind profdiff's own."""
+    console = f"console={_CONSOLE[qemu.architecture]}"
+    return f"{console} {variation.words(_APPEND)} {append}".strip()
 
 
 def judge(

@@ -1,7 +1,7 @@
 """The perf collector on a machine that is not ours to boot: this one, or another over ssh."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from profdiff.atomic import write_atomic
@@ -18,13 +18,15 @@ _COMPRESSED = ("kallsyms", "config", "dmesg")
 
 
 class PerfMachineRun:
-    """One run in progress; what it leaves goes to ``folder``. On this machine the workload runs in
-    ``work_folder`` as the user would start it; on another one in a folder with its own files."""
+    """One run in progress of ``argv`` (of the workload in a guest); what it leaves goes to
+    ``folder``. On this machine the workload runs in ``work_folder`` as the user would start it; on
+    another one in a folder with its own files."""
 
     def __init__(
         self,
         address: Address,
         workload: PreparedWorkload,
+        argv: Sequence[str],
         attempts: Sequence[Attempt],
         *,
         work_folder: Path,
@@ -36,17 +38,8 @@ class PerfMachineRun:
         files = {name: (resources / name).read_bytes() for name in _SCRIPTS}
         for number, attempt in enumerate(attempts, 1):
             files[f"attempt.{number}"] = nul_separated(attempt.arguments)
-        programs: dict[str, Path] = {}
-        program, *arguments = workload.guest_argv
-        if address.host:
-            # Libraries and interpreters are the other machine's own.
-            own = [f for f in workload.files if f.guest_path.startswith(f"{GUEST_FOLDER}/")]
-            programs = {file.guest_path.lstrip("/"): file.source for file in own}
-            program = f"./{Path(program).name}" if own else program
-        else:
-            local = next((file for file in workload.files if file.guest_path == program), None)
-            program = str(local.source.resolve()) if local else program
-        files["argv"] = nul_separated([program, *arguments])
+        command, programs = workload_there(address, workload, argv)
+        files["argv"] = nul_separated(command)
         self._run = MachineRun(
             address,
             script="machine.sh",
@@ -74,12 +67,35 @@ class PerfMachineRun:
     def finish(self) -> RunResult:
         """Take what it left, and judge the run. Raises OSError."""
         names, failure = self._run.finish()
-        files: dict[str, str] = {}
-        for name in sorted(names):
-            path = self._folder / name
-            if name in _COMPRESSED:
-                write_atomic(path.with_name(f"{name}.gz"), gzip.compress(path.read_bytes(), 6))
-                path.unlink()
-            files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+        files = take_files(self._folder, names)
         install = "apt-get install linux-perf there, or what your distribution calls it"
         return judge(self._folder, files, failure, self._run.wall_seconds, install)
+
+
+def workload_there(
+    address: Address, workload: PreparedWorkload, argv: Sequence[str]
+) -> tuple[list[str], dict[str, Path]]:
+    """``argv`` (as a guest would run it) as the machine runs it, and the programs that travel."""
+    program, *arguments = argv
+    programs: dict[str, Path] = {}
+    if address.host:
+        # Libraries and interpreters are the other machine's own.
+        own = [f for f in workload.files if f.guest_path.startswith(f"{GUEST_FOLDER}/")]
+        programs = {file.guest_path.lstrip("/"): file.source for file in own}
+        program = f"./{Path(program).name}" if own else program
+    else:
+        local = next((file for file in workload.files if file.guest_path == program), None)
+        program = str(local.source.resolve()) if local else program
+    return [program, *arguments], programs
+
+
+def take_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """What a machine sent to ``folder``: what it is, to its name there. Raises OSError."""
+    files: dict[str, str] = {}
+    for name in sorted(names):
+        path = folder / name
+        if name in _COMPRESSED:
+            write_atomic(path.with_name(f"{name}.gz"), gzip.compress(path.read_bytes(), 6))
+            path.unlink()
+        files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+    return files

@@ -45,9 +45,10 @@ class Qemu:
         folder: Path,
         counts: Path | None,
         calls: bool = False,
+        seed: int = 1,
     ) -> list[str]:
         """The command line of one guest; ``memory`` in MiB. Without ``counts`` no plugin is loaded;
-        with ``calls`` it records the call tree too.
+        with ``calls`` it records the call tree too. ``seed``: of the guest's random numbers.
 
         Without KVM the machine is deterministic: no random numbers, a fixed date, and virtual time
         that is the number of instructions executed (``-icount``), with all vCPUs in one thread in
@@ -60,7 +61,7 @@ class Qemu:
         if self.kvm:
             arguments += _KVM
         else:
-            arguments += ["-accel", "tcg", "-cpu", _CPU[self.architecture], "-seed", "1"]
+            arguments += ["-accel", "tcg", "-cpu", _CPU[self.architecture], "-seed", str(seed)]
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(cpus), "-m", f"{memory}M"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot"]

@@ -21,6 +21,7 @@ EXIT_INTERRUPTED = 130
 # Where each command is. Loading all of them takes longer than reading a small recording.
 _COMMANDS = {
     "record": "profdiff.commands.record:record",
+    "plan": "profdiff.commands.plan:plan",
     "report": "profdiff.commands.report:report",
     "import": "profdiff.commands.imports:import_",
     "diff": "profdiff.commands.imports:diff",

@@ -15,6 +15,7 @@ from profdiff.facts import Facts
 from profdiff.function_identity import Function, match
 from profdiff.manifest import Kernel, Manifest, Run
 from profdiff.metric import INSTRUCTIONS, Metric
+from profdiff.points import Setting, settings
 from profdiff.profile import Profile
 from profdiff.stack_table import StackTable
 
@@ -42,7 +43,8 @@ class Comparison:
     R runs.
 
     A kernel's numbers are those of one of its runs, the one with the (lower) median total of the
-    first metric, so that they add up. ``run_counts``: int64[S, R]; ``counts``: int64[S, K];
+    first metric, so that they add up. ``setting``: under what all of them ran. ``run_counts``:
+    int64[S, R]; ``counts``: int64[S, K];
     ``calls``: int64[S, K], how often the stack's innermost function was entered there, None where
     that was not counted. ``lines``: int64[F, K], where functions are declared, 0 if unknown.
     ``self_`` and ``total``: int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_``
@@ -53,6 +55,7 @@ class Comparison:
     """
 
     manifest: Manifest
+    setting: Setting
     metric: Metric
     kernels: list[Kernel]
     runs: list[Run]
@@ -81,9 +84,11 @@ class Comparison:
         profiles: Mapping[str, Profile],
         runs: Mapping[str, Sequence[Run]],
         facts: Facts = _NO_FACTS,
+        setting: Setting | None = None,
     ) -> "list[Comparison]":
         """Compare ``profiles`` by label, once for each metric that all of them have; the functions
         and stacks of the results are the same. Column r of a profile is ``runs[label][r]``.
+        ``setting``: under what they ran, None for the first of the manifest.
 
         Raises SessionError when the base has no profile, or nothing was measured on all kernels.
         """
@@ -123,6 +128,7 @@ class Comparison:
             comparisons.append(
                 Comparison(
                     manifest=manifest,
+                    setting=setting or settings(manifest)[0],
                     metric=metric,
                     kernels=kernels,
                     runs=[run for kernel in kernels for run in runs[kernel.label]],
@@ -173,19 +179,27 @@ class Comparison:
     @property
     def ops(self) -> int | None:
         """How many operations the window held."""
-        return self.manifest.workload.ops
+        return self.setting.ops
 
     @property
     def failed(self) -> list[Run]:
         """The runs of this collector without a result."""
-        collector = self.runs[0].collector
-        return [run for run in self.manifest.runs if run.failure and run.collector == collector]
+        collector, points = self.runs[0].collector, self.setting.points
+        return [
+            run
+            for run in self.manifest.runs
+            if run.failure and run.collector == collector and run.point in points
+        ]
 
     @property
     def without_result(self) -> list[str]:
         """Labels of the kernels that have no finished run."""
         labels = self.labels
-        return [kernel.label for kernel in self.manifest.kernels if kernel.label not in labels]
+        return [
+            kernel.label
+            for kernel in self.manifest.kernels
+            if kernel.label not in labels and not kernel.twin_of
+        ]
 
     def rows(self, side: Side | None = None) -> NDArray[np.int64]:
         """The functions of the kernel, of user space, or all: their numbers."""

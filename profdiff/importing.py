@@ -180,8 +180,8 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
             guest_argv=[],
             kind="imported",
             files=[],
-            ops=ops,
         ),
+        points=[m.Point(ops=ops)],
         kernels=[one.kernel for one in imported],
         runs=[
             m.Run(

@@ -33,7 +33,11 @@ SafePath = Annotated[
     ),
 ]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Collector = Literal["exact", "perf", "import"]
+Collector = Literal["exact", "perf", "timed", "import"]
+Better = Literal["lower", "higher"]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z")]
+Text = Annotated[str, msgspec.Meta(max_length=65536)]
+Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Hex = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
 
 
@@ -51,14 +55,52 @@ class WorkloadFile(Part, frozen=True):
 
 
 class Workload(Part, frozen=True):
-    """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it.
-    ``imported``: what ran is known from the recording alone, or not at all."""
+    """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it,
+    both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
+    recording alone, or not at all."""
 
     argv: list[str]
     guest_argv: list[str]
     kind: Literal["program", "script", "source", "imported"]
     files: list[WorkloadFile]
+
+
+class Point(Part, frozen=True):
+    """Under what a kernel is measured: values of the sweep's parameters, vCPUs (null where no guest
+    is used), and how many operations the workload then does. A cell is a kernel at a point."""
+
+    parameters: dict[Name, Text] = {}
+    cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
+
+
+class Difference(Part, frozen=True):
+    """Results are the difference of two lengths of the workload, so that its start-up cancels:
+    ``parameter`` is ``short`` in one point and ``long`` in the next."""
+
+    parameter: Name
+    short: Count
+    long: Count
+
+
+class Order(Part, frozen=True):
+    """How the order of runs is drawn, and what of a boot is: with ``vary`` each repetition has its
+    own random numbers, address layout and time of settling."""
+
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
+    vary: bool = False
+
+
+class Measured(Part, frozen=True):
+    """One metric of a run: its values, one for each execution of the workload in that boot.
+    ``is_total``: they are of the whole window, so that operations divide them; what a workload says
+    of itself is not."""
+
+    name: Text
+    unit: Text
+    better: Better
+    is_total: bool
+    values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=1_000_000)]
 
 
 class Guest(Part, frozen=True):
@@ -66,7 +108,6 @@ class Guest(Part, frozen=True):
     in seconds of wall time for a whole run."""
 
     memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
-    cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)]
     append: str
     settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
@@ -74,7 +115,8 @@ class Guest(Part, frozen=True):
 
 class Kernel(Part, frozen=True):
     """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
-    the exact collector; ``image_sha256`` is there if an image was booted."""
+    the exact collector; ``image_sha256`` is there if an image was booted. ``twin_of``: it is the
+    kernel of that label once more, measured to see what differs where nothing does (A/A)."""
 
     label: Label
     spec: str
@@ -86,13 +128,23 @@ class Kernel(Part, frozen=True):
     debug_elf: str | None = None
     config: SafePath | None = None
     symbols: SafePath | None = None
+    twin_of: Label | None = None
 
 
 class Failure(Part, frozen=True):
     """Why a run has no result. ``message`` is one line; ``console`` its console's last lines."""
 
     kind: Literal[
-        "boot", "panic", "timeout", "workload", "window", "qemu", "protocol", "perf", "connection"
+        "boot",
+        "panic",
+        "timeout",
+        "workload",
+        "window",
+        "qemu",
+        "protocol",
+        "perf",
+        "connection",
+        "metric",
     ]
     message: str
     console: list[str] = []
@@ -143,12 +195,14 @@ class PerfRun(Part, frozen=True):
 
 
 class Run(Part, frozen=True, kw_only=True):
-    """One execution of the workload on one kernel in one boot. ``files`` maps what a file is
-    (``counts``, ``perf-data``, ``stdout``, ``dmesg`` …) to its path in the session."""
+    """One execution of the workload on one kernel in one boot, or with ``timed`` several. ``point``
+    is a row of the manifest's points. ``files`` maps what a file is (``counts``, ``perf-data``,
+    ``stdout``, ``dmesg`` …) to its path in the session."""
 
     id: Label
     kernel: Label
     collector: Collector
+    point: Annotated[int, msgspec.Meta(ge=0, lt=10**5)] = 0
     repetition: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     started: str
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
@@ -159,6 +213,7 @@ class Run(Part, frozen=True, kw_only=True):
     exit_status: int | None = None
     window: Window | None = None
     instructions: Instructions | None = None
+    measured: list[Measured] = []
 
 
 class Manifest(Part, frozen=True, kw_only=True):
@@ -172,6 +227,12 @@ class Manifest(Part, frozen=True, kw_only=True):
     repeat: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     verify: bool
     call_tree: bool = True
+    twin_repeat: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
+    boot_runs: Annotated[int, msgspec.Meta(ge=1, le=10**6)] = 1
+    metrics: list[Text] = []
+    order: Order = Order()
+    difference: Difference | None = None
+    points: Annotated[list[Point], msgspec.Meta(min_length=1, max_length=10**5)]
     workload: Workload
     guest: Guest | None = None
     perf: PerfOptions | None = None

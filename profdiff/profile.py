@@ -75,6 +75,23 @@ class Profile:
         totals: NDArray[np.int64] = self.counts.sum(axis=0)
         return totals
 
+    def subtracted(self, runs: int) -> "Profile":
+        """Of 2·``runs`` runs, the first half minus the second, one by one: what two lengths of a
+        workload differ by. A count is negative where the longer one had less."""
+
+        def less(columns: NDArray[np.int64]) -> NDArray[np.int64]:
+            difference: NDArray[np.int64] = columns[:, :runs] - columns[:, runs:]
+            return difference
+
+        counts = less(self.counts)
+        return replace(
+            self,
+            counts=counts,
+            samples=None if self.samples is None else less(self.samples),
+            calls=None if self.calls is None else less(self.calls),
+            identical=bool((counts == counts[:, :1]).all()),
+        )
+
     @staticmethod
     def merged(runs: Sequence["Profile"]) -> "Profile":
         """The profiles of several runs of one kernel as one, each run a column.

@@ -13,40 +13,68 @@ from profdiff.errors import InputError, SessionError
 from profdiff.exact_profile import exact_profile
 from profdiff.facts import Facts
 from profdiff.manifest import Collector, Run
+from profdiff.points import Setting, settings
 from profdiff.profile import Profile
 from profdiff.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.session import Session
 from profdiff.session_symbols import chains, perf_chains
 
 
-def compare(session: Session) -> list[Comparison]:
-    """The comparisons of all kernels of ``session`` that have a result: one for each collector and
-    metric, those of the collector that was named first before the others.
+def compare(session: Session, setting: Setting | None = None) -> list[Comparison]:
+    """The comparisons of all kernels of ``session`` that have a result: one for each collector that
+    profiles and each of its metrics, those of the collector that was named first before the others.
+    ``setting``: under what they ran, None for the first. None at all if all runs are timed ones.
 
     Raises SessionError when the base has no result, or a file of the session is damaged.
     """
     comparisons: list[Comparison] = []
     problems: list[SessionError] = []
     facts = session_facts.read(session)
+    chosen = setting or settings(session.manifest)[0]
     for collector in session.manifest.collectors:
+        if collector == "timed":
+            continue
         try:
-            comparisons += _compare(session, collector, facts)
+            comparisons += _compare(session, collector, chosen, facts)
         except SessionError as error:
             problems.append(error)
     if not comparisons:
-        raise problems[0]
+        if problems:
+            raise problems[0]
+        return []
     comparisons[0].remarks.extend(f"nothing else is shown: {problem}" for problem in problems)
     return comparisons
 
 
-def _compare(session: Session, collector: Collector, facts: Facts) -> list[Comparison]:
-    runs = {
-        kernel.label: session.finished(kernel.label, collector)
-        for kernel in session.manifest.kernels
-    }
-    profiles = {label: _profile(session, label, mine) for label, mine in runs.items() if mine}
+def _compare(
+    session: Session, collector: Collector, setting: Setting, facts: Facts
+) -> list[Comparison]:
+    runs: dict[str, list[Run]] = {}
+    profiles: dict[str, Profile] = {}
+    for kernel in session.manifest.kernels:
+        if kernel.twin_of:
+            continue
+        short, long = _finished(session, kernel.label, collector, setting)
+        runs[kernel.label] = long
+        if long:
+            profile = _profile(session, kernel.label, [*long, *short])
+            profiles[kernel.label] = profile.subtracted(len(long)) if short else profile
     known = session_facts.with_profiles(facts, profiles)
-    return Comparison.build(session.manifest, profiles, runs, known)
+    return Comparison.build(session.manifest, profiles, runs, known, setting)
+
+
+def _finished(
+    session: Session, label: str, collector: Collector, setting: Setting
+) -> tuple[list[Run], list[Run]]:
+    """The finished runs of a kernel at a setting: those to subtract (none without --difference),
+    and as many to subtract them from."""
+    finished = session.finished(label, collector)
+    long = [run for run in finished if run.point == setting.point]
+    if setting.short is None:
+        return [], long
+    short = [run for run in finished if run.point == setting.short]
+    number = min(len(short), len(long))
+    return short[:number], long[:number]
 
 
 def _profile(session: Session, label: str, runs: list[Run]) -> Profile:
@@ -88,15 +116,20 @@ def open_perf_data(session: Session, run: Run) -> PerfData:
         raise InputError(f"run {run.id}: {error}") from error
 
 
-def folded_stacks(session: Session) -> list[tuple[str, Callable[[], bytes]]]:
+def folded_stacks(
+    session: Session, setting: Setting | None = None
+) -> list[tuple[str, Callable[[], bytes]]]:
     """The stacks of the first finished run of each kernel in FlameGraph's format, made when called.
 
     Raises SessionError when no kernel has a result.
     """
     stacks: list[tuple[str, Callable[[], bytes]]] = []
+    chosen = setting or settings(session.manifest)[0]
     for kernel in session.manifest.kernels:
         by_collector = [
-            session.finished(kernel.label, name) for name in session.manifest.collectors
+            _finished(session, kernel.label, name, chosen)[1]
+            for name in session.manifest.collectors
+            if name != "timed" and not kernel.twin_of
         ]
         run = next((runs[0] for runs in by_collector if runs), None)
         if run:

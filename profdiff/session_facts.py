@@ -21,7 +21,7 @@ _MAX_VALUES = 1000
 def read(session: Session) -> Facts:
     """The facts of all kernels of a session. What cannot be read is told, or left out: a report
     does not depend on it."""
-    kernels = session.manifest.kernels
+    kernels = [kernel for kernel in session.manifest.kernels if not kernel.twin_of]
     differences = ConfigDifferences()
     configs, problems = [], {}
     for kernel in kernels:
@@ -70,7 +70,7 @@ def with_profiles(facts: Facts, profiles: Mapping[str, Profile]) -> Facts:
 def _runs(session: Session, what: str) -> list[tuple[str, Run]]:
     """A finished run of each kernel that has the file, by the collector that has most kernels'
     (collectors boot with different command lines)."""
-    kernels = session.manifest.kernels
+    kernels = [kernel for kernel in session.manifest.kernels if not kernel.twin_of]
     found: dict[str, dict[str, Run]] = {}
     for run in session.manifest.runs:
         if what in run.files and run.failure is None:

@@ -53,6 +53,8 @@ function drawControls() {
 }
 
 function draw() {
+  // Timed runs have no functions.
+  if (!data.metrics.length) return;
   choose();
   searchTree();
   drawControls();
@@ -66,9 +68,22 @@ function draw() {
 
 async function start() {
   data = await inflate();
+  at("profile").hidden = !data.metrics.length;
+  document.title = visible(`profdiff: ${data.kernels.map((kernel) => kernel.label).join(" against ")}`);
+  drawExperiment();
+  if (data.metrics.length) startProfile();
+  drawFacts();
+  draw();
+  requestAnimationFrame(() => {
+    performance.mark("interactive");
+    document.documentElement.dataset.ready = "yes";
+  });
+}
+
+/** Everything about functions: controls, graphs, table. */
+function startProfile() {
   readAddress();
   const labels = data.kernels.map((kernel) => kernel.label);
-  document.title = visible(`profdiff: ${labels.join(" against ")}`);
   const entries = (choices) => Object.entries(choices);
   fillSelect("metric", data.metrics.map((one, index) => [String(index), `${one.metric}${one.exact ? ", exact" : ", sampled"}`]));
   fillSelect("unit", [...(data.workload.ops ? [["per-op", "per op"]] : []), ["absolute", "absolute"], ["share", "share"]]);
@@ -99,12 +114,6 @@ async function start() {
     });
   startTree();
   startSandwich();
-  drawFacts();
-  draw();
-  requestAnimationFrame(() => {
-    performance.mark("interactive");
-    document.documentElement.dataset.ready = "yes";
-  });
 }
 
 start().catch((error) => {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.reports import html
 
 HOSTILE = [
@@ -36,7 +37,7 @@ class Page:
 
     def __init__(self, browser: Any, comparison: Comparison, folder: Path, width: int) -> None:
         file = folder / "report.html"
-        file.write_text(html.render([comparison]))
+        file.write_text(html.render(Findings.of_recordings([comparison])))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []

@@ -6,6 +6,7 @@ import numpy as np
 
 from profdiff import manifest as m
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.profile import Profile
 from profdiff.symbolization.chains import Chains
 
@@ -97,9 +98,10 @@ def manifest(
         repeat=runs,
         verify=False,
         workload=m.Workload(
-            argv=["./work", "1"], guest_argv=["/work/work", "1"], kind="program", files=[], ops=ops
+            argv=["./work", "1"], guest_argv=["/work/work", "1"], kind="program", files=[]
         ),
-        guest=m.Guest(memory=512, cpus=1, append="", settle=5.0, timeout=600.0),
+        points=[m.Point(cpus=1, ops=ops)],
+        guest=m.Guest(memory=512, append="", settle=5.0, timeout=600.0),
         kernels=[
             m.Kernel(
                 label=label,
@@ -152,6 +154,11 @@ def build(described: m.Manifest, profiles: dict[str, Profile]) -> Comparison:
     }
     (comparison,) = Comparison.build(described, profiles, runs)
     return comparison
+
+
+def findings(comparisons: Sequence[Comparison]) -> Findings:
+    """What reports are given of ``comparisons``."""
+    return Findings.of_recordings(comparisons)
 
 
 def example() -> dict[str, Sequence[Row]]:

@@ -32,6 +32,7 @@ def table(title: str) -> list[str]:
     [
         ("manifest.json", manifest.Manifest),
         ("workload", manifest.Workload),
+        ("points", manifest.Point),
         ("guest", manifest.Guest),
         ("kernels", manifest.Kernel),
         ("runs", manifest.Run),

@@ -9,10 +9,11 @@ from support import ROOT
 # Lowest first. A name stands for the module and everything in it.
 LAYERS = [
     ["profdiff.errors"],
-    ["profdiff.workload_metrics"],
+    ["profdiff.workload_metrics", "profdiff.statistics"],
     ["profdiff.atomic", "profdiff.cache", "profdiff._native"],
     ["profdiff.collectors", "profdiff.symbolization", "profdiff.templates"],
     ["profdiff.manifest", "profdiff.kernel_config"],
+    ["profdiff.points"],
     ["profdiff.session"],
     ["profdiff.session_symbols", "profdiff.facts"],
     ["profdiff.function_identity", "profdiff.stack_table", "profdiff.metric"],
@@ -23,7 +24,8 @@ LAYERS = [
         "profdiff.comparison",
         "profdiff.session_facts",
     ],
-    ["profdiff.session_comparison", "profdiff.importing"],
+    ["profdiff.session_comparison", "profdiff.importing", "profdiff.state", "profdiff.evidence"],
+    ["profdiff.findings", "profdiff.function_verdicts"],
     ["profdiff.reports"],
     ["profdiff.progress"],
     ["profdiff.recording"],

@@ -2,8 +2,12 @@
 /*
  * The guest's agent: runs the workload between the marks of the whole command.
  *
- *   agent run ARGV STATUS   execute the command in ARGV (its arguments, each ended by a NUL) and
- *                           write "exit N" or "signal N" to STATUS
+ *   agent run ARGV STATUS USAGE COUNT
+ *                           execute the command in ARGV (its arguments, each ended by a NUL) COUNT
+ *                           times, write "exit N" or "signal N" of the last one, or of the first
+ *                           that failed, to STATUS, and a line of "NAME VALUE ..." for each to USAGE
+ *   agent observe ARGV OUT  execute it once more under ptrace(), and write to OUT how often it
+ *                           made each system call, and the most huge pages that it had
  *   agent vdso              write this process's vDSO, an ELF file, to standard output
  *
  * The child is made by vfork(), so that copying the agent's page tables is not part of what is
@@ -13,16 +17,26 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
 #define COMMAND_START() __asm__ volatile("nopl 0x50444903(%%rax)" : : : "memory")
 #define COMMAND_STOP() __asm__ volatile("nopl 0x50444904(%%rax)" : : : "memory")
+#else
+#define COMMAND_START() ((void)0)
+#define COMMAND_STOP() ((void)0)
+#endif
 
 static void fail(const char *what)
 {
@@ -48,15 +62,26 @@ static char **read_arguments(const char *path)
 	return arguments;
 }
 
-static int run(const char *argv_path, const char *status_path)
+static long long nanoseconds(void)
 {
-	char **arguments = read_arguments(argv_path);
-	/* Opened beforehand: creating it is not part of the measured command. */
-	FILE *status_file = fopen(status_path, "w");
-	if (!status_file)
-		fail(status_path);
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long long microseconds(struct timeval time)
+{
+	return time.tv_sec * 1000000LL + time.tv_usec;
+}
+
+/* Returns whether the workload ended well. */
+static int run_once(char **arguments, FILE *status_file, FILE *usage_file)
+{
 	volatile int exec_error = 0;
 	int status;
+	struct rusage before, after;
+	getrusage(RUSAGE_CHILDREN, &before);
+	long long start = nanoseconds();
 
 	COMMAND_START();
 	pid_t child = vfork();
@@ -71,15 +96,137 @@ static int run(const char *argv_path, const char *status_path)
 	while (waited < 0 && errno == EINTR);
 	COMMAND_STOP();
 
+	long long wall = nanoseconds() - start;
+	getrusage(RUSAGE_CHILDREN, &after);
 	if (child < 0 || waited < 0)
 		fail("cannot start the workload");
+	struct stat output;
+	fprintf(usage_file,
+		"wall_ns %lld user_us %lld system_us %lld minor_faults %ld major_faults %ld "
+		"voluntary_switches %ld involuntary_switches %ld stdout_end %lld\n",
+		wall, microseconds(after.ru_utime) - microseconds(before.ru_utime),
+		microseconds(after.ru_stime) - microseconds(before.ru_stime),
+		after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt,
+		after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw,
+		fstat(1, &output) ? 0LL : (long long)output.st_size);
+	rewind(status_file);
 	if (exec_error)
 		fprintf(status_file, "exec %s\n", strerror(exec_error));
 	else if (WIFSIGNALED(status))
 		fprintf(status_file, "signal %d\n", WTERMSIG(status));
 	else
 		fprintf(status_file, "exit %d\n", WEXITSTATUS(status));
-	return fclose(status_file) ? 125 : 0;
+	return !exec_error && status == 0;
+}
+
+static int run(const char *argv_path, const char *status_path, const char *usage_path, long count)
+{
+	char **arguments = read_arguments(argv_path);
+	/* Opened beforehand: creating them is not part of the measured command. */
+	FILE *status_file = fopen(status_path, "w"), *usage_file = fopen(usage_path, "w");
+	if (!status_file || !usage_file)
+		fail(status_path);
+	while (count-- > 0 && run_once(arguments, status_file, usage_file))
+		;
+	return fclose(status_file) || fclose(usage_file) ? 125 : 0;
+}
+
+/* More stops than these, and the rest runs freely: each is some ten thousand instructions. */
+#define MAX_STOPS 200000
+#define MAX_READS 2000
+#define MAX_CALL 1024
+
+static unsigned long calls[MAX_CALL];
+static const char *const names[MAX_CALL] = {
+/* Made from <asm/unistd.h> when the agent is compiled. */
+#include "syscall-names.h"
+};
+static long most_huge, most_resident, reads;
+
+/* The process's memory while it still has it (Documentation/filesystems/proc.rst). */
+static void read_memory(pid_t pid)
+{
+	char path[64], line[256];
+	long value, huge = 0;
+	if (reads++ >= MAX_READS)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "Rss: %ld", &value) == 1 && value > most_resident)
+			most_resident = value;
+		if (sscanf(line, "AnonHugePages: %ld", &value) == 1)
+			huge = value;
+	}
+	fclose(file);
+	if (huge > most_huge)
+		most_huge = huge;
+}
+
+static int observe(const char *argv_path, const char *out_path)
+{
+	char **arguments = read_arguments(argv_path);
+	FILE *out = fopen(out_path, "w");
+	if (!out)
+		fail(out_path);
+	pid_t child = fork();
+	if (child < 0)
+		fail("fork");
+	if (child == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+			_exit(126);
+		raise(SIGSTOP);
+		execvp(arguments[0], arguments);
+		_exit(127);
+	}
+	int status;
+	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+		fail("ptrace");
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
+		       PTRACE_O_EXITKILL;
+	if (ptrace(PTRACE_SETOPTIONS, child, 0, options))
+		fail("ptrace");
+	ptrace(PTRACE_SYSCALL, child, 0, 0);
+	long stops = 0, processes = 0;
+	pid_t pid;
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		if (!WIFSTOPPED(status)) {
+			processes++;
+			continue;
+		}
+		int signal = WSTOPSIG(status), event = status >> 16;
+		if (signal == (SIGTRAP | 0x80)) {
+			struct __ptrace_syscall_info info;
+			stops++;
+			/* Since Linux 5.3 (201766a20e30 "ptrace: add PTRACE_GET_SYSCALL_INFO request"). */
+			if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0 &&
+			    info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+				if (info.entry.nr < MAX_CALL)
+					calls[info.entry.nr]++;
+				if (info.entry.nr == SYS_munmap)
+					read_memory(pid);
+			}
+			signal = 0;
+		} else if (event) {
+			if (event == PTRACE_EVENT_EXIT)
+				read_memory(pid);
+			signal = 0;
+		} else if (signal == SIGSTOP || signal == SIGTRAP) {
+			signal = 0;
+		}
+		ptrace(stops < MAX_STOPS ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, signal);
+	}
+	fprintf(out, "complete %d\nprocesses %ld\nanon_huge_kib %ld\nresident_kib %ld\n",
+		stops < MAX_STOPS, processes, most_huge, most_resident);
+	for (int number = 0; number < MAX_CALL; number++)
+		if (calls[number] && names[number])
+			fprintf(out, "syscall_%s %lu\n", names[number], calls[number]);
+		else if (calls[number])
+			fprintf(out, "syscall_%d %lu\n", number, calls[number]);
+	return fclose(out) ? 125 : 0;
 }
 
 /* The kernel maps the vDSO whole, its section headers last (arch/x86/entry/vdso). */
@@ -94,10 +241,13 @@ static int vdso(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "run"))
-		return run(argv[2], argv[3]);
+	if (argc == 6 && !strcmp(argv[1], "run"))
+		return run(argv[2], argv[3], argv[4], atol(argv[5]));
+	if (argc == 4 && !strcmp(argv[1], "observe"))
+		return observe(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "vdso"))
 		return vdso();
-	fprintf(stderr, "usage: agent run ARGV STATUS | agent vdso\n");
+	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT | agent observe ARGV OUT | "
+			"agent vdso\n");
 	return 125;
 }

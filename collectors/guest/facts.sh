@@ -16,6 +16,14 @@ if [ -r /proc/config.gz ]; then
 elif [ -r "/boot/config-$(uname -r)" ]; then
 	cat "/boot/config-$(uname -r)" > config
 fi
+# What memory is in, beside what the kernel is: NAME VALUE.
+for file in /sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/mm/transparent_hugepage/defrag \
+	/sys/kernel/mm/transparent_hugepage/shmem_enabled /proc/sys/vm/overcommit_memory \
+	/proc/sys/vm/swappiness /proc/sys/vm/nr_hugepages /proc/sys/kernel/numa_balancing \
+	/sys/kernel/mm/ksm/run /sys/kernel/mm/lru_gen/enabled; do
+	[ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
+done > state
+[ -r /proc/swaps ] && echo "swap_areas $(grep -c '^/' /proc/swaps)" >> state
 for file in /sys/module/*/sections/.[a-z_]*; do
 	[ -r "$file" ] || continue
 	module=${file#/sys/module/}

@@ -20,7 +20,12 @@ stty -F $channel raw -echo 2>/dev/null
 tell() { echo "profdiff: $*" > $channel; }
 
 tell phase settle
-sleep "$(cat /profdiff/settle)"
+settle=$(cat /profdiff/settle)
+# A boot of its own kind has its own time (--vary-boots).
+for word in $(cat /proc/cmdline); do
+	case $word in profdiff.settle=*) settle=${word#*=} ;; esac
+done
+sleep "$settle"
 if [ -e /profdiff/attempt.1 ]; then
 	# The guest is ours alone: nothing is to stop perf from sampling.
 	echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate
@@ -32,7 +37,13 @@ cd /work
 if [ -e /profdiff/attempt.1 ]; then
 	sh /profdiff/perf.sh /profdiff $out
 else
-	/profdiff/agent run /profdiff/argv $out/status < /dev/null > $out/stdout 2> $out/stderr
+	cat /proc/vmstat > $out/vmstat-before
+	/profdiff/agent run /profdiff/argv $out/status $out/usage "$(cat /profdiff/boot-runs)" \
+		< /dev/null > $out/stdout 2> $out/stderr
+	cat /proc/vmstat > $out/vmstat-after
+	if [ -e /profdiff/observe ]; then
+		/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1
+	fi
 fi
 tell phase collect
 if [ -e /profdiff/attempt.1 ]; then

@@ -18,5 +18,7 @@ for attempt in "$folder"/attempt.*; do
 done
 rm -f "$folder/probe.data" "$folder/probe"
 [ -e "$out/attempt" ] || exit 0
+cat /proc/vmstat > "$out/vmstat-before"
 { printf -- '-o\0%s\0' "$out/perf.data"; cat "$attempt"; printf -- '--\0'; cat "$folder/argv"; } |
 	record "$out/status" > "$out/stdout" 2> "$out/stderr"
+cat /proc/vmstat > "$out/vmstat-after"

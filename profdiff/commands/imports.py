@@ -13,6 +13,7 @@ from profdiff import importing
 from profdiff.collectors.kernel_spec import KernelArgument, parse_arguments
 from profdiff.commands.output import Output, output_options
 from profdiff.errors import InputError
+from profdiff.findings import Findings
 from profdiff.importing import Imported, Source
 from profdiff.sampled_profile import folded, folded_profile
 
@@ -93,7 +94,8 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     imported = [importing.read(source) for source in _sources(recordings, **symbols)]
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
     if not output.only_folded:
-        output.write(importing.compare(imported, described), "diff")
+        findings = Findings.of_recordings(importing.compare(imported, described))
+        output.write(findings, "diff")
     output.write_folded([(one.source.label, partial(_folded, one)) for one in imported])
 
 

@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from profdiff.atomic import write_atomic
-from profdiff.comparison import Comparison, Side
+from profdiff.comparison import Side
 from profdiff.errors import InputError
+from profdiff.findings import Findings
+from profdiff.reports import units
 from profdiff.reports.columns import MIN_WIDTH
 from profdiff.reports.rows import Selection, Sort
 
@@ -48,6 +50,7 @@ _OPTIONS = [
         type=click.IntRange(MIN_WIDTH),
         help="Columns.  [default: terminal, at most 100]",
     ),
+    click.option("--ascii", "ascii_only", is_flag=True, help="The text in ASCII only."),
     click.option(
         "--html",
         "html_file",
@@ -79,52 +82,52 @@ _OPTIONS = [
 ]
 
 
-Form = Callable[[Sequence[Comparison], Selection], bytes]
+Form = Callable[[Findings, Selection], bytes]
 
 
 # Each form is loaded where it is asked for: folded stacks need none of them.
-def _json(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _json(findings: Findings, selection: Selection) -> bytes:
     import json
 
     from profdiff.reports import document
 
-    return (json.dumps(document.document(comparisons)) + "\n").encode(errors="backslashreplace")
+    return (json.dumps(document.document(findings)) + "\n").encode(errors="backslashreplace")
 
 
-def _csv(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _csv(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import csv_table
 
-    return csv_table.render(comparisons, selection).encode(errors="backslashreplace")
+    return csv_table.render(findings.comparisons, selection).encode(errors="backslashreplace")
 
 
-def _svg(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _svg(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import svg
 
-    return svg.difference(comparisons)
+    return svg.difference(findings.comparisons)
 
 
-def _svg_side_by_side(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _svg_side_by_side(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import svg
 
-    return svg.side_by_side(comparisons)
+    return svg.side_by_side(findings.comparisons)
 
 
-def _speedscope(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _speedscope(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import speedscope
 
-    return speedscope.render(comparisons)
+    return speedscope.render(findings.comparisons)
 
 
-def _firefox(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _firefox(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import firefox
 
-    return firefox.render(comparisons)
+    return firefox.render(findings.comparisons)
 
 
-def _pprof(comparisons: Sequence[Comparison], selection: Selection) -> bytes:
+def _pprof(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import pprof
 
-    return pprof.render(comparisons[0], comparisons)
+    return pprof.render(findings.comparisons[0], findings.comparisons)
 
 
 # One file each, from all that was compared.
@@ -137,6 +140,8 @@ _FORMS: dict[str, tuple[str, Form]] = {
     "firefox": ("Write a profile for the Firefox Profiler.", _firefox),
     "pprof": ("Write a profile for pprof, with the base as negative samples.", _pprof),
 }
+# What a session of timed runs only has, too.
+_WITHOUT_PROFILE = {"json", "lkp"}
 _OPTIONS += [
     click.option(f"--{name}", f"form_{name.replace('-', '_')}", metavar="FILE", help=text)
     for name, (text, _) in _FORMS.items()
@@ -156,6 +161,7 @@ class Output:
     folded_file: str | None
     folded_diff_file: str | None
     charts_folder: str | None
+    ascii_only: bool
 
     @property
     def only_folded(self) -> bool:
@@ -163,20 +169,27 @@ class Output:
         others = (self.html_file, self.folded_diff_file, self.charts_folder)
         return self.folded_file is not None and not self.files and others == (None, None, None)
 
-    def write(self, comparisons: Sequence[Comparison], name: str) -> None:
+    def write(self, findings: Findings, name: str) -> None:
         """Write the files, or else print the table. ``name``: of the page, if it has none.
 
         Raises InputError.
         """
-        if self.per_op and comparisons[0].ops is None:
+        comparisons = findings.comparisons
+        if self.per_op and findings.ops is None:
             raise InputError("--per-op: it is not known how many ops this was (--ops)")
+        asked = [*self.files, *(["folded-diff"] if self.folded_diff_file else [])]
+        if not comparisons and any(form not in _WITHOUT_PROFILE for form in asked):
+            raise InputError(
+                f"--{asked[0]} shows a profile, and this session has timed runs only: record with "
+                "--collector exact or perf"
+            )
         for form, target in self.files.items():
-            write(target, _FORMS[form][1](comparisons, self.selection))
+            write(target, _FORMS[form][1](findings, self.selection))
         if self.html_file is not None:
             from profdiff.reports import html
 
             target = self.html_file or f"{name}.html"
-            write(target, html.render(comparisons).encode(errors="backslashreplace"))
+            write(target, html.render(findings).encode(errors="backslashreplace"))
             if target != "-":
                 click.echo(target, err="-" in (*self.files.values(), self.folded_file))
         if self.folded_diff_file is not None:
@@ -194,10 +207,10 @@ class Output:
             from profdiff.reports import charts
 
             folder, side = Path(self.charts_folder), self.selection.side
-            charts.write(comparisons, folder, side=side, per_op=self.per_op)
+            charts.write(findings, folder, side=side, per_op=self.per_op)
         special = (self.html_file, self.folded_file, self.folded_diff_file, self.charts_folder)
         if not self.files and all(file is None for file in special):
-            self._print(comparisons)
+            self._print(findings)
 
     def write_folded(self, stacks: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
         """Write folded stacks, (label, stacks) of each kernel. Raises InputError."""
@@ -216,7 +229,7 @@ class Output:
                 target = target.with_name(f"{target.stem}.{label}{target.suffix}")
             write(str(target), make())
 
-    def _print(self, comparisons: Sequence[Comparison]) -> None:
+    def _print(self, findings: Findings) -> None:
         from profdiff.reports import text
 
         columns = self.width or min(
@@ -225,7 +238,9 @@ class Output:
         selection = self.selection
         if not self.top_given:
             selection = selection.limited(_DEFAULT_TOP)
-        table = text.render(comparisons, selection, width=columns, per_op=self.per_op)
+        table = text.render(findings, selection, width=columns, per_op=self.per_op)
+        if self.ascii_only:
+            table = units.ascii_only(table)
         # A terminal that lacks a name's characters shows their escapes.
         encoding = sys.stdout.encoding or "utf-8"
         click.echo(table.encode(encoding, "backslashreplace").decode(encoding), nl=False)
@@ -247,6 +262,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         folded_file: str | None,
         folded_diff_file: str | None,
         charts_folder: str | None,
+        ascii_only: bool,
         **others: Any,
     ) -> Any:
         files = {
@@ -269,6 +285,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             folded_file,
             folded_diff_file,
             charts_folder,
+            ascii_only,
         )
         return command(output=output, **others)
 

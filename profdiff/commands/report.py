@@ -7,17 +7,24 @@ import click
 
 from profdiff.commands.output import Output, output_options
 from profdiff.errors import SessionError
+from profdiff.findings import Findings, choose
 from profdiff.session import Session, is_session
-from profdiff.session_comparison import compare, folded_stacks
+from profdiff.session_comparison import folded_stacks
 
 
 @click.command()
 @click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="The point of the sweep whose functions are shown (vCPUs=N too).  [default: the last]",
+)
 @output_options
-def report(session: Path | None, output: Output) -> None:
-    """Show which functions of SESSION cost more, by default the newest session in this folder.
+def report(session: Path | None, at: str | None, output: Output) -> None:
+    """Show what SESSION found, by default the newest session in this folder: metrics of each point
+    with their spread and verdict, and which functions cost more.
 
-    Prints a table, unless a file is asked for. The first kernel recorded is the base.
+    Prints text, unless a file is asked for. The first kernel recorded is the base.
     """
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
@@ -25,10 +32,12 @@ def report(session: Path | None, output: Output) -> None:
         session, output = Path(output.html_file), replace(output, html_file="")
     folder = session or newest(Path())
     opened = Session.open(folder)
+    setting = choose(opened.manifest, at)
     if not output.only_folded:
-        output.write(compare(opened), folder.resolve().name.removesuffix(".profdiff"))
+        findings = Findings.of(opened, setting)
+        output.write(findings, folder.resolve().name.removesuffix(".profdiff"))
     if output.folded_file is not None:
-        output.write_folded(folded_stacks(opened))
+        output.write_folded(folded_stacks(opened, setting))
 
 
 def newest(folder: Path) -> Path:

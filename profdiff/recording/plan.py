@@ -7,10 +7,10 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from profdiff import __version__
 from profdiff import manifest as m
 from profdiff._native import KernelImage, NativeError, elf_build_id
 from profdiff.collectors.kernel_files import KernelFiles, image_architecture
@@ -21,8 +21,9 @@ from profdiff.symbolization.binaries import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id
 
 
-def describe_kernel(files: KernelFiles) -> m.Kernel:
-    """A kernel as the manifest names it. Raises InputError when the image is no kernel, or its
+def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
+    """A kernel as the manifest names it; ``twin_of``: the label of the base, of which it is the
+    twin. Raises InputError when the image is no kernel, or its
     debug ELF is damaged or of another build."""
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
@@ -53,6 +54,7 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
         image_sha256=digest,
         build_id=built or known,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
+        twin_of=twin_of,
     )
 
 
@@ -65,16 +67,13 @@ def _known_build_id(files: KernelFiles) -> str | None:
     return None
 
 
-def describe_workload(
-    prepared: PreparedWorkload, ops: int | None, own: Sequence[GuestFile]
-) -> m.Workload:
+def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m.Workload:
     """A workload as the manifest names it; ``own`` are the guest's own programs."""
     files = [*prepared.files, *own]
     return m.Workload(
         argv=list(prepared.argv),
         guest_argv=list(prepared.guest_argv),
         kind=prepared.kind,
-        ops=ops,
         files=[
             m.WorkloadFile(
                 guest_path=file.guest_path,
@@ -87,34 +86,10 @@ def describe_workload(
     )
 
 
-def plan(
-    kernels: Iterable[m.Kernel],
-    workload: m.Workload,
-    *,
-    collectors: Sequence[m.Collector],
-    guest: m.Guest | None,
-    perf: m.PerfOptions | None,
-    repeat: int,
-    verify: bool,
-    call_tree: bool,
-    command: list[str],
-) -> m.Manifest:
-    """The manifest of a recording of which nothing has run yet."""
-    return m.Manifest(
-        schema=m.SCHEMA,
-        profdiff=__version__,
-        created=m.timestamp(),
-        command=command,
-        collectors=list(collectors),
-        repeat=max(repeat, 2) if verify else repeat,
-        verify=verify,
-        call_tree=call_tree,
-        workload=workload,
-        guest=guest,
-        perf=perf,
-        kernels=list(kernels),
-        runs=[],
-    )
+def with_twin(kernels: Sequence[KernelFiles]) -> list[KernelFiles]:
+    """The kernels, and behind the base its twin, which is measured against it (A/A)."""
+    base, *others = kernels
+    return [base, replace(base, label=f"{base.label[:60]}.aa"), *others]
 
 
 def open_session(folder: Path, planned: m.Manifest, files: Sequence[GuestFile]) -> Session:
@@ -123,20 +98,30 @@ def open_session(folder: Path, planned: m.Manifest, files: Sequence[GuestFile]) 
 
     Raises InputError when the session there was recorded with another plan, SessionError, OSError.
     """
+    manifest = continued(folder, planned)
     if not is_session(folder):
-        session = Session.create(folder, planned)
+        session = Session.create(folder, manifest)
     else:
         session = Session.open(folder)
-        planned = _with_other_kernels(session.manifest, planned)
-        difference = _difference(session.manifest, planned)
-        if difference:
-            raise InputError(
-                f"{folder} holds a recording with {difference}: name another folder with -o, or "
-                "delete that one"
-            )
-        session.save(_updated(session.manifest, planned))
+        session.save(manifest)
     _keep_code(session, files)
     return session
+
+
+def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
+    """The manifest with which ``planned`` begins, or goes on where ``folder`` holds a session.
+    Raises as ``open_session``; nothing is written."""
+    if not is_session(folder):
+        return planned
+    old = Session.open(folder).manifest
+    planned = _with_other_kernels(old, planned)
+    difference = _difference(old, planned)
+    if difference:
+        raise InputError(
+            f"{folder} holds a recording with {difference}: name another folder with -o, or "
+            "delete that one"
+        )
+    return _updated(old, planned)
 
 
 def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
@@ -155,8 +140,9 @@ def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
                 f"{kernel.label} was recorded on a kernel with build id {before.build_id}, now one "
                 f"with {kernel.build_id} runs: give it another label"
             )
-        twin = next((k.label for k in old.kernels if k.build_id == kernel.build_id), kernel.label)
-        if twin != kernel.label:
+        alike = [k.label for k in old.kernels if k.build_id == kernel.build_id and not k.twin_of]
+        twin = next(iter(alike), kernel.label)
+        if twin != kernel.label and kernel.twin_of is None:
             raise InputError(
                 f"{kernel.label} is the kernel that was recorded as {twin} (build id "
                 f"{kernel.build_id}): boot the other kernel first"
@@ -168,31 +154,45 @@ def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
 def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     """``old`` with what a later command may change: how often, how long, how many ops it was."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
-    ops = new.workload.ops or old.workload.ops
+    points = old.points
+    if len(points) == len(new.points):
+        points = [
+            m.replace(was, ops=now.ops or was.ops)
+            for was, now in zip(points, new.points, strict=True)
+        ]
     return m.replace(
         old,
         collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
         perf=old.perf or new.perf,
         kernels=[*old.kernels, *new.kernels[len(old.kernels) :]],
         repeat=max(old.repeat, new.repeat),
+        twin_repeat=max(old.twin_repeat, new.twin_repeat),
         verify=old.verify or new.verify,
         guest=guest,
-        workload=m.replace(old.workload, ops=ops),
+        points=points,
     )
 
 
 def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     """What tells two plans apart, in words; None if one session can hold both."""
     old = _updated(old, new)
-    new = m.replace(new, workload=m.replace(new.workload, ops=old.workload.ops))
     images = [(kernel.label, kernel.image_sha256) for kernel in old.kernels]
     if images != [(kernel.label, kernel.image_sha256) for kernel in new.kernels]:
         labels = ", ".join(kernel.label for kernel in old.kernels)
         return f"other kernels ({labels})"
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
+    if _conditions(old) != _conditions(new) or old.difference != new.difference:
+        return f"another sweep ({len(old.points)} points)"
     if old.call_tree != new.call_tree:
         return "a call tree" if old.call_tree else "--no-call-tree"
+    if old.boot_runs != new.boot_runs:
+        return f"--boot-runs {old.boot_runs}"
+    if old.metrics != new.metrics:
+        return f"other metrics ({', '.join(old.metrics) or 'none'})"
+    if old.order != new.order:
+        vary = " --vary-boots" if old.order.vary else ""
+        return f"--seed {old.order.seed}{vary}"
     for field in m.Guest.__struct_fields__:
         was = getattr(old.guest, field, None)
         if was != getattr(new.guest, field, None):
@@ -202,6 +202,10 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
         if was != getattr(new.perf, field, None):
             return f"other options of perf ({field}: {was})"
     return None
+
+
+def _conditions(manifest: m.Manifest) -> list[tuple[dict[str, str], int | None]]:
+    return [(point.parameters, point.cpus) for point in manifest.points]
 
 
 def _kept_as(number: int, file: GuestFile) -> str:

@@ -13,7 +13,6 @@ from profdiff.collectors.perf_command import (
     PerfRequest,
     attempts,
 )
-from profdiff.collectors.perf_programs import perf_files
 from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
 from profdiff.collectors.workload import (
     GuestFile,
@@ -22,7 +21,16 @@ from profdiff.collectors.workload import (
     prepare_for_machine,
 )
 from profdiff.errors import InputError
-from profdiff.recording.recorders import ExactRecorder, PerfRecorder, Recorder
+from profdiff.recording.guest_archives import GuestArchives
+from profdiff.recording.recorders import (
+    ExactRecorder,
+    Guests,
+    Machines,
+    PerfRecorder,
+    Recorder,
+)
+from profdiff.recording.timed_recorder import TimedRecorder
+from profdiff.workload_metrics import Wanted
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Place:
             raise InputError("--collector exact boots kernels in guests, a machine runs already")
         if "exact" in asked and self.architecture != "x86_64":
             raise InputError("--collector exact counts in x86-64 guests only, not in arm64 ones")
+        if "timed" in asked and self.architecture not in (None, "x86_64"):
+            raise InputError("--collector timed runs in x86-64 guests and on machines only")
         return list(dict.fromkeys(asked))
 
     def workload(self, command: Sequence[str], extra: Sequence[str]) -> PreparedWorkload:
@@ -72,23 +82,23 @@ class Place:
 
 @dataclass(frozen=True)
 class Emulators:
-    """The QEMU of each collector that boots guests."""
+    """The QEMU of each collector that boots guests: with the plugin, and without."""
 
     exact: Qemu | None
-    perf: Qemu | None
+    plain: Qemu | None
 
     @staticmethod
     def find(place: Place, collectors: Sequence[m.Collector], program: Path | None) -> "Emulators":
         """Raises MissingError."""
         exact = find_qemu(program) if "exact" in collectors else None
-        wanted = "perf" in collectors and place.architecture is not None
-        perf = find_emulator(place.architecture or "", program) if wanted else None
-        return Emulators(exact, perf)
+        wanted = place.architecture is not None and set(collectors) & {"perf", "timed"}
+        plain = find_emulator(place.architecture or "", program) if wanted else None
+        return Emulators(exact, plain)
 
 
 def perf_attempts(request: PerfRequest, emulators: Emulators) -> list[Attempt]:
     """The ways in which perf is to try to record."""
-    emulated = emulators.perf is not None and not emulators.perf.kvm
+    emulated = emulators.plain is not None and not emulators.plain.kvm
     return attempts(request, emulated=emulated)
 
 
@@ -104,40 +114,43 @@ def perf_options(request: PerfRequest, ways: Sequence[Attempt]) -> m.PerfOptions
 
 
 def recorders(
+    planned: m.Manifest,
     place: Place,
-    collectors: Sequence[m.Collector],
     emulators: Emulators,
     workload: PreparedWorkload,
     ways: Sequence[Attempt],
-    guest: m.Guest | None,
     *,
     timeout: float,
-    call_tree: bool,
+    observe: bool,
     folder: Path,
 ) -> list[Recorder]:
-    """The collectors, ready. What guests boot from is put into ``folder``. Raises InputError,
-    MissingError, OSError."""
+    """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises
+    InputError for a malformed metric."""
+    machines = Machines(workload, timeout)
+    wanted = [Wanted.parse(text) for text in planned.metrics]
+
+    def guests(collector: m.Collector, qemu: Qemu | None) -> Guests | None:
+        if planned.guest is None or qemu is None:
+            return None
+        archives = GuestArchives(
+            folder / collector,
+            workload,
+            planned.guest.settle,
+            architecture=place.architecture or "",
+            attempts=ways if collector == "perf" else (),
+            boot_runs=planned.boot_runs if collector == "timed" else 1,
+            observe=observe and place.architecture == "x86_64",
+        )
+        return Guests(qemu, archives, planned.guest)
+
     made: list[Recorder] = []
-    for collector in collectors:
-        if collector == "exact" and emulators.exact and guest:
-            archive = folder / "exact.cpio.gz"
-            initramfs.build(archive, workload.files, workload.guest_argv, guest.settle)
-            made.append(
-                ExactRecorder(emulators.exact, archive, guest, workload.has_marks, call_tree)
-            )
-        elif place.architecture is None:
-            made.append(PerfRecorder(ways, timeout, workload=workload))
-        elif guest:
-            archive = folder / "perf.cpio.gz"
-            files = {file.guest_path: file for file in perf_files(place.architecture)}
-            files |= {file.guest_path: file for file in workload.files}
-            initramfs.build(
-                archive,
-                files.values(),
-                workload.guest_argv,
-                guest.settle,
-                architecture=place.architecture,
-                attempts=ways,
-            )
-            made.append(PerfRecorder(ways, timeout, emulators.perf, archive, guest))
+    for collector in planned.collectors:
+        plain = guests(collector, emulators.plain)
+        if collector == "exact":
+            if mine := guests(collector, emulators.exact):
+                made.append(ExactRecorder(mine, workload.has_marks, planned.call_tree))
+        elif collector == "timed":
+            made.append(TimedRecorder(wanted, planned.boot_runs, plain, machines))
+        else:
+            made.append(PerfRecorder(ways, plain, machines))
     return made

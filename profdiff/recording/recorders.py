@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from profdiff import manifest as m
 from profdiff._native import NativeError, PerfData
+from profdiff.collectors.boot_variation import Variation
 from profdiff.collectors.exact import ExactRun
 from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.kernel_files import KernelFiles
@@ -17,7 +20,9 @@ from profdiff.collectors.qemu import Qemu
 from profdiff.collectors.run_result import RunResult
 from profdiff.collectors.workload import PreparedWorkload
 from profdiff.errors import SessionError
-from profdiff.metric import event_metric
+from profdiff.metric import Metric, event_metric
+from profdiff.points import substitute
+from profdiff.recording.guest_archives import GuestArchives
 
 
 class ActiveRun(Protocol):
@@ -38,13 +43,16 @@ class ActiveRun(Protocol):
 class Recorder(Protocol):
     """A collector that is ready to record."""
 
-    collector: m.Collector
+    @property
+    def collector(self) -> m.Collector: ...
 
     @property
     def alone(self) -> bool:
         """Whether nothing else may run beside a run."""
 
-    def start(self, kernel: KernelFiles, folder: Path) -> ActiveRun:
+    def start(
+        self, kernel: KernelFiles, point: m.Point, variation: Variation, folder: Path
+    ) -> ActiveRun:
         """Start a run; what it leaves goes to the empty ``folder``."""
 
     def describe(
@@ -54,28 +62,64 @@ class Recorder(Protocol):
         after all."""
 
 
-@dataclass
+@dataclass(frozen=True)
+class Guests:
+    """How guests of a recording are booted. ``settings`` hold memory, arguments and timeout."""
+
+    qemu: Qemu
+    archives: GuestArchives
+    settings: m.Guest
+
+    def boot(self, kernel: KernelFiles, point: m.Point, variation: Variation) -> dict[str, Any]:
+        """The arguments that every collector's guest run takes. Raises as ``initramfs.build``."""
+        if kernel.image is None:
+            raise SessionError(f"{kernel.label} has no image to boot")
+        return {
+            "image": kernel.image,
+            "initramfs": self.archives.archive(point.parameters),
+            "append": self.settings.append,
+            "memory": self.settings.memory,
+            "cpus": point.cpus or 1,
+            "timeout": self.settings.timeout,
+            "variation": variation,
+        }
+
+    def described(self, run: ActiveRun) -> m.Qemu:
+        """The emulator of a run, as the manifest names it."""
+        return m.Qemu(
+            version=self.qemu.version, arguments=run.arguments, plugin_api=self.qemu.plugin_api
+        )
+
+
+@dataclass(frozen=True)
+class Machines:
+    """How the workload runs on machines that are not ours to boot; ``timeout`` in seconds."""
+
+    workload: PreparedWorkload
+    timeout: float
+
+    def argv(self, point: m.Point) -> tuple[str, ...]:
+        """The command at a point, as a guest would run it."""
+        return tuple(substitute(word, point.parameters) for word in self.workload.guest_argv)
+
+
+@dataclass(frozen=True)
 class ExactRecorder:
     """Every instruction, in guests with the plugin."""
 
-    qemu: Qemu
-    initramfs: Path
-    guest: m.Guest
+    guests: Guests
     expect_marks: bool
     call_tree: bool
     collector: m.Collector = "exact"
     alone: bool = False
 
-    def start(self, kernel: KernelFiles, folder: Path) -> ExactRun:
+    def start(
+        self, kernel: KernelFiles, point: m.Point, variation: Variation, folder: Path
+    ) -> ExactRun:
         """See Recorder."""
         return ExactRun(
-            self.qemu,
-            image=_image(kernel),
-            initramfs=self.initramfs,
-            append=self.guest.append,
-            memory=self.guest.memory,
-            cpus=self.guest.cpus,
-            timeout=self.guest.timeout,
+            self.guests.qemu,
+            **self.guests.boot(kernel, point, variation),
             folder=folder,
             expect_marks=self.expect_marks,
             calls=self.call_tree,
@@ -86,56 +130,51 @@ class ExactRecorder:
     ) -> tuple[dict[str, Any], RunFailure | None]:
         """See Recorder."""
         counts = result.counts
-        fields: dict[str, Any] = {"qemu": _qemu(self.qemu, run)}
+        fields: dict[str, Any] = {"qemu": self.guests.described(run)}
         if counts and counts.kind != "none":
             fields["window"] = m.Window(kind=counts.kind, count=counts.closed)
         if counts and not result.failure:
-            fields["instructions"] = m.Instructions(
-                kernel=int(counts.count[counts.in_kernel].sum()),
-                user=int(counts.count[~counts.in_kernel].sum()),
-            )
+            kernel = int(counts.count[counts.in_kernel].sum())
+            user = int(counts.count[~counts.in_kernel].sum())
+            fields["instructions"] = m.Instructions(kernel=kernel, user=user)
+            fields["measured"] = [
+                m.Measured("instructions", "instructions", "lower", True, [float(kernel + user)])
+            ]
         return fields, None
 
 
-@dataclass
+@dataclass(frozen=True)
 class PerfRecorder:
-    """Samples of perf: in guests with ``qemu``, else on the machines that the kernels name."""
+    """Samples of perf: in ``guests``, or on ``machines``, which the kernels name."""
 
     attempts: Sequence[Attempt]
-    timeout: float
-    qemu: Qemu | None = None
-    initramfs: Path | None = None
-    guest: m.Guest | None = None
-    workload: PreparedWorkload | None = None
+    guests: Guests | None = None
+    machines: Machines | None = None
     collector: m.Collector = "perf"
 
     @property
     def alone(self) -> bool:
         """What runs beside it would be in the caches, unless time itself is counted."""
-        return self.qemu is None or self.qemu.kvm
+        return self.guests is None or self.guests.qemu.kvm
 
-    def start(self, kernel: KernelFiles, folder: Path) -> PerfGuestRun | PerfMachineRun:
+    def start(
+        self, kernel: KernelFiles, point: m.Point, variation: Variation, folder: Path
+    ) -> PerfGuestRun | PerfMachineRun:
         """See Recorder."""
-        if kernel.machine is not None and self.workload:
+        if kernel.machine is not None and self.machines:
             return PerfMachineRun(
                 kernel.machine,
-                self.workload,
+                self.machines.workload,
+                self.machines.argv(point),
                 self.attempts,
                 work_folder=Path.cwd(),
-                timeout=self.timeout,
+                timeout=self.machines.timeout,
                 folder=folder,
             )
-        if self.qemu is None or self.initramfs is None or self.guest is None:
+        if self.guests is None:
             raise SessionError(f"{kernel.label}: there is neither a guest nor a machine for it")
         return PerfGuestRun(
-            self.qemu,
-            image=_image(kernel),
-            initramfs=self.initramfs,
-            append=self.guest.append,
-            memory=self.guest.memory,
-            cpus=self.guest.cpus,
-            timeout=self.timeout,
-            folder=folder,
+            self.guests.qemu, **self.guests.boot(kernel, point, variation), folder=folder
         )
 
     def describe(
@@ -143,8 +182,8 @@ class PerfRecorder:
     ) -> tuple[dict[str, Any], RunFailure | None]:
         """See Recorder."""
         fields: dict[str, Any] = {}
-        if self.qemu:
-            fields["qemu"] = _qemu(self.qemu, run)
+        if self.guests:
+            fields["qemu"] = self.guests.described(run)
         if result.attempt is None or "perf-data" not in result.files:
             return fields, None
         try:
@@ -163,7 +202,7 @@ class PerfRecorder:
             fallback = (
                 f"perf sampled {' and '.join(sampled)} instead of {' and '.join(used.events)}"
             )
-        emulated = self.qemu is not None and not self.qemu.kvm
+        emulated = self.guests is not None and not self.guests.qemu.kvm
         fields["perf"] = m.PerfRun(
             version=data.machine["perf_version"],
             command=data.machine["command"],
@@ -172,19 +211,26 @@ class PerfRecorder:
             virtual_time=emulated and any(name.startswith("cycles") for name in sampled),
         )
         fields["window"] = m.Window(kind="command", count=1)
+        fields["measured"] = _event_totals(data)
         return fields, None
+
+
+def _event_totals(data: PerfData) -> list[m.Measured]:
+    """What the samples of each event stand for."""
+    sums: dict[Metric, float] = {}
+    weights = np.bincount(
+        data.entry_event, weights=data.entry_weight.astype(np.float64), minlength=len(data.events)
+    )
+    for (name, *_), total in zip(data.events, weights.tolist(), strict=False):
+        if not name.startswith("dummy"):
+            metric = event_metric(name)
+            sums[metric] = sums.get(metric, 0.0) + total
+    return [
+        m.Measured(metric.name, metric.unit, "lower", True, [total])
+        for metric, total in sums.items()
+    ]
 
 
 def _refusal(folder: Path, files: Mapping[str, str]) -> str:
     name = files.get("perf-refusal.1")
     return refusal_line((folder / name).read_text(errors="replace")) if name else ""
-
-
-def _image(kernel: KernelFiles) -> Path:
-    if kernel.image is None:
-        raise SessionError(f"{kernel.label} has no image to boot")
-    return kernel.image
-
-
-def _qemu(qemu: Qemu, run: ActiveRun) -> m.Qemu:
-    return m.Qemu(version=qemu.version, arguments=run.arguments, plugin_api=qemu.plugin_api)

@@ -8,62 +8,31 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from profdiff import manifest as m
 from profdiff.atomic import write_atomic
+from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.run_result import RunResult
 from profdiff.errors import InputError
 from profdiff.progress import Progress
 from profdiff.recording.recorders import ActiveRun, Recorder
+from profdiff.recording.schedule import PendingRun, missing_runs
+from profdiff.reports import units
 from profdiff.session import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.1
-
-
-@dataclass(frozen=True)
-class _Pending:
-    id: str
-    kernel: KernelFiles
-    recorder: Recorder
-    repetition: int
+_NAMED = 3
 
 
 @dataclass(frozen=True)
 class _Active:
-    pending: _Pending
+    pending: PendingRun
     run: ActiveRun
     folder: Path
     started: str
-
-
-def missing_runs(
-    session: Session, kernels: Sequence[KernelFiles], recorders: Sequence[Recorder]
-) -> list[_Pending]:
-    """The runs that are still to be made, interleaved over the kernels."""
-    manifest = session.manifest
-    missing: list[_Pending] = []
-    for recorder in recorders:
-        for turn in range(manifest.repeat):
-            for kernel in kernels:
-                lacking = manifest.repeat - len(session.finished(kernel.label, recorder.collector))
-                if turn >= lacking:
-                    continue
-                made = sum(
-                    run.kernel == kernel.label and run.collector == recorder.collector
-                    for run in manifest.runs
-                )
-                number = made + turn + 1
-                name = _run_id(kernel.label, recorder.collector, number)
-                missing.append(_Pending(name, kernel, recorder, number))
-    return missing
-
-
-def _run_id(label: str, collector: str, number: int) -> str:
-    suffix = f"-{number}" if collector == "exact" else f"-{collector}-{number}"
-    # A label may be as long as an id.
-    return f"{label[: 64 - len(suffix)]}{suffix}"
 
 
 def record(
@@ -79,7 +48,7 @@ def record(
     Raises InputError when a booted kernel is not the one that its debug ELF belongs to, OSError,
     and whatever the collector raises; all runs have ended then, finished ones are kept.
     """
-    waiting = missing_runs(session, kernels, recorders)
+    waiting = missing_runs(session.manifest, kernels, recorders)
     active: list[_Active] = []
     try:
         while waiting or active:
@@ -97,15 +66,22 @@ def record(
             item.run.stop()
 
 
-def _may_start(pending: _Pending, active: list[_Active], jobs: int) -> bool:
+def _may_start(pending: PendingRun, active: list[_Active], jobs: int) -> bool:
     if pending.recorder.alone or any(item.pending.recorder.alone for item in active):
         return not active
     return len(active) < jobs
 
 
-def _start(session: Session, pending: _Pending) -> _Active:
+def _start(session: Session, pending: PendingRun) -> _Active:
     folder = session.run_folder(pending.id)
-    return _Active(pending, pending.recorder.start(pending.kernel, folder), folder, m.timestamp())
+    manifest = session.manifest
+    variation = NO_VARIATION
+    if manifest.order.vary:
+        settle = manifest.guest.settle if manifest.guest else 0.0
+        variation = Variation.drawn(manifest.order.seed, pending.repetition, settle)
+    point = manifest.points[pending.point]
+    active = pending.recorder.start(pending.kernel, point, variation, folder)
+    return _Active(pending, active, folder, m.timestamp())
 
 
 def _enter(session: Session, item: _Active) -> m.Run:
@@ -118,6 +94,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         id=item.pending.id,
         kernel=item.pending.kernel.label,
         collector=item.pending.recorder.collector,
+        point=item.pending.point,
         repetition=item.pending.repetition,
         started=item.started,
         wall_seconds=round(result.wall_seconds, 3),
@@ -151,7 +128,11 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) 
             f"{kernel.label}: the booted kernel has build id {booted}, its debug ELF or an earlier "
             f"run {kernel.build_id}: give the vmlinux of this very build"
         )
-    others = [known for known in session.manifest.kernels if known is not kernel]
+    others = [
+        known
+        for known in session.manifest.kernels
+        if known is not kernel and known.twin_of is None and kernel.twin_of is None
+    ]
     twin = next((known for known in others if known.build_id == booted), None)
     if booted and twin and item.pending.kernel.machine is not None:
         raise InputError(
@@ -196,4 +177,9 @@ def outcome(run: m.Run) -> str:
         return f"{total:,} instructions ({run.wall_seconds:.1f} s)"
     if run.perf:
         return f"sampled {' and '.join(run.perf.events)} ({run.wall_seconds:.1f} s)"
+    if run.measured:
+        told = ", ".join(
+            f"{one.name} {median(one.values):,.6g} {one.unit}" for one in run.measured[:_NAMED]
+        )
+        return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"

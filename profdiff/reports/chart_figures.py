@@ -114,7 +114,7 @@ class _Measure:
             for label, kernel, base in zip(self.labels, comparison.kernels, marked, strict=True)
         )
         lines = [kernels]
-        lines.append(f"workload: {summary.workload(comparison)}")
+        lines.append(f"workload: {summary.workload(comparison.manifest, comparison.setting)}")
         if comparison.samples is None:
             lines.append("exact: every instruction in the window is counted")
         else:

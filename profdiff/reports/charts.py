@@ -5,14 +5,15 @@ Loading matplotlib takes about half a second, so it is loaded when a figure is d
 
 import io
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profdiff.atomic import write_atomic
-from profdiff.comparison import Comparison, Side
+from profdiff.comparison import Side
 from profdiff.errors import InputError
+from profdiff.findings import Findings
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import FigureCanvasBase
@@ -29,7 +30,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 def figures(
-    comparisons: Sequence[Comparison], *, side: Side | None = None, per_op: bool | None = None
+    findings: Findings, *, side: Side | None = None, per_op: bool | None = None
 ) -> list[dict[str, str]]:
     """``title`` and ``svg`` (a document of its own, which loads nothing) of every figure.
 
@@ -38,12 +39,12 @@ def figures(
     with _matplotlib():
         return [
             {"title": chart.title, "svg": _svg(chart).decode()}
-            for chart in _charts(comparisons, side, per_op)
+            for chart in _charts(findings, side, per_op)
         ]
 
 
 def write(
-    comparisons: Sequence[Comparison],
+    findings: Findings,
     folder: Path,
     *,
     side: Side | None = None,
@@ -59,7 +60,7 @@ def write(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _matplotlib():
-            for chart in _charts(comparisons, side, per_op):
+            for chart in _charts(findings, side, per_op):
                 for suffix, data in ((".svg", _svg(chart)), (".png", _png(chart))):
                     paths.append(folder / f"{chart.name}{suffix}")
                     write_atomic(paths[-1], data, durable=False)
@@ -84,12 +85,10 @@ def _matplotlib() -> Iterator[None]:
         yield
 
 
-def _charts(
-    comparisons: Sequence[Comparison], side: Side | None, per_op: bool | None
-) -> "list[Chart]":
+def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "list[Chart]":
     from profdiff.reports import chart_figures
 
-    return chart_figures.charts(comparisons, side, per_op=per_op)
+    return chart_figures.charts(findings.comparisons, side, per_op=per_op)
 
 
 def _svg(chart: "Chart") -> bytes:

@@ -10,19 +10,19 @@ from typing import Any
 
 from profdiff import __version__
 from profdiff.comparison import Comparison
-from profdiff.reports import facts_document, samples, summary
+from profdiff.findings import Findings
+from profdiff.reports import evidence_document, evidence_text, facts_document, samples, summary
 
 SCHEMA = "profdiff.report/1"
 
 
-def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Everything that the comparisons hold about functions, as JSON types; counts are integers.
+def document(findings: Findings) -> dict[str, Any]:
+    """Everything that was found, as JSON types; counts are integers.
 
     Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
     """
-    comparison = comparisons[0]
-    manifest = comparison.manifest
-    labels = comparison.labels
+    comparisons, manifest = findings.comparisons, findings.manifest
+    labels = [kernel.label for kernel in findings.kernels]
     guest = manifest.guest
     shown = [one for one in comparisons if one.labels == labels]
     tables = list({id(one.stacks): one for one in shown}.values())
@@ -30,7 +30,10 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "profdiff": __version__,
-        "answers": [answer for one in comparisons for answer in summary.answers(one)],
+        "answers": [
+            *evidence_text.answers(findings.evidence, findings.setting),
+            *(answer for one in comparisons for answer in summary.answers(one)),
+        ],
         "evidence": summary.evidence(comparisons),
         "base": labels[0],
         "kernels": [
@@ -42,31 +45,25 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
                 "compiler": kernel.compiler,
                 "spec": kernel.spec,
                 "image_sha256": kernel.image_sha256,
-                "inlines_visible": visible,
-                "runs": repetitions.runs,
-                "reproduced": repetitions.identical if repetitions.runs > 1 else None,
+                **_told(comparisons, number),
             }
-            for kernel, visible, repetitions in zip(
-                comparison.kernels,
-                comparison.inlines_visible,
-                comparison.repetitions,
-                strict=True,
-            )
+            for number, kernel in enumerate(findings.kernels)
         ],
-        "without_result": comparison.without_result,
+        "without_result": comparisons[0].without_result if comparisons else [],
         "workload": {
             "argv": manifest.workload.argv,
-            "ops": manifest.workload.ops,
-            "description": summary.workload(comparison),
+            "ops": findings.ops,
+            "description": summary.workload(manifest, findings.setting),
         },
         "guest": guest
         and {
             "memory_mib": guest.memory,
-            "cpus": guest.cpus,
+            "cpus": findings.setting.cpus,
             "append": guest.append,
             "settle": guest.settle,
         },
-        "facts": facts_document.facts(comparisons),
+        "facts": facts_document.facts(findings),
+        "experiment": evidence_document.experiment(findings),
         "report_command": shlex.join(["profdiff", *sys.argv[1:]]),
         "recorded": {"created": manifest.created, "command": manifest.command},
         "runs": [
@@ -74,6 +71,7 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
                 "id": run.id,
                 "kernel": run.kernel,
                 "collector": run.collector,
+                "point": run.point,
                 "repetition": run.repetition,
                 "started": run.started,
                 "wall_seconds": run.wall_seconds,
@@ -86,6 +84,18 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         ],
         "stacks": [_stacks(one) for one in tables],
         "metrics": [_metric(one, _beside(one, comparisons), _table(tables, one)) for one in shown],
+    }
+
+
+def _told(comparisons: Sequence[Comparison], kernel: int) -> dict[str, Any]:
+    """What the runs of a kernel's profile tell of it; nothing where all runs were timed."""
+    if not comparisons:
+        return {"inlines_visible": False, "runs": 0, "reproduced": None}
+    repetitions = comparisons[0].repetitions[kernel]
+    return {
+        "inlines_visible": comparisons[0].inlines_visible[kernel],
+        "runs": repetitions.runs,
+        "reproduced": repetitions.identical if repetitions.runs > 1 else None,
     }
 
 

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 
 
-def facts(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """``facts`` of ``profdiff.report/1``: of the kernels of the first comparison."""
-    first = comparisons[0]
-    known, labels = first.facts, first.labels
+def facts(findings: Findings) -> dict[str, Any]:
+    """``facts`` of ``profdiff.report/1``: of the kernels that have a result."""
+    comparisons, known = findings.comparisons, findings.facts
+    labels = [kernel.label for kernel in findings.kernels]
     # Other collectors may know more of the machine: only samplers ask it.
-    machines: dict[str, dict[str, str]] = {}
+    machines: dict[str, dict[str, str]] = {
+        label: dict(machine) for label, machine in known.machines.items()
+    }
     for one in reversed(comparisons):
         for label, machine in one.facts.machines.items():
             machines.setdefault(label, {}).update(machine)

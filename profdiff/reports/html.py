@@ -4,10 +4,9 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Sequence
 from importlib import resources
 
-from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.reports import charts
 from profdiff.reports.document import document
 
@@ -21,18 +20,19 @@ SCRIPTS = (
     "tree_view",
     "sandwich",
     "table",
+    "experiment",
     "facts",
     "report",
 )
 
 
-def render(comparisons: Sequence[Comparison]) -> str:
+def render(findings: Findings) -> str:
     """The page. Whatever comes from a recording is compressed JSON in base64, which has no
     character that could end its script element; the script shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = "".join(files.joinpath(f"{name}.js").read_text() for name in SCRIPTS)
-    content = {**document(comparisons), "charts": charts.figures(comparisons)}
+    content = {**document(findings), "charts": charts.figures(findings)}
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     # No time of compression: the same recording makes the same page.
     packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)

@@ -6,7 +6,9 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
+from profdiff import points
 from profdiff.comparison import Comparison, Side
+from profdiff.manifest import Manifest
 from profdiff.reports import units
 
 _NAMED = 3
@@ -50,19 +52,31 @@ def _where(comparison: Comparison, index: int, delta: int, side: Side | None) ->
     return f"; {units.printable(', '.join(names))} alone make {100 * part:.0f} % of that"
 
 
-def workload(comparison: Comparison) -> str:
+def workload(manifest: Manifest, setting: points.Setting) -> str:
     """The workload, its ops, and what of it was measured."""
-    described = comparison.manifest.workload
-    windows = {(run.window.kind, run.window.count) for run in comparison.runs if run.window}
+    windows = {
+        (run.window.kind, run.window.count)
+        for run in manifest.runs
+        if run.window and not run.failure and run.point == setting.point
+        if run.collector != "timed"
+    }
     window = " or ".join(
         f"{number} marked window{'s' if number != 1 else ''}"
         if kind == "marks"
         else "whole command"
         for kind, number in sorted(windows)
     )
-    facts = [f"{described.ops:,} ops"] if described.ops else []
+    facts = [f"{setting.ops:,} ops"] if setting.ops else []
+    if difference := manifest.difference:
+        facts.append(
+            f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
+            f"{difference.short:,}"
+        )
+    facts += [at] if (at := points.title(manifest, setting)) else []
     facts += [window] if window else []
-    command = units.printable(shlex.join(described.argv)) or "unknown"
+    at_hand = manifest.points[setting.point].parameters
+    argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]
+    command = units.printable(shlex.join(argv)) or "unknown"
     return f"{command} ({'; '.join(facts)})" if facts else command
 
 
@@ -85,7 +99,7 @@ def _exactly(comparison: Comparison) -> str:
     versions = {run.qemu.version for run in comparison.runs if run.qemu}
     qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
     guest = comparison.manifest.guest
-    machine = f"; {guest.cpus} vCPU, {guest.memory} MiB" if guest else ""
+    machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
     return (
         "instructions, exact: every one between the marks, whole guest, counted by QEMU TCG "
         f"({', '.join(map(units.printable, qemus))}{machine})"
@@ -146,6 +160,12 @@ def _repetition_lines(comparison: Comparison) -> list[str]:
                 f"{label}: {repetitions.runs} runs of {repetitions.lowest:,} to "
                 f"{repetitions.highest:,} {comparison.metric.title}; shown is the one with the "
                 "median total"
+            )
+            continue
+        if comparison.manifest.order.vary:
+            lines.append(
+                f"{label}: {repetitions.runs} boots, varied on purpose, of {repetitions.lowest:,} "
+                f"to {repetitions.highest:,} instructions; shown is the run with the median total"
             )
             continue
         if repetitions.identical:

@@ -65,7 +65,10 @@ class _Drawing:
         metric, ops = comparison.metric, comparison.ops
         title = f"{metric.title}{', exact' if metric.exact else ', sampled'}"
         title += f"; {ops:,} ops" if ops else ""
-        lines = [*summary.answers(comparison), f"{summary.workload(comparison)}: {title}"]
+        lines = [
+            *summary.answers(comparison),
+            f"{summary.workload(comparison.manifest, comparison.setting)}: {title}",
+        ]
         for text in lines:
             for line in textwrap.wrap(units.printable(text), 155):
                 self._top += 17

@@ -1,20 +1,22 @@
 """The report as plain text: for a terminal, and for a mail to a kernel list."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
-from profdiff.reports import calls, sampled_text, summary, units
+from profdiff.findings import Findings
+from profdiff.function_verdicts import function_verdicts
+from profdiff.reports import calls, evidence_text, sampled_text, state_lines, summary, units
 from profdiff.reports.columns import MIN_WIDTH, Columns
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows, Selection, select
 
 
 def render(
-    comparisons: Sequence[Comparison],
+    findings: Findings,
     selection: Selection,
     *,
     width: int,
@@ -25,8 +27,12 @@ def render(
     ``per_op``: counts per operation; None means where ops are known.
     """
     width = max(width, MIN_WIDTH)
-    ops = comparisons[0].ops if per_op is not False else None
-    parts = _head(comparisons, selection, width)
+    ops = findings.ops if per_op is not False else None
+    comparisons = findings.comparisons
+    parts = _head(findings, selection, width)
+    parts += ["", *evidence_text.render(findings.evidence, findings.setting, width)]
+    while parts[-1] == "":
+        parts.pop()
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         parts.append("")
@@ -35,7 +41,7 @@ def render(
         else:
             parts += sampled_text.render(group, selection, width=width, ops=ops)
             note = f"self counts; change and delta are against {group[0].labels[0]}."
-            parts += ["", *_wrap(note, width)] if len(group[0].labels) > 1 else []
+            parts += ["", *units.wrap(note, width)] if len(group[0].labels) > 1 else []
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
@@ -79,52 +85,63 @@ def _fitting(
     return _Table(comparison, selection, rows, ops, width, [0, *others[:1]], level), 1
 
 
-def _head(comparisons: Sequence[Comparison], selection: Selection, width: int) -> list[str]:
-    first = comparisons[0]
+def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
+    comparisons = findings.comparisons
     lines: list[str] = []
+    for sentence in evidence_text.answers(findings.evidence, findings.setting):
+        lines += units.wrap(units.printable(sentence), width)
     for comparison in comparisons:
         for sentence in summary.answers(comparison, selection.side):
-            lines += _wrap(sentence, width)
+            lines += units.wrap(sentence, width)
     if lines:
         lines.append("")
-    label_width = max(map(len, first.labels))
-    for index, kernel in enumerate(first.kernels):
+    kernels = findings.kernels
+    label_width = max(len(kernel.label) for kernel in kernels)
+    for index, kernel in enumerate(kernels):
         facts = [
             kernel.release or "release unknown",
             f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
             kernel.compiler or "compiler unknown",
-            *(["the base"] if index == 0 and len(first.kernels) > 1 else []),
+            *(["the base"] if index == 0 and len(kernels) > 1 else []),
         ]
         text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
-        lines += _wrap(text, width, label_width + 2)
-    for line in first.facts.summaries(first.labels):
-        lines += _wrap(f"differs: {units.printable(line)}", width, 2)
-    lines += _wrap(f"workload: {summary.workload(first)}", width, 2)
+        lines += units.wrap(text, width, label_width + 2)
+    for line in findings.facts.summaries([kernel.label for kernel in kernels]):
+        lines += units.wrap(f"differs: {units.printable(line)}", width, 2)
+    for line in state_lines.lines(findings.state):
+        lines += units.wrap(units.printable(line), width, 2)
+    lines += units.wrap(
+        f"workload: {summary.workload(findings.manifest, findings.setting)}", width, 2
+    )
     for line in summary.evidence(comparisons):
-        lines += _wrap(line, width, 2)
+        lines += units.wrap(line, width, 2)
     return lines
-
-
-def _wrap(text: str, width: int, indent: int = 0) -> list[str]:
-    """Break at spaces, by the columns that characters take (which textwrap does not know)."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        grown = f"{line} {word}" if line else word
-        if line and units.width(grown) > width:
-            lines.append(line)
-            grown = " " * indent + word
-        line = units.shorten(grown, width)
-    return [*lines, line]
 
 
 def _notes(comparison: Comparison, table: "_Table", width: int) -> list[str]:
     text = f"self counts; change and delta are against {comparison.labels[0]}"
     if "share" in table.header:
         text += "; share: part of the whole delta"
+    if "verdict" in table.header:
+        text += (
+            "; verdict: by the boots of both kernels, corrected for the number of functions (-: "
+            "too small to be tested; exact: equal in all boots)"
+        )
     if "total delta" in table.header:
         what = "inlined into it" if comparison.calls is None else "that it calls or inlines"
         text += f"; total delta: with the functions {what}"
-    return _wrap(f"{text}.", width)
+    return units.wrap(f"{text}.", width)
+
+
+def _verdicts(comparison: Comparison) -> list[str] | None:
+    """What the boots of two kernels tell of each function; None where one run tells all."""
+    if len(comparison.labels) != 2:
+        return None
+    tests = function_verdicts(comparison, 1)
+    if tests is None:
+        return None
+    pairs = zip(tests.verdicts, tests.tested.tolist(), strict=True)
+    return [verdict if tested or verdict == "exact" else "-" for verdict, tested in pairs]
 
 
 class _Table:
@@ -153,10 +170,11 @@ class _Table:
         self._kernels = kernels
         self._level = level
         self._totals = comparison.totals(selection.side)
+        self._verdicts = _verdicts(comparison)
         self.header = self._header()
         body = [
             (
-                self._cells(comparison.self_[row], comparison.total[row]),
+                self._cells(comparison.self_[row], comparison.total[row], int(row)),
                 function_name(comparison, row),
             )
             for row in rows.shown
@@ -173,12 +191,15 @@ class _Table:
         base, *others = (self._comparison.labels[kernel] for kernel in self._kernels)
         if len(self._comparison.labels) == 2:
             optional = ["delta", "change", "share", "total delta"]
-            return [base, *others, *optional[: 4 - self._level]]
+            verdict = ["verdict"] if self._verdicts else []
+            return [base, *others, *verdict, *optional[: 4 - self._level]]
         change = ["change"] if self._level == 0 else []
         return [base, *(cell for label in others for cell in (label, *change))]
 
-    def _cells(self, self_: NDArray[np.int64], total: NDArray[np.int64]) -> list[str]:
-        """``self_`` and ``total``: int64[K] of one row."""
+    def _cells(
+        self, self_: NDArray[np.int64], total: NDArray[np.int64], row: int | None = None
+    ) -> list[str]:
+        """``self_`` and ``total``: int64[K] of one row; ``row``: which function's, if it is one."""
         show, signed = self._shower(units.count), self._shower(units.delta)
         base = int(self_[0])
         if len(self._comparison.labels) == 2:
@@ -189,7 +210,10 @@ class _Table:
                 units.share(other - base, int(self._totals[1] - self._totals[0])),
                 signed(int(total[1] - total[0])),
             ]
-            return [show(base), show(other), *cells[: 4 - self._level]]
+            verdict = []
+            if self._verdicts:
+                verdict = [self._verdicts[row] if row is not None else ""]
+            return [show(base), show(other), *verdict, *cells[: 4 - self._level]]
         cells = [show(base)]
         for kernel in self._kernels[1:]:
             cells.append(show(self_[kernel]))

@@ -68,3 +68,25 @@ def shorten(text: str, columns: int) -> str:
         else:
             tail = tail[1:]
     return f"{head}..{tail}"
+
+
+def wrap(text: str, columns: int, indent: int = 0) -> list[str]:
+    """Lines of ``text``, broken at spaces, by the columns that characters take (which textwrap does
+    not know); those behind the first are indented."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        grown = f"{line} {word}" if line else word
+        if line and width(grown) > columns:
+            lines.append(line)
+            grown = " " * indent + word
+        line = shorten(grown, columns)
+    return [*lines, line]
+
+
+# What ASCII has in place of what reports use.
+_ASCII = str.maketrans({"±": "+-", "×": "x", "→": "->", "…": "...", "·": "*", "≥": ">=", "≤": "<="})
+
+
+def ascii_only(text: str) -> str:
+    """``text`` in ASCII: other characters become what stands for them, or their escapes."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()

@@ -229,6 +229,6 @@ def test_a_later_command_may_raise_repeat_ops_and_timeout(
     second = Session.open(session).manifest
     assert second.runs[:2] == first.runs
     assert [run.id for run in second.runs[2:]] in (["a-2", "b-2"], ["b-2", "a-2"])
-    assert (second.workload.ops, second.guest.timeout) == (2000, 700)
+    assert (second.points[0].ops, second.guest.timeout) == (2000, 700)
     other = profdiff("record", *kernels, "--memory", "256M", *workload, status=2)
     assert "--memory 512" in other.stderr

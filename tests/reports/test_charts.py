@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import error_line, profdiff
-from synthetic import compare, example, frame
+from synthetic import compare, example, findings, frame
 
 from profdiff.comparison import Comparison
 from profdiff.metric import Metric
@@ -52,7 +52,7 @@ def hostile(factor: int) -> list[tuple[list[tuple[str, str, str, bool]], str, bo
 
 def test_two_kernels(tmp_path: Path) -> None:
     comparison = compare(example(), ops=40_000)
-    paths = charts.write([comparison], tmp_path / "new/folder")
+    paths = charts.write(findings([comparison]), tmp_path / "new/folder")
     names = ["deltas.png", "deltas.svg", "totals.png", "totals.svg"]
     assert sorted(path.name for path in paths) == names
     assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == names
@@ -80,7 +80,7 @@ def test_two_kernels(tmp_path: Path) -> None:
 def test_what_is_shown_adds_up(tmp_path: Path) -> None:
     rows = [([frame(f"f{n}")], f"f{n}", True, [1000 - n]) for n in range(30)]
     kernels = {"a": [(r[0], r[1], r[2], [1]) for r in rows], "b": rows}
-    charts.write([compare(kernels)], tmp_path)
+    charts.write(findings([compare(kernels)]), tmp_path)
     shown = texts(tmp_path / "deltas.svg").splitlines()
     values = [int(t.split()[0].replace(",", "")) for t in shown if t.startswith("+") and "(" in t]
     assert len(values) == 16
@@ -89,28 +89,30 @@ def test_what_is_shown_adds_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("per_op", "unit"), [(None, "per op"), (False, "instructions, millions")])
 def test_units(per_op: bool | None, unit: str) -> None:
-    deltas, _ = charts.figures([compare(example(), ops=40_000)], per_op=per_op)
+    deltas, _ = charts.figures(findings([compare(example(), ops=40_000)]), per_op=per_op)
     assert unit in deltas["svg"]
     assert ("per op" in deltas["title"]) == (per_op is None)
-    sided, _ = charts.figures([compare(example())], side="kernel")
+    sided, _ = charts.figures(findings([compare(example())]), side="kernel")
     assert sided["title"].startswith("instructions in the kernel: new minus base")
     assert ">main" not in sided["svg"]
 
 
 def test_the_same_is_the_same_file() -> None:
     comparison = compare(example())
-    assert charts.figures([comparison]) == charts.figures([comparison])
+    assert charts.figures(findings([comparison])) == charts.figures(findings([comparison]))
 
 
 def test_one_kernel_has_functions(tmp_path: Path) -> None:
-    charts.write([compare({"only": example()["base"]})], tmp_path)
+    charts.write(findings([compare({"only": example()["base"]})]), tmp_path)
     assert {path.stem for path in tmp_path.iterdir()} == {"functions", "totals"}
     assert "change_pte_range" in texts(tmp_path / "functions.svg")
 
 
 def test_three_kernels_have_a_panel_each(tmp_path: Path) -> None:
     rows = example()
-    charts.write([compare({"base": rows["base"], "b": rows["new"], "c": rows["base"]})], tmp_path)
+    charts.write(
+        findings([compare({"base": rows["base"], "b": rows["new"], "c": rows["base"]})]), tmp_path
+    )
     shown = texts(tmp_path / "deltas.svg")
     assert "what differs most from base" in shown
     assert "b minus base, all: +1,619,275" in shown
@@ -120,7 +122,7 @@ def test_three_kernels_have_a_panel_each(tmp_path: Path) -> None:
 def test_many_kernels_fit(tmp_path: Path) -> None:
     rows = example()
     kernels = {f"k{n}": rows["new" if n % 2 else "base"] for n in range(60)}
-    charts.write([compare(kernels)], tmp_path)
+    charts.write(findings([compare(kernels)]), tmp_path)
     for name in ("deltas", "totals"):
         assert max(size(tmp_path / f"{name}.png")) < 4000
         assert "more kernels are not shown" in texts(tmp_path / f"{name}.svg")
@@ -128,19 +130,21 @@ def test_many_kernels_fit(tmp_path: Path) -> None:
 
 def test_equal_kernels_say_so(tmp_path: Path) -> None:
     rows = example()["base"]
-    charts.write([compare({"a": rows, "b": rows})], tmp_path)
+    charts.write(findings([compare({"a": rows, "b": rows})]), tmp_path)
     assert "no function differs: b is equal to a" in texts(tmp_path / "deltas.svg")
     assert "(equal)" in texts(tmp_path / "totals.svg")
 
 
 def test_nothing_counted(tmp_path: Path) -> None:
     rows = [([frame("f")], "f", True, [0])]
-    charts.write([compare({"a": rows, "b": rows})], tmp_path)
-    charts.write([compare({"a": rows})], tmp_path)
+    charts.write(findings([compare({"a": rows, "b": rows})]), tmp_path)
+    charts.write(findings([compare({"a": rows})]), tmp_path)
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
-    charts.write([compare({"a": hostile(10**15), "n" * 64: hostile(2 * 10**15)})], tmp_path)
+    charts.write(
+        findings([compare({"a": hostile(10**15), "n" * 64: hostile(2 * 10**15)})]), tmp_path
+    )
     shown = texts(tmp_path / "deltas.svg")
     assert "$\\alpha_{x}$ ^_ $" in shown
     assert "a\\u{202e}b\\u{7}\\u{1b}[2J" in shown
@@ -152,7 +156,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=5, unique=True))
 def test_any_name_is_drawn(names: list[str]) -> None:
     rows = [([frame(n, owner=n, file=n)], n, True, [i + 1]) for i, n in enumerate(names)]
-    for figure in charts.figures([compare({"a": rows, "b": rows[:1]})]):
+    for figure in charts.figures(findings([compare({"a": rows, "b": rows[:1]})])):
         ET.fromstring(figure["svg"])  # noqa: S314
 
 
@@ -162,7 +166,7 @@ def test_samples_are_told(tmp_path: Path) -> None:
     sampled = Comparison(
         **fields | {"metric": Metric("cpu-clock", exact=False), "samples": exact.self_ // 1000}
     )
-    charts.write([exact, sampled], tmp_path)
+    charts.write(findings([exact, sampled]), tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
     assert names == {
         f"{kind}-{metric}-exact"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
-from synthetic import compare, example, manifest
+from synthetic import compare, example, findings, manifest
 
 from profdiff import manifest as m
 from profdiff import session_facts
@@ -239,9 +239,9 @@ def test_a_damaged_session_still_has_facts(session: Session) -> None:
 
 def test_reports_say_it(session: Session) -> None:
     comparison = with_facts(compare(example()), session_facts.read(session))
-    shown = text.render([comparison], Selection(), width=100)
+    shown = text.render(findings([comparison]), Selection(), width=100)
     assert "\ndiffers: config: 1 option differs (1 relevant: HZ 250 -> 1000)" in shown
-    data = json.loads(json.dumps(document([comparison])))
+    data = json.loads(json.dumps(document(findings([comparison]))))
     schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
     jsonschema.validate(data, schema)
     facts = data["facts"]
@@ -260,7 +260,7 @@ def test_hostile_values_stay_text() -> None:
         configs=["base", "new"],
         config=[OptionDifference("CONFIG_HZ", {"base": '"\x1b[2J\u202e"', "new": None})],
     )
-    shown = text.render([with_facts(compare(example()), facts)], Selection(), width=100)
+    shown = text.render(findings([with_facts(compare(example()), facts)]), Selection(), width=100)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support import ROOT, error_line, profdiff
-from synthetic import compare, example, frame
+from synthetic import compare, example, findings, frame
 
 from profdiff.reports import csv_table
 from profdiff.reports.document import document
@@ -30,12 +30,12 @@ def test_documents_are_valid(schema: dict[str, object]) -> None:
         compare(example(), ops=40_000, failed=["new"]),
         compare({"only": example()["base"]}),
     ):
-        data = json.loads(json.dumps(document([comparison])))
+        data = json.loads(json.dumps(document(findings([comparison]))))
         jsonschema.validate(data, schema)
 
 
 def test_a_wrong_document_is_not(schema: dict[str, object]) -> None:
-    data = document([compare(example())])
+    data = document(findings([compare(example())]))
     data["metrics"][0]["functions"][0]["self"]["base"] = 1.5
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema)

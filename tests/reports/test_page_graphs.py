@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser
-from synthetic import Row, compare, example, frame
+from synthetic import Row, compare, example, findings, frame
 
 from profdiff.comparison import Comparison
 from profdiff.reports import html
@@ -261,6 +261,6 @@ def test_facts_and_charts_are_shown_if_there(
 
 
 def test_the_page_is_the_same_for_the_same_comparison() -> None:
-    first, second = (html.render([compare(example())]) for _ in range(2))
+    first, second = (html.render(findings([compare(example())])) for _ in range(2))
     assert first == second
     assert "<img" not in first

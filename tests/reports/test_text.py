@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synthetic import compare, example, frame
+from synthetic import compare, example, findings, frame
 
 from profdiff.reports import text, units
 from profdiff.reports.rows import Selection, select
@@ -18,7 +18,7 @@ NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(
 
 def test_golden() -> None:
     comparison = compare(example(), ops=40_000, failed=["new"])
-    shown = text.render([comparison], Selection(top=4), width=100)
+    shown = text.render(findings([comparison]), Selection(top=4), width=100)
     golden = GOLDEN / "two-kernels.txt"
     if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
         golden.write_text(shown)
@@ -36,7 +36,7 @@ def test_no_line_is_wider_than_asked(names: list[str], width: int) -> None:
         for i, name in enumerate(names)
     ]
     for kernels in ({"a": rows, "b": rows[:1]}, {"a": rows, "b": rows, "c": rows}):
-        shown = text.render([compare(kernels, ops=7)], Selection(), width=width)
+        shown = text.render(findings([compare(kernels, ops=7)]), Selection(), width=width)
         for line in shown.split("\n"):
             assert units.width(line) <= width, line
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]", shown)
@@ -55,7 +55,7 @@ def numbers(shown: str, column: int) -> list[float]:
 
 @pytest.mark.parametrize("selection", [Selection(), Selection(top=2), Selection(min_delta=400_000)])
 def test_what_is_shown_adds_up(selection: Selection) -> None:
-    shown = text.render([compare(example())], selection, width=100)
+    shown = text.render(findings([compare(example())]), selection, width=100)
     for column in (0, 1, 2):
         *parts, whole = numbers(shown, column)
         assert sum(parts) == whole
@@ -81,10 +81,10 @@ def test_selections(selection: Selection, first: str) -> None:
 
 def test_units_and_sides_are_named() -> None:
     comparison = compare(example(), ops=40_000)
-    per_op = text.render([comparison], Selection(), width=100)
+    per_op = text.render(findings([comparison]), Selection(), width=100)
     assert "instructions per op (40,000 ops)" in per_op
     assert "27.50" in per_op
-    absolute = text.render([comparison], Selection(), width=100, per_op=False)
+    absolute = text.render(findings([comparison]), Selection(), width=100, per_op=False)
     assert "1,100,000" in absolute
     assert "the base" in absolute
     assert "change and delta are against base" in absolute
@@ -92,7 +92,7 @@ def test_units_and_sides_are_named() -> None:
     assert re.search(r"-300,000 +vanished ", absolute)
     assert "[.isra.0]" in absolute
     assert "unresolved: outside-text (kernel)" in absolute
-    kernel = text.render([comparison], Selection(side="kernel"), width=100, per_op=False)
+    kernel = text.render(findings([comparison]), Selection(side="kernel"), width=100, per_op=False)
     assert "main" not in kernel
     assert "in the kernel" in kernel
 
@@ -100,7 +100,7 @@ def test_units_and_sides_are_named() -> None:
 def test_three_kernels_have_a_column_each() -> None:
     rows = example()
     kernels = {"base": rows["base"], "new": rows["new"], "fixed": rows["base"]}
-    shown = text.render([compare(kernels)], Selection(), width=100)
+    shown = text.render(findings([compare(kernels)]), Selection(), width=100)
     header = next(line for line in shown.splitlines() if line.endswith("function"))
     assert header.split() == ["base", "new", "change", "fixed", "change", "function"]
     assert "fixed executes exactly as many instructions as base" in shown

@@ -1,0 +1,149 @@
+"""The timed collector: the workload alone, neither counted nor sampled, several times in a boot."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from profdiff.collectors.boot_variation import NO_VARIATION, Variation
+from profdiff.collectors.guest_run import GuestRun, RunFailure
+from profdiff.collectors.initramfs import (
+    ENVIRONMENT_SCRIPT,
+    build_agent,
+    guest_resources,
+    nul_separated,
+)
+from profdiff.collectors.machine import Address, MachineRun
+from profdiff.collectors.perf_guest import console_arguments
+from profdiff.collectors.perf_machine import take_files, workload_there
+from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.run_result import (
+    RunResult,
+    exit_status,
+    guest_files,
+    with_output,
+    write_files,
+)
+from profdiff.collectors.workload import PreparedWorkload
+
+_SCRIPTS = ("timed.sh", "facts.sh", ENVIRONMENT_SCRIPT)
+
+
+class TimedGuestRun:
+    """One boot in progress. ``folder`` exists and is empty; what the run leaves goes there."""
+
+    def __init__(
+        self,
+        qemu: Qemu,
+        *,
+        image: Path,
+        initramfs: Path,
+        append: str,
+        memory: int,
+        cpus: int,
+        timeout: float,
+        folder: Path,
+        variation: Variation = NO_VARIATION,
+    ) -> None:
+        self._folder = folder
+        self.arguments = qemu.arguments(
+            image=image,
+            initramfs=initramfs,
+            append=console_arguments(qemu, variation, append),
+            memory=memory,
+            cpus=cpus,
+            folder=folder,
+            counts=None,
+            seed=variation.seed,
+        )
+        self._guest = GuestRun(self.arguments, folder, timeout)
+
+    @property
+    def phase(self) -> str:
+        """boot, settle, measure or collect."""
+        return self._guest.phase
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has ended."""
+        return self._guest.poll()
+
+    def stop(self) -> None:
+        """End it early; it will have no result."""
+        self._guest.stop()
+
+    def finish(self) -> RunResult:
+        """Write what the guest sent, and judge the run. Raises OSError."""
+        outcome = self._guest.result()
+        sent = {} if isinstance(outcome, RunFailure) else outcome
+        files = write_files(self._folder, sent) | guest_files(self._folder)
+        failure = outcome if isinstance(outcome, RunFailure) else None
+        return _judge(self._folder, files, failure, self._guest.wall_seconds)
+
+
+class TimedMachineRun:
+    """The same on a machine that runs its kernel already. The agent travels, as the workload does:
+    both must suit the machine. On this one the workload runs in ``work_folder``."""
+
+    def __init__(
+        self,
+        address: Address,
+        workload: PreparedWorkload,
+        argv: tuple[str, ...],
+        *,
+        boot_runs: int,
+        work_folder: Path,
+        timeout: float,
+        folder: Path,
+    ) -> None:
+        self._folder = folder
+        resources = guest_resources()
+        files = {name: (resources / name).read_bytes() for name in _SCRIPTS}
+        command, programs = workload_there(address, workload, argv)
+        files["argv"] = nul_separated(command)
+        files["boot-runs"] = f"{boot_runs}\n".encode()
+        self._run = MachineRun(
+            address,
+            script="timed.sh",
+            files=files,
+            programs={**programs, "agent": build_agent()},
+            folder=folder,
+            timeout=timeout,
+            work_folder=work_folder,
+        )
+        self.arguments = self._run.command
+
+    @property
+    def phase(self) -> str:
+        """boot (connecting), settle, measure or collect."""
+        return self._run.phase
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has ended."""
+        return self._run.poll()
+
+    def stop(self) -> None:
+        """End it early; it will have no result."""
+        self._run.stop()
+
+    def finish(self) -> RunResult:
+        """Take what it left, and judge the run. Raises OSError."""
+        names, failure = self._run.finish()
+        return _judge(
+            self._folder, take_files(self._folder, names), failure, self._run.wall_seconds
+        )
+
+
+def _judge(
+    folder: Path, files: Mapping[str, str], failure: RunFailure | None, wall_seconds: float
+) -> RunResult:
+    def read(what: str) -> bytes:
+        return (folder / files[what]).read_bytes() if what in files else b""
+
+    status = None
+    if failure is None:
+        status, failure = exit_status(read("status"))
+        if failure is None and status is None:
+            told = read("stderr").decode(errors="replace").strip().splitlines()[-1:]
+            reason = told[0] if told else "the agent did not say why"
+            failure = RunFailure("protocol", f"the workload was not run: {reason}")
+        elif failure and failure.kind == "workload":
+            failure = with_output(failure, read("stderr"))
+    return RunResult(dict(files), status, failure, wall_seconds)

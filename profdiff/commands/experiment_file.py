@@ -1,0 +1,123 @@
+"""The experiment file: TOML whose keys are the options of ``record``, as defaults of its command.
+
+A value is written as TOML has it; a list is what the option takes with commas or several times, a
+table what it takes as NAME=VALUE. Paths that exist beside the file are meant from there.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+
+from profdiff.errors import InputError
+
+DEFAULT_FILE = Path("profdiff.toml")
+_MAX_SIZE = 2**20
+# Options whose values may begin with a path; LABEL= or nothing stands before it.
+_PATHS = {"kernel", "file", "qemu"}
+
+
+class ExperimentCommand(click.Command):
+    """A command whose options have their defaults from ``--experiment FILE``, or from profdiff.toml
+    in the current folder where no COMMAND is given."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        command, file = given.get("command"), given.get("experiment")
+        # What was not given is no string and no tuple, but click's own mark.
+        if isinstance(file, str):
+            ctx.default_map = self.defaults(Path(file))
+        elif not (isinstance(command, tuple) and command) and DEFAULT_FILE.is_file():
+            ctx.default_map = self.defaults(DEFAULT_FILE)
+        return super().parse_args(ctx, args)
+
+    def defaults(self, file: Path) -> dict[str, Any]:
+        """The values of ``file`` by parameter. Raises InputError."""
+        return {
+            parameter.name or "": _value(file, key, value, parameter)
+            for key, value in read(file).items()
+            for parameter in [self._parameter(file, key)]
+        }
+
+    def _parameter(self, file: Path, key: str) -> click.Parameter:
+        known: dict[str, click.Parameter] = {}
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument):
+                known["command"] = parameter
+            for option in parameter.opts:
+                if option.startswith("--") and parameter.name != "experiment":
+                    known[option.removeprefix("--")] = parameter
+        name = key.replace("_", "-")
+        if name not in known:
+            near = get_close_matches(name, known, 1, 0.5)
+            hint = f": did you mean {near[0]}?" if near else f" (known: {', '.join(sorted(known))})"
+            raise InputError(f"{file}: there is no key {key}{hint}")
+        return known[name]
+
+
+def read(file: Path) -> dict[str, Any]:
+    """What the file holds. Raises InputError when it is absent, too large or no TOML."""
+    try:
+        if file.stat().st_size > _MAX_SIZE:
+            raise InputError(f"{file} is too large to be an experiment")
+        return tomllib.loads(file.read_bytes().decode())
+    except OSError as error:
+        raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{file} is no TOML: {error}") from error
+
+
+def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> object:
+    """A value as click takes a default of ``parameter``."""
+    name = key.replace("_", "-")
+    if name == "command":
+        words = _words(file, key, value)
+        return [_from(file, words[0]), *words[1:]] if words else []
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise InputError(f"{file}: {key} is true or false")
+        return value
+    if isinstance(value, Mapping):
+        texts = [f"{one}={_joined(file, key, its)}" for one, its in value.items()]
+    else:
+        texts = _words(file, key, value) if isinstance(value, list) else [_text(file, key, value)]
+    if name in _PATHS:
+        texts = [_from(file, text) for text in texts]
+    return texts if parameter.multiple else ",".join(texts)
+
+
+def _words(file: Path, key: str, value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise InputError(f"{file}: {key} is a list")
+    return [_text(file, key, one) for one in value]
+
+
+def _joined(file: Path, key: str, value: object) -> str:
+    return (
+        ",".join(_words(file, key, value)) if isinstance(value, list) else _text(file, key, value)
+    )
+
+
+def _text(file: Path, key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{file}: {key} holds what is neither text nor a number")
+    return str(value)
+
+
+def _from(file: Path, text: str) -> str:
+    """``[LABEL=]PATH...`` with a path that exists beside ``file`` as seen from here."""
+    label, equals, path = text.partition("=")
+    if not equals or "/" in label:
+        label, equals, path = "", "", text
+    first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
+    beside = file.parent / first
+    if first and not Path(first).is_absolute() and beside.exists() and file.parent != Path():
+        separator = path[len(first) : len(first) + 1]
+        path = separator.join([os.path.relpath(beside), *rest])
+        if "/" not in path:
+            path = f"./{path}"
+    return f"{label}{equals}{path}"

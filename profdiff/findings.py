@@ -1,0 +1,88 @@
+"""What a report of a session shows: at one setting, or of recordings that exist."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from profdiff import points, session_facts
+from profdiff.comparison import Comparison
+from profdiff.errors import InputError
+from profdiff.evidence import Evidence
+from profdiff.facts import Facts
+from profdiff.manifest import Kernel, Manifest
+from profdiff.session import Session
+from profdiff.session_comparison import compare
+from profdiff.state import State, compare_states
+
+
+@dataclass(frozen=True)
+class Findings:
+    """``comparisons`` and ``state`` are those of ``setting``, ``evidence`` is of all settings.
+    ``comparisons`` is empty where all runs are timed ones."""
+
+    manifest: Manifest
+    setting: points.Setting
+    comparisons: Sequence[Comparison]
+    evidence: Evidence
+    state: State
+    facts: Facts
+
+    @staticmethod
+    def of(session: Session, setting: points.Setting) -> "Findings":
+        """Everything, computed once. Raises as ``compare``."""
+        comparisons = compare(session, setting)
+        return Findings(
+            session.manifest,
+            setting,
+            comparisons,
+            Evidence.gather(session.manifest),
+            compare_states(session, setting),
+            comparisons[0].facts if comparisons else session_facts.read(session),
+        )
+
+    @staticmethod
+    def of_recordings(comparisons: Sequence[Comparison]) -> "Findings":
+        """Of recordings that are no session: a profile each, and nothing else is known."""
+        first = comparisons[0]
+        evidence = Evidence.gather(first.manifest)
+        return Findings(first.manifest, first.setting, comparisons, evidence, State(), first.facts)
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels that have a result, the base first."""
+        if self.comparisons:
+            return self.comparisons[0].kernels
+        return self.evidence.kernels
+
+    @property
+    def ops(self) -> int | None:
+        """Operations at the setting."""
+        return self.setting.ops
+
+
+def choose(manifest: Manifest, wanted: str | None) -> points.Setting:
+    """The setting that ``NAME=VALUE,...`` names; without it the last, whose sizes are the largest.
+
+    Raises InputError when it names none or several.
+    """
+    known = points.settings(manifest)
+    if not known:
+        raise InputError("the session has no complete pair of points: record it to its end")
+    if wanted is None:
+        return known[-1]
+    chosen = known
+    for part in wanted.split(","):
+        name, _, value = part.partition("=")
+        chosen = [setting for setting in chosen if points.value_of(setting, name) == value]
+    if len(chosen) != 1:
+        names = points.varied(manifest)
+        told = [
+            ",".join(f"{name}={points.value_of(setting, name)}" for name in names)
+            for setting in known
+        ]
+        near = get_close_matches(wanted, told, 1, 0)
+        what = f"names {len(chosen)} settings" if chosen else "names none"
+        raise InputError(
+            f"--at {wanted} {what}" + (f": write for instance {near[0]}" if near and names else "")
+        )
+    return chosen[0]

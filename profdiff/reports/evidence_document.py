@@ -1,0 +1,80 @@
+"""The experiment in the report's data: settings, values of every boot, verdicts, and its tables."""
+
+import math
+from typing import Any
+
+from profdiff import points
+from profdiff.evidence import Cell, Result
+from profdiff.findings import Findings
+from profdiff.reports import evidence_rows, evidence_text, state_lines
+from profdiff.statistics import Estimate, Interval
+
+
+def experiment(findings: Findings) -> dict[str, Any]:
+    """``experiment`` of ``profdiff.report/1``. What is not a number (the change to nothing) is
+    null."""
+    evidence, manifest = findings.evidence, findings.manifest
+    tables = (
+        evidence_rows.tables(evidence, findings.setting)
+        if evidence_text.worth_showing(evidence)
+        else []
+    )
+    return {
+        "setting": points.title(manifest, findings.setting),
+        "results": [_result(findings, result) for result in evidence.results],
+        "tables": [
+            {"title": one.title, "names": one.names, "header": one.header, "rows": one.rows}
+            for one in tables
+        ],
+        "notes": evidence_text.notes(evidence) if tables else [],
+        "state": state_lines.lines(findings.state),
+        "state_differs": bool(findings.state.differences),
+    }
+
+
+def _result(findings: Findings, result: Result) -> dict[str, Any]:
+    labels = findings.evidence.labels
+    return {
+        "metric": result.metric.name,
+        "unit": result.metric.unit,
+        "better": result.metric.better,
+        "collector": result.collector,
+        "parameters": dict(result.setting.parameters),
+        "cpus": result.setting.cpus,
+        "per_op": result.per_op,
+        "virtual_time": result.virtual,
+        "kernels": [
+            _cell(label, cell, change)
+            for label, cell, change in zip(labels, result.cells, result.changes, strict=True)
+        ],
+        "noise_floor": None if result.noise is None else _number(result.noise.floor),
+    }
+
+
+def _cell(label: str, cell: Cell, change: Estimate | None) -> dict[str, Any]:
+    return {
+        "label": label,
+        "boots": cell.boots,
+        "planned": cell.planned,
+        "failed": cell.failed,
+        "change": change
+        and {
+            "median": _interval(change.median),
+            "mean": _interval(change.mean),
+            "mann_whitney": _number(change.mann_whitney),
+            "welch": _number(change.welch),
+            "smallest_p": _number(change.smallest_p),
+            "verdict": change.verdict,
+            "quality": change.quality,
+            "reason": change.reason,
+        },
+    }
+
+
+def _interval(interval: Interval) -> list[float | None]:
+    """Estimate, low and high, as fractions of the base."""
+    return [_number(one) for one in (interval.estimate, interval.low, interval.high)]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

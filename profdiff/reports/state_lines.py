@@ -1,0 +1,61 @@
+"""What differs in the state of the kernels, in words: above the results, not below."""
+
+from profdiff.state import State
+
+_LONGEST = 60
+_WORDS = {
+    "anon_huge_kib": "AnonHugePages of the workload (KiB)",
+    "resident_kib": "resident memory of the workload (KiB)",
+}
+
+
+def lines(state: State) -> list[str]:
+    """One line for each difference, then what is equal, and what is not known; none where no run
+    told anything."""
+    if not state.differences and not state.equal:
+        return []
+    found = [
+        f"STATE DIFFERS: {_WORDS.get(one.what, one.what.replace('_', ' '))}: "
+        + ", ".join(f"{label} {_short(value)}" for label, value in one.values.items())
+        for one in state.differences
+    ]
+    same = _equal(state)
+    if same:
+        found.append(f"same state: {', '.join(same)}")
+    if state.unknown:
+        found.append(f"state not known: {', '.join(state.unknown)}")
+    return found
+
+
+def _equal(state: State) -> list[str]:
+    """What a reader asks for first, with its value; the rest is counted."""
+    calls = {
+        name.removeprefix("system call "): int(value)
+        for name, value in state.equal.items()
+        if name.startswith("system call ")
+    }
+    told = []
+    if calls:
+        most = max(calls, key=lambda name: calls[name])
+        told.append(f"{sum(calls.values()):,} system calls ({most} {calls[most]:,})")
+    for name, words in (
+        ("minor_faults", "minor faults"),
+        ("anon_huge_kib", "KiB AnonHugePages"),
+        ("exit status", "as exit status"),
+    ):
+        if name in state.equal:
+            told.append(f"{int(state.equal[name]):,} {words}")
+    if "kernel/mm/transparent_hugepage/enabled" in state.equal:
+        told.append(f"THP {state.equal['kernel/mm/transparent_hugepage/enabled']}")
+    elif "mm/transparent_hugepage/enabled" in state.equal:
+        told.append(f"THP {state.equal['mm/transparent_hugepage/enabled']}")
+    if "output" in state.equal:
+        told.append("output but for numbers")
+    return told
+
+
+def _short(value: str | None) -> str:
+    if value is None:
+        return "none"
+    text = " ".join(value.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}.."
