@@ -100,6 +100,14 @@ def _csv(findings: Findings, selection: Selection) -> bytes:
     return csv_table.render(findings.comparisons, selection).encode(errors="backslashreplace")
 
 
+def _lkp(findings: Findings, selection: Selection) -> bytes:
+    from profdiff.reports import lkp
+
+    series = lkp.workload_series(findings)
+    shown = lkp.render(findings.comparisons, series, top=selection.top)
+    return shown.encode(errors="backslashreplace")
+
+
 def _svg(findings: Findings, selection: Selection) -> bytes:
     from profdiff.reports import svg
 
@@ -134,6 +142,7 @@ def _pprof(findings: Findings, selection: Selection) -> bytes:
 _FORMS: dict[str, tuple[str, Form]] = {
     "json": ("Write everything as JSON (-: here).", _json),
     "csv": ("Write the function table as CSV (-: here).", _csv),
+    "lkp": ("Write a table in the layout of the 0-day robot's mails (-: here).", _lkp),
     "svg": ("Write the difference flamegraph as a picture.", _svg),
     "svg-side-by-side": ("Write the kernels' flamegraphs beside each other.", _svg_side_by_side),
     "speedscope": ("Write a profile for speedscope.", _speedscope),
