@@ -9,7 +9,7 @@ from support import ROOT
 # Lowest first. A name stands for the module and everything in it.
 LAYERS = [
     ["profdiff.errors"],
-    ["profdiff.workload_metrics", "profdiff.statistics"],
+    ["profdiff.workload_metrics", "profdiff.statistics", "profdiff.condition"],
     ["profdiff.atomic", "profdiff.cache", "profdiff._native"],
     ["profdiff.collectors", "profdiff.symbolization", "profdiff.templates"],
     ["profdiff.manifest", "profdiff.kernel_config"],

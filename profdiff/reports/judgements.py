@@ -1,0 +1,43 @@
+"""What a judged condition came to, in words; for every form that shows judgements."""
+
+import math
+
+from profdiff.condition import Change, Condition, Judgement
+from profdiff.reports import units
+
+# As the reader of a check sees an outcome: a condition says when the check fails.
+VERDICTS = {"holds": "fails", "does not hold": "passes", "cannot tell": "cannot tell"}
+
+
+def sentence(judgement: Judgement) -> str:
+    """One printable line: kernel, change, what was counted, and what a reader must know."""
+    change = judgement.change
+    counted = f"{number(change.base)} to {number(change.other)}{_unit(judgement.condition)}"
+    line = f"{change.kernel}: {relative(change)}, {counted}"
+    return units.printable("; ".join(filter(None, [line, notes(change)])))
+
+
+def relative(change: Change) -> str:
+    """The change in percent, with its interval where it is not exact; ``new`` where the base has
+    nothing."""
+    if change.base == 0:
+        return "new" if change.other else "none"
+    percent = f"{100 * (change.other - change.base) / change.base:+.2f} %"
+    if change.low == change.high or math.isnan(change.low) or math.isnan(change.high):
+        return percent
+    return f"{percent} ({100 * change.low:+.2f} to {100 * change.high:+.2f})"
+
+
+def notes(change: Change) -> str:
+    """What a reader must know of the change, or nothing."""
+    few = "" if change.decided else "too few runs to tell"
+    return "; ".join(filter(None, [few, change.note]))
+
+
+def number(value: float) -> str:
+    """A count, whole or with decimals."""
+    return units.count(value, per_op=not float(value).is_integer())
+
+
+def _unit(condition: Condition) -> str:
+    return " per op" if condition.unit == "/op" else ""

@@ -1,0 +1,217 @@
+"""Conditions: what they may say, and what they come to."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profdiff.condition import Change, Condition, Judgement, Outcome, exit_status
+from profdiff.errors import InputError
+
+NAN = math.nan
+NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(
+    str.isprintable
+)
+CONDITIONS = st.builds(
+    Condition,
+    metric=NAMES,
+    what=NAMES,
+    function=st.just(True),
+    operator=st.sampled_from([">", ">=", "<", "<="]),
+    bound=st.floats(-1e12, 1e12),
+    unit=st.sampled_from(["%", "/op", ""]),
+) | st.builds(
+    Condition,
+    metric=st.sampled_from(
+        ["instructions", "cycles:u", "fault-around.ns/op", "sched:sched_switch"]
+    ),
+    what=st.sampled_from(["total", "kernel", "user"]),
+    function=st.just(False),
+    operator=st.sampled_from([">", ">=", "<", "<="]),
+    bound=st.floats(-1, 1),
+    unit=st.sampled_from(["%", "/op", ""]),
+)
+FRACTIONS = st.floats(-1, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("instructions:total > +2%", ("instructions", "total", False, ">", 0.02, "%")),
+        ("instructions>+2.3%", ("instructions", "total", False, ">", 0.023, "%")),
+        (" cycles : user<= -5 % ", ("cycles", "user", False, "<=", -0.05, "%")),
+        ("cycles:u:kernel >= +100", ("cycles:u", "kernel", False, ">=", 100, "")),
+        ("cycles:u < 0", ("cycles:u", "total", False, "<", 0, "")),
+        ('cycles:"u" > +1/op', ("cycles", "u", True, ">", 1, "/op")),
+        (
+            "instructions:change_pte_range.cold > +.5/op",
+            ("instructions", "change_pte_range.cold", True, ">", 0.5, "/op"),
+        ),
+        (
+            '"sched:sched_switch":"std::less<int>" > +1e3',
+            ("sched:sched_switch", "std::less<int>", True, ">", 1000, ""),
+        ),
+        ('instructions:"total" > +1', ("instructions", "total", True, ">", 1, "")),
+    ],
+)
+def test_what_a_condition_says(text: str, expected: tuple[str, str, bool, str, float, str]) -> None:
+    parsed = Condition.parse(text)
+    assert expected == (
+        *(parsed.metric, parsed.what, parsed.function),
+        *(parsed.operator, parsed.bound, parsed.unit),
+    )
+
+
+@given(CONDITIONS)
+def test_what_is_written_is_read_again(condition: Condition) -> None:
+    assert Condition.parse(str(condition)) == condition
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no metric"),
+        ("instructions:total", "no comparison in"),
+        ("instructions:a:b > +2%", "double quotes"),
+        ('instructions:"a > +2%', "not closed"),
+        ("instructions => +2%", "did you mean >="),
+        ("instructions == +2%", "one of >= <= > <"),
+        ("instructions > 2%", r"write \+2%"),
+        ("instructions > 2 /op", r"write \+2 /op"),
+        ("instructions > two", "no bound"),
+        ("instructions > +2 percent", "unit 'percent'"),
+        ("instructions > +2/ops", "/op, or none"),
+        ("instructions > +1e999", "too large"),
+        ("instructions > +1e-9999", "unit '9'"),
+        ("instructions:\x1b[31m > +2%", r"\\x1b"),
+        ("x" * 2000, "at most 1000"),
+    ],
+)
+def test_bad_conditions(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        Condition.parse(text)
+    assert str(caught.value).isprintable()
+
+
+@given(st.text(max_size=60) | st.text('abc:"<>=!+-.0123456789e%/op ', max_size=40))
+def test_any_text_is_a_condition_or_an_error(text: str) -> None:
+    try:
+        condition = Condition.parse(text)
+    except InputError as error:
+        assert str(error).isprintable()
+    else:
+        assert Condition.parse(str(condition)) == condition
+
+
+def test_names_that_nobody_measured() -> None:
+    condition = Condition.parse("instructons:change_pte_rang > +2%")
+    with pytest.raises(InputError, match="mean 'instructions'"):
+        condition.check_names(["instructions", "cycles"], ["change_pte_range"])
+    with pytest.raises(InputError, match="mean 'change_pte_range'"):
+        condition.check_names(["instructons"], ["change_pte_range", "main"])
+    with pytest.raises(InputError, match="measured: 'cycles', 'cycles:u'"):
+        Condition.parse("faults > +1").check_names(["cycles:u", "cycles"], [])
+    with pytest.raises(InputError, match="mean 'total'"):
+        Condition.parse("cycles:totl > +1").check_names(["cycles"], ["main"])
+    Condition.parse("cycles:kernel > +1").check_names(["cycles"], [])
+
+
+def exact(base: float, other: float) -> Change:
+    """A change of exact counts."""
+    relative = (other - base) / base if base else NAN
+    return Change("new", base, other, relative, relative)
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        # An exact count at the bound does not exceed it.
+        ("m > +2%", exact(100, 102), "does not hold"),
+        ("m >= +2%", exact(100, 102), "holds"),
+        ("m > +2.3%", exact(1000, 1023), "does not hold"),
+        ("m > +2", exact(1000, 1002), "does not hold"),
+        ("m > +1.5/op", exact(10, 11.75), "holds"),
+        ("m < -5%", exact(100, 94), "holds"),
+        # New, vanished, and neither.
+        ("m > +1000000%", exact(0, 1), "holds"),
+        ("m > +5", exact(0, 5), "does not hold"),
+        ("m <= -100%", exact(7, 0), "holds"),
+        ("m > 0%", exact(0, 0), "does not hold"),
+        # Intervals.
+        ("m > +2%", Change("new", 100, 104, 0.021, 0.06), "holds"),
+        ("m > +2%", Change("new", 100, 104, 0.02, 0.06), "cannot tell"),
+        ("m > +2%", Change("new", 100, 101, -0.01, 0.02), "does not hold"),
+        ("m > +2", Change("new", 100, 104, 0.021, 0.06), "holds"),
+        ("m > +3", Change("new", 100, 104, 0.021, 0.06), "cannot tell"),
+        ("m > +2%", Change("new", 0, 3, 0.5, math.inf), "holds"),
+        ("m > +2", Change("new", 0, 3, 0.5, math.inf), "cannot tell"),
+        # What is not known.
+        ("m > +2%", Change("new", 100, 200, 1.0, 1.0, decided=False), "cannot tell"),
+        ("m > +2%", Change("new", 100, 200, NAN, NAN), "cannot tell"),
+        ("m > +2%", Change("new", NAN, 200, 1.0, 1.0), "cannot tell"),
+        ("m > +2%", Change("new", 100, 200, 1.5, 0.5), "cannot tell"),
+        ("m > +2%", Change("new", -100, 200, 1.0, 1.0), "cannot tell"),
+    ],
+)
+def test_what_a_condition_comes_to(text: str, change: Change, expected: Outcome) -> None:
+    assert Condition.parse(text).judge(change) == expected
+
+
+@given(
+    st.sampled_from([">", ">=", "<", "<="]),
+    st.integers(-10_000, 10_000),
+    st.integers(1, 10**6),
+    st.integers(0, 10**6),
+)
+def test_exact_counts_are_judged_exactly(
+    operator: str, hundredths: int, base: int, other: int
+) -> None:
+    condition = Condition.parse(f"m {operator} {hundredths / 100:+.2f}%")
+    change, bound = Fraction(other - base, base), Fraction(hundredths, 10_000)
+    holds = {
+        ">": change > bound,
+        ">=": change >= bound,
+        "<": change < bound,
+        "<=": change <= bound,
+    }[operator]
+    assert condition.judge(exact(base, other)) == ("holds" if holds else "does not hold")
+
+
+OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+
+
+@given(st.sampled_from([*OPPOSITE]), FRACTIONS, FRACTIONS, FRACTIONS, st.sampled_from(["%", ""]))
+def test_a_condition_and_its_opposite(
+    operator: str, bound: float, first: float, second: float, unit: str
+) -> None:
+    change = Change("new", 100.0, 110.0, min(first, second), max(first, second))
+    outcomes = [
+        Condition("m", "total", False, one, bound, unit).judge(change)  # type: ignore[arg-type]
+        for one in (operator, OPPOSITE[operator])
+    ]
+    assert set(outcomes) in ({"holds", "does not hold"}, {"cannot tell"})
+
+
+@given(st.sampled_from([*OPPOSITE]), FRACTIONS, st.lists(FRACTIONS, min_size=3, max_size=3))
+def test_a_wider_interval_tells_no_more(operator: str, bound: float, ends: list[float]) -> None:
+    condition = Condition("m", "total", False, operator, bound, "%")
+    low, middle, high = sorted(ends)
+    wide = condition.judge(Change("new", 100, 110, low, high))
+    for first, second in ((low, middle), (middle, high), (middle, middle)):
+        assert wide in ("cannot tell", condition.judge(Change("new", 100, 110, first, second)))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        ([], 0),
+        (["does not hold"], 0),
+        (["does not hold", "cannot tell"], 125),
+        (["cannot tell", "holds", "does not hold"], 1),
+    ],
+)
+def test_exit_status(outcomes: list[Outcome], status: int) -> None:
+    condition, change = Condition.parse("m > +2%"), exact(1, 2)
+    assert exit_status(Judgement(condition, change, one) for one in outcomes) == status
