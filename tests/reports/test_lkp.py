@@ -4,6 +4,7 @@ perf-profile does, laws, and what the table says."""
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
 
+from profdiff import manifest
 from profdiff.errors import InputError
+from profdiff.metric import Metric
 from profdiff.reports import lkp
 
 Kinds = dict[str, dict[str, float]]
@@ -119,6 +122,20 @@ def test_totals_shares_and_failures_stand_in_one_table() -> None:
         assert sum(f"perf-profile.{kind}." in name for name in told) == 2
     assert "perf-profile.self.instructions.prot_commit_flush_ptes" in told
     assert "perf-profile.self.instructions.main" not in told
+
+
+def test_each_collector_has_a_table() -> None:
+    exact = compare(example())
+    runs = [manifest.replace(run, collector="perf") for run in exact.runs]
+    sampled = replace(exact, metric=Metric("cycles:u", exact=False), runs=runs)
+    text = lkp.render([exact, sampled], [lkp.Series("work.ns", [[1.0], [2.0]])])
+    first, second = text.split("collector/")[1:]
+    assert "  exact/" in first
+    assert "  perf/" in second
+    assert "work.ns" in first
+    assert "work.ns" not in second
+    assert "work.cycles-u" in second
+    assert "perf-profile.self.cycles-u.change_pte_range" in second
 
 
 def test_compiler_suffixes_are_gone() -> None:

@@ -208,6 +208,23 @@ def test_what_changed_lies_apart(base: list[float], other: list[float]) -> None:
         assert not row.changed
 
 
+@pytest.mark.parametrize(
+    ("base", "other", "changed"),
+    [
+        ([1, 2, 3], [2.5, 4, 5], True),
+        ([1, 2, 3], [2.5, 2.9, 5], False),
+        ([1, 2, 3], [1.5, 4, 5], False),
+        ([1], [1.01], True),
+        # Of 32 runs and more the outermost do not count.
+        ([1] * 39 + [100], [50] * 40, True),
+        ([1] * 29 + [100], [50] * 30, False),
+        ([], [1], False),
+    ],
+)
+def test_what_counts_as_changed(base: list[float], other: list[float], changed: bool) -> None:
+    assert Row("x", [base, other]).changed == changed
+
+
 def test_what_was_not_measured_is_not_nothing() -> None:
     (line,) = [one for one in table(["a", "b"], [], [Row("w.x", [[5.0], []])]) if "w.x" in one]
     assert line.split() == ["5.00", "-", "w.x"]
