@@ -150,7 +150,7 @@ _FORMS: dict[str, tuple[str, Form]] = {
     "pprof": ("Write a profile for pprof, with the base as negative samples.", _pprof),
 }
 # What a session of timed runs only has, too.
-_WITHOUT_PROFILE = {"json", "lkp"}
+_WITHOUT_PROFILE = {"json"}
 _OPTIONS += [
     click.option(f"--{name}", f"form_{name.replace('-', '_')}", metavar="FILE", help=text)
     for name, (text, _) in _FORMS.items()

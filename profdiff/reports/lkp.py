@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError
+from profdiff.findings import Findings
+from profdiff.manifest import Manifest
 from profdiff.reports import units
 from profdiff.reports.lkp_table import Failures, Row, table
 
@@ -35,6 +38,24 @@ class Series:
     values: list[list[float]]
 
 
+def workload_series(findings: Findings) -> list[Series]:
+    """What timed runs measured at the setting, the median of each boot."""
+    name = _name(findings.manifest)
+    kernels = [kernel.label for kernel in findings.kernels]
+    return [
+        Series(
+            f"{name}.{units.printable(result.metric.name).replace(' ', '_')}",
+            [
+                [median(boot) for boot in cell.boots]
+                for label, cell in zip(findings.evidence.labels, result.cells, strict=True)
+                if label in kernels
+            ],
+        )
+        for result in findings.evidence.at(findings.setting)
+        if result.collector == "timed"
+    ]
+
+
 def render(
     comparisons: Sequence[Comparison], extra: Sequence[Series], *, top: int | None = None
 ) -> str:
@@ -44,7 +65,7 @@ def render(
     (`Row.changed`), and of these the ``top`` with the largest change. Raises InputError for a
     single kernel.
     """
-    if len(comparisons[0].labels) < 2:
+    if not comparisons or len(comparisons[0].labels) < 2:
         raise InputError("--lkp: there is one kernel, and nothing to compare it with")
     lines: list[str] = []
     more = [Row(units.printable(series.name), series.values) for series in extra]
@@ -61,7 +82,7 @@ def _head(comparison: Comparison) -> list[str]:
     command = " ".join(described.workload.argv) or "unknown"
     axes: dict[str, str] = {"collector": comparison.runs[0].collector}
     if described.guest:
-        axes |= {"cpus": str(described.guest.cpus), "memory": f"{described.guest.memory}M"}
+        axes |= {"cpus": str(comparison.setting.cpus), "memory": f"{described.guest.memory}M"}
     if comparison.ops:
         axes["ops"] = str(comparison.ops)
     axes["workload"] = units.printable(command)
@@ -76,7 +97,11 @@ def _head(comparison: Comparison) -> list[str]:
 
 def _workload(comparison: Comparison) -> str:
     """What lkp-tests calls the testcase: the program's name, without a dot, which would end it."""
-    argv = comparison.manifest.workload.argv
+    return _name(comparison.manifest)
+
+
+def _name(manifest: Manifest) -> str:
+    argv = manifest.workload.argv
     name = PurePath(argv[0]).stem if argv else ""
     return units.printable(name).replace(".", "_").replace(" ", "_") or "workload"
 

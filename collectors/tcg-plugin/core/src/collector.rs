@@ -231,6 +231,10 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         userdata as usize % MARKS.len(),
     );
     with_collector(|collector| {
+        // The command has ended: whoever runs the program now only looks at it.
+        if collector.command.closed() > 0 {
+            return;
+        }
         collector.counters.clear();
         collector.api.counters(&mut collector.counters);
         let now = &collector.counters;
