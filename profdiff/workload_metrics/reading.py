@@ -20,7 +20,7 @@ class Reading(NamedTuple):
 
 # 1234, 1,234.5, .5, 1e-3, -2, and what printf writes for what is no number.
 NUMBER = (
-    r"(?:[+-]?(?:(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,5})?"
+    r"(?:[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,5})?"
     r"|[+-]?(?i:nan|inf(?:inity)?)(?!\w))"
 )
 # No program's line of results comes near; what expressions cost grows with the line.

@@ -82,12 +82,18 @@ def _reading(stressor: str, name: str, text: str) -> Iterator[Reading]:
         yield Reading(f"{stressor}.{name}", [value], measure, better)
 
 
+# Descriptions that stressors give to stress_metrics_set(), in YAML's form; "opens/sec" loses its
+# slash there.
+_TIME = re.compile(r"(ns|ms|(?:nano|micro|milli)?sec(?:ond)?s?)-(?:per-(?P<what>.+))?")
+_RATE = re.compile(r"(?P<what>.+?)(?:-per)?-?sec(?:ond)?(?:-.*)?")
+
+
 def _own_unit(name: str) -> tuple[str, Better | None]:
-    """Unit of a stressor's own metric, which is called ``nanosecs-per-page-fault``,
-    ``mb-per-sec-...`` or ``minor-page-faults-per-sec``; empty where the name has none."""
-    if name.startswith("nanosecs-per-"):
-        return unit(name), "lower"
-    if found := re.match(r"(?P<what>.*?)-per-sec(?:ond)?(?:-|$)", name):
-        what = found["what"]
-        return ("MB" if what == "mb" else what) + "/s", "higher"
+    """Unit of a stressor's own metric: ``ns/page-fault`` of ``nanosecs-per-page-fault``,
+    ``opens/s`` of ``openssec``; empty where the name has none."""
+    if time := _TIME.match(name):
+        return unit(time[1]) + (f"/{time['what']}" if time["what"] else ""), "lower"
+    if rate := _RATE.fullmatch(name):
+        what = rate["what"]
+        return (what.upper() if what == "mb" else what) + "/s", "higher"
     return "", None

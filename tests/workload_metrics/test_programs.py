@@ -94,11 +94,13 @@ def test_fio_agrees_with_its_terse_form(tmp_path: Path) -> None:
 
 def test_stress_ng_says_the_same_in_text_and_yaml(tmp_path: Path) -> None:
     argv = [need_program("stress-ng"), "--fault", "1", "--brk", "1", "-t", "1", "--metrics"]
+    argv += ["--switch", "1", "--vm-splice", "1"]
     output = "\n".join(_run([*argv, "--yaml", "run.yaml"], tmp_path))
     text = _all("stress-ng", output)
     yaml = _all("stress-ng", (tmp_path / "run.yaml").read_text())
     assert text.keys() == yaml.keys()
     assert {"fault.bogo-ops-per-second-real-time", "brk.bogo-ops"} <= text.keys()
+    assert "switch.nanosecs-per-context-switch-pipe-method" in text
     for name, (metric, values) in text.items():
         assert yaml[name][0] == metric
         # One instance: the means are the value itself; text has two decimals.

@@ -206,7 +206,7 @@ def _check(output: str, wanted: str) -> None:
         ("x: " * 300 + "\n") * 1000,
         ("1," * 450 + "\n") * 1000,
         '{"a":' * 10**5,
-        '{"a":\n' * 10**5,
+        '{"a":\n' * 10**6,
         '{"jobs": [' * 10**5,
         "metrics:\n" + "    - stressor: x\n" * 10**5,
         "\0" * 10**6,
@@ -216,8 +216,8 @@ def _check(output: str, wanted: str) -> None:
 def test_hostile_output_takes_no_time(wanted: str, output: str) -> None:
     start = time.process_time()
     _check(output, wanted)
-    # The slowest took 2 s when this was written, with all of the machine.
-    assert time.process_time() - start < 20
+    # The slowest took 0.4 s when this was written.
+    assert time.process_time() - start < 5
 
 
 def test_an_output_has_a_bound() -> None:
