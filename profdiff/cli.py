@@ -23,6 +23,7 @@ _COMMANDS = {
     "record": "profdiff.commands.record:record",
     "plan": "profdiff.commands.plan:plan",
     "report": "profdiff.commands.report:report",
+    "check": "profdiff.commands.check:check",
     "import": "profdiff.commands.imports:import_",
     "diff": "profdiff.commands.imports:diff",
     "doctor": "profdiff.commands.doctor:doctor",

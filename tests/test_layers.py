@@ -26,6 +26,7 @@ LAYERS = [
     ],
     ["profdiff.session_comparison", "profdiff.importing", "profdiff.state", "profdiff.evidence"],
     ["profdiff.findings", "profdiff.function_verdicts"],
+    ["profdiff.measured_change"],
     ["profdiff.reports"],
     ["profdiff.progress"],
     ["profdiff.recording"],

@@ -1,0 +1,106 @@
+"""``profdiff check``: does a session show what must not be? For scripts, CI, and git bisect run."""
+
+import os
+from pathlib import Path
+
+import click
+
+from profdiff import measured_change, points
+from profdiff.commands.output import write
+from profdiff.commands.report import newest
+from profdiff.condition import Condition, Judgement, exit_status
+from profdiff.errors import InputError
+from profdiff.findings import Findings, choose
+from profdiff.reports import github_summary, judgements, junit, units
+from profdiff.session import Session
+
+
+@click.command()
+@click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--fail-if",
+    "texts",
+    multiple=True,
+    required=True,
+    metavar="CONDITION",
+    help="METRIC[:total|kernel|user|FUNCTION] OPERATOR BOUND, as 'instructions:total > +2%' or "
+    "'instructions:change_pte_range > +3/op'. May be given several times.",
+)
+@click.option("--kernel", "labels", multiple=True, metavar="LABEL", help="Only these kernels.")
+@click.option(
+    "--at", metavar="NAME=VALUE,...", help="Only this point of the sweep.  [default: all points]"
+)
+@click.option("--junit", "junit_file", metavar="FILE", help="Write a JUnit file.")
+@click.option(
+    "--github-summary",
+    "summary_file",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Append to a step summary.  [default: $GITHUB_STEP_SUMMARY]",
+)
+def check(
+    session: Path | None,
+    texts: tuple[str, ...],
+    labels: tuple[str, ...],
+    at: str | None,
+    junit_file: str | None,
+    summary_file: str | None,
+) -> int:
+    """Judge SESSION, by default the newest one here, by conditions on changes against the base.
+
+    Exit status: 0 no condition holds; 1 one does; 125 it cannot be told, so that `git bisect run`
+    skips; 2 wrong use.
+    """
+    opened = Session.open(session or newest(Path()))
+    chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
+    conditions = [Condition.parse(text) for text in texts]
+    judged = _judge([Findings.of(opened, setting) for setting in chosen], conditions, labels)
+    for judgement in judged:
+        verdict = judgements.VERDICTS[judgement.outcome]
+        click.echo(f"{verdict}: {units.printable(str(judgement.condition))}")
+        click.echo(f"  {judgements.sentence(judgement)}")
+    if junit_file is not None:
+        write(junit_file, junit.render(judged))
+    if summary_file is not None:
+        _append(summary_file or os.environ.get("GITHUB_STEP_SUMMARY", ""), judged)
+    return exit_status(judged)
+
+
+def _judge(
+    found: list[Findings], conditions: list[Condition], labels: tuple[str, ...]
+) -> list[Judgement]:
+    """Raises InputError for names that nothing has."""
+    metrics = list(dict.fromkeys(n for one in found for n in measured_change.metric_names(one)))
+    functions = {name for one in found for name in measured_change.function_names(one)}
+    known = [kernel.label for kernel in found[0].evidence.kernels][1:]
+    for label in labels:
+        if label not in known:
+            raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")
+    judged = []
+    for condition in conditions:
+        condition.check_names(metrics, functions)
+        mine = [
+            Judgement(condition, change, condition.judge(change))
+            for one in found
+            for change in measured_change.changes(one, condition)
+            if not labels or change.kernel.partition(" at ")[0] in labels
+        ]
+        if not mine:
+            raise InputError(
+                f"{condition}: that was not measured on "
+                f"{', '.join(labels or known) or 'any kernel but the base'}"
+            )
+        judged += mine
+    return judged
+
+
+def _append(target: str, judged: list[Judgement]) -> None:
+    """A step summary is one file for all steps' texts (docs.github.com, workflow commands)."""
+    if not target:
+        raise InputError("--github-summary: name a FILE, $GITHUB_STEP_SUMMARY is not set")
+    try:
+        with Path(target).open("ab") as file:
+            file.write(github_summary.render(judged))
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}") from error
