@@ -1,4 +1,4 @@
-"""What a condition is about, measured: the change of a metric, a side or a function on each kernel."""
+"""What a condition is about, measured: a metric, a side or a function on each kernel."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,0 +1,64 @@
+"""``profdiff check``: exit statuses and words, on a real session."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from support import error_line, profdiff
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "words"),
+    [
+        ("instructions > +2%", 1, "fails: instructions:total > +2%"),
+        ("instructions:kernel > +200%", 0, "passes"),
+        ("instructions:change_pte_range > +3/op", 1, "28.61 to 33.59 per op"),
+        ("instructions:change_pte_range > +5/op", 0, "passes"),
+        ("instructions:commit_anon_folio_batch > +1%", 1, "new, 0 to"),
+        ("instructions:can_change_pte_writable < -50%", 1, "-100.00 %"),
+        ("instructions:user > +1%", 0, "+0.00 %"),
+    ],
+)
+def test_exact_counts_are_judged(recorded: Path, condition: str, status: int, words: str) -> None:
+    result = profdiff("check", recorded, "--fail-if", condition, status=status)
+    assert words in result.stdout
+
+
+def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:
+    junit, summary = tmp_path / "check.xml", tmp_path / "summary.md"
+    summary.write_text("## another step\n")
+    profdiff(
+        *("check", recorded, "--fail-if", "instructions:user > +1%"),
+        *("--fail-if", "instructions > +2%", "--junit", junit, "--github-summary", summary),
+        status=1,
+    )
+    suites = ET.parse(junit).getroot()  # noqa: S314
+    assert (suites.get("tests"), suites.get("failures")) == ("2", "1")
+    assert summary.read_text().startswith("## another step\n")
+    assert "fails: 1" in summary.read_text()
+
+
+def test_the_summary_goes_where_the_runner_says(recorded: Path, tmp_path: Path) -> None:
+    arguments = ("check", recorded, "--fail-if", "instructions:user > +1%", "--github-summary")
+    profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "step.md")})
+    assert "passes: 1" in (tmp_path / "step.md").read_text()
+    refused = profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": ""}, status=2)
+    assert "GITHUB_STEP_SUMMARY" in error_line(refused)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--fail-if", "instructions:chnge_pte_range > +1%"], "did you mean 'change_pte_range'"),
+        (["--fail-if", "instrctions > +1%"], "did you mean 'instructions'"),
+        (["--fail-if", "instructions > 1%"], "write +1%"),
+        (["--fail-if", "instructions"], "instructions"),
+        (["--fail-if", "instructions > +1%", "--kernel", "base"], "compares new"),
+        (["--fail-if", "instructions > +1%", "--at", "size=4"], "names none"),
+        ([], "--fail-if"),
+    ],
+)
+def test_wrong_use(recorded: Path, arguments: list[str], words: str) -> None:
+    assert words in error_line(profdiff("check", recorded, *arguments, status=2))
