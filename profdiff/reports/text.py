@@ -27,22 +27,34 @@ def render(
     ``per_op``: counts per operation; None means where ops are known.
     """
     width = max(width, MIN_WIDTH)
-    ops = findings.ops if per_op is not False else None
-    comparisons = findings.comparisons
     parts = _head(findings, selection, width)
     parts += ["", *evidence_text.render(findings.evidence, findings.setting, width)]
     while parts[-1] == "":
         parts.pop()
-    for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
+    if shown := tables(findings, selection, width=width, per_op=per_op):
+        parts += ["", *shown]
+    return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def tables(
+    findings: Findings, selection: Selection, *, width: int, per_op: bool | None = None
+) -> list[str]:
+    """The lines of the function tables alone, as in ``render``, with blank lines between them."""
+    width = max(width, MIN_WIDTH)
+    ops = findings.ops if per_op is not False else None
+    parts: list[str] = []
+    for _, members in groupby(
+        findings.comparisons, key=lambda comparison: comparison.runs[0].collector
+    ):
         group = list(members)
-        parts.append("")
+        parts += [""] if parts else []
         if group[0].metric.exact:
             parts += _exact(group[0], selection, ops, width)
         else:
             parts += sampled_text.render(group, selection, width=width, ops=ops)
             note = f"self counts; change and delta are against {group[0].labels[0]}."
             parts += ["", *units.wrap(note, width)] if len(group[0].labels) > 1 else []
-    return "\n".join(line.rstrip() for line in parts) + "\n"
+    return parts
 
 
 def _exact(comparison: Comparison, selection: Selection, ops: int | None, width: int) -> list[str]:
