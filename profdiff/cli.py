@@ -24,6 +24,7 @@ _COMMANDS = {
     "plan": "profdiff.commands.plan:plan",
     "report": "profdiff.commands.report:report",
     "check": "profdiff.commands.check:check",
+    "mail": "profdiff.commands.mail:mail",
     "import": "profdiff.commands.imports:import_",
     "diff": "profdiff.commands.imports:diff",
     "doctor": "profdiff.commands.doctor:doctor",

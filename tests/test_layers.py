@@ -28,6 +28,7 @@ LAYERS = [
     ["profdiff.findings", "profdiff.function_verdicts"],
     ["profdiff.measured_change"],
     ["profdiff.reports"],
+    ["profdiff.mail"],
     ["profdiff.progress"],
     ["profdiff.recording"],
     ["profdiff.commands"],

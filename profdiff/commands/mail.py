@@ -1,0 +1,164 @@
+"""``profdiff mail``: a session as the draft of a mail to a kernel list."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from profdiff.commands.output import write
+from profdiff.commands.report import newest
+from profdiff.errors import InputError
+from profdiff.mail import address, content, draft, letter, recipients, thread, trailers
+from profdiff.mail.address import Address
+from profdiff.mail.attachment import Attachment, Kind, attach
+from profdiff.mail.letter import Letter, Notes, Quote, Section
+from profdiff.mail.recipients import Recipients
+from profdiff.mail.reproducer import Reproducer
+from profdiff.reports.units import printable
+from profdiff.session import Session
+from profdiff.session_comparison import compare
+
+# Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
+# gets it.
+_REGRESSION = "[REGRESSION]"
+_REGRESSIONS = Address("", "regressions@lists.linux.dev")
+# Headers, and what stands between the parts of a mail.
+_ENVELOPE = 6_000
+
+
+@click.command()
+@click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, metavar="FILE", help="The draft (-: only show it).")
+@click.option(
+    "--thread",
+    "thread_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Answer a mail of this thread: mbox or mbox.gz, as lore.kernel.org serves it.",
+)
+@click.option("--reply-to", metavar="ID", help="Message-ID of the mail.  [default: the newest]")
+@click.option("--quote", is_flag=True, help="Quote the mail that is answered.")
+@click.option("--regression", is_flag=True, help="[REGRESSION] in the subject, and its list in Cc.")
+@click.option("--subject", metavar="TEXT", help="Another subject.")
+@click.option("--from", "sender", metavar="ADDRESS", help="Who writes.  [default: git config]")
+@click.option("--to", multiple=True, metavar="ADDRESS", help="Who gets it; several may be given.")
+@click.option("--cc", multiple=True, metavar="ADDRESS", help="Who gets a copy; several times.")
+@click.option("--fixes", multiple=True, metavar="COMMIT", help='Culprit: 12 digits ("subject").')
+@click.option("--reported-by", multiple=True, metavar="ADDRESS", help="Trailer Reported-by.")
+@click.option("--closes", multiple=True, metavar="URL", help="Trailer Closes.")
+@click.option("--link", multiple=True, metavar="URL", help="Trailer Link.")
+@click.option("--regzbot", multiple=True, metavar="LINE", help="A command, as 'introduced: v6.17'.")
+@click.option("--real-use", metavar="TEXT", help="Who runs this for real; else it is synthetic.")
+@click.option(
+    "--reproducer",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The workload's source.  [default: what the session keeps]",
+)
+@click.option("--attach", "kind", type=click.Choice(["folded", "svg"]), help="Attach as text.")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
+def mail(
+    session: Path | None,
+    output: str,
+    thread_file: Path | None,
+    reply_to: str | None,
+    quote: bool,
+    regression: bool,
+    subject: str | None,
+    sender: str | None,
+    to: Sequence[str],
+    cc: Sequence[str],
+    fixes: Sequence[str],
+    reported_by: Sequence[str],
+    closes: Sequence[str],
+    link: Sequence[str],
+    regzbot: Sequence[str],
+    real_use: str | None,
+    reproducer: Path | None,
+    kind: Kind | None,
+    top: int,
+) -> None:
+    """Write a draft about SESSION, by default the newest in this folder, that git send-email takes
+    as it is; also as an answer into a thread.
+
+    The draft is shown and written, never sent: the last line says what would send it.
+    """
+    own = draft.own_address(sender)
+    there, quoted = _recipients(thread_file, reply_to, quote, own)
+    commands = [trailers.regzbot(text) for text in regzbot]
+    if thread_file is None and any(text.startswith("#regzbot ^") for text in commands):
+        raise InputError(
+            "--regzbot ^introduced makes the mail that is answered the report: name it with "
+            "--thread, or write 'introduced'"
+        )
+    given = {"Fixes": fixes, "Reported-by": reported_by, "Closes": closes, "Link": link}
+    wishes = content.Wishes(
+        command=["profdiff", *sys.argv[1:]],
+        real_use=real_use,
+        top=top,
+        trailers=[trailers.trailer(name, value) for name in given for value in given[name]],
+        regzbot=commands,
+        reproducer=Reproducer.read(reproducer) if reproducer else None,
+        quote=quoted,
+    )
+    there = there.with_more(
+        [address.one(text, "--to") for text in to],
+        [address.one(text, "--cc") for text in cc] + ([_REGRESSIONS] if regression else []),
+    )
+    opened = Session.open(session or newest(Path()))
+    comparisons = compare(opened)
+    said = content.letter(opened, comparisons, wishes)
+    title = subject or there.subject or said.subject
+    if regression and _REGRESSION not in title:
+        title = f"{_REGRESSION} {title}"
+    said = replace(said, subject=title)
+    attachments: list[Attachment] = []
+    if kind:
+        room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
+        attachments.append(attach(kind, comparisons, room))
+        said = _with_notes(said, attachments)
+    data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
+    _show(data)
+    if output != "-":
+        write(output, data)
+        click.echo(_send(output, own if sender else None, there), err=True)
+
+
+def _recipients(
+    file: Path | None, reply_to: str | None, quote: bool, own: Address
+) -> tuple[Recipients, Quote | None]:
+    """Who gets the mail, and what is quoted. Raises InputError."""
+    if file is None:
+        if reply_to or quote:
+            option = "--reply-to" if reply_to else "--quote"
+            raise InputError(f"{option}: give the thread's file with --thread")
+        return Recipients(), None
+    answered = thread.Thread.read(file).message(reply_to)
+    quoted = thread.quoted(answered) if quote else None
+    return recipients.reply_to_all(answered, own), quoted
+
+
+def _with_notes(said: Letter, attachments: Sequence[Attachment]) -> Letter:
+    notes = Section("Attached", [Notes([one.note for one in attachments])])
+    return replace(said, sections=[*said.sections, notes])
+
+
+def _show(data: bytes) -> None:
+    """The draft for a terminal: the same, but that what moves a cursor is escaped."""
+    lines = data.decode(errors="backslashreplace").split("\n")
+    text = "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False)
+
+
+def _send(file: str, sender: Address | None, there: Recipients) -> str:
+    """The command that sends the draft. git send-email finds the rest in its headers."""
+    options = [f"--from={sender}"] if sender else []
+    command = shlex.join(["git", "send-email", *options, file])
+    if there.to:
+        return f"not sent; this would: {command}"
+    return f"not sent; this would, after asking whom to send it to (--to): {command}"

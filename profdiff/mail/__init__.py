@@ -1,0 +1,1 @@
+"""Mail to kernel lists: what a session shows, as a draft that ``git send-email`` takes."""

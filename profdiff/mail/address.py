@@ -1,0 +1,88 @@
+"""An address with a name: checked, since what is written here decides who gets the mail."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.utils import getaddresses
+
+from profdiff.errors import InputError
+from profdiff.mail.encoded_words import decoded
+
+# A dot-atom at a domain with a dot (RFC 5322, 3.4.1), as much of it as git send-email takes
+# (extract_valid_address). Kernel lists have no other kinds.
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_ADDRESS = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})+")
+# How archives hide addresses: marc, spinics, lkml.org, Google Groups, GNU's lists, Cloudflare.
+_MASKED = re.compile(
+    r"(?i)x{3,}@x{3,}|@x{3,}(?:\.[\w.]*)?$|^x{4,}@|\.\.\.|…|\*{2,}|[\[({<]\s?at\s?[\])}>]|@hidden"
+    r"|email.protected|^\S+ \(\) "
+)
+_LONGEST, _LONGEST_NAME = 254, 200
+
+
+@dataclass(frozen=True)
+class Address:
+    """``name`` may be empty; ``address`` is well-formed ASCII."""
+
+    name: str
+    address: str
+
+    @property
+    def key(self) -> str:
+        """The same for the same mailbox."""
+        return self.address.lower()
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.address}>" if self.name else self.address
+
+
+def one(text: str, where: str) -> Address:
+    """The one address in ``text``: ``Name <user@example.org>`` or ``user@example.org``. ``where``
+    names the option for errors. Raises InputError."""
+    found = several([text], where)
+    if len(found) != 1:
+        raise InputError(f"{where}: {shown(text)} is {len(found) or 'no'} addresses: give one")
+    return found[0]
+
+
+def several(texts: Iterable[str], where: str) -> list[Address]:
+    """All addresses in headers' values, as To and Cc have them; empty groups
+    (``undisclosed-recipients:;``) are none. Raises InputError for a masked or malformed one."""
+    found = []
+    for text in texts:
+        text = " ".join(text.split())
+        # Masks need not parse as addresses, so they are looked for first.
+        for part in text.split(","):
+            _refuse_masked(part.strip(), where)
+        if re.fullmatch(r"[\w -]*:\s*;?", text) or not text:
+            continue
+        pairs = getaddresses([text])
+        if not pairs:
+            raise InputError(f"{where}: {shown(text)} is no address")
+        found += [_checked(name, address, text, where) for name, address in pairs]
+    return found
+
+
+def _checked(name: str, address: str, text: str, where: str) -> Address:
+    _refuse_masked(address, where)
+    if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
+        raise InputError(
+            f"{where}: {shown(address or text)} is no address: write user@example.org or "
+            "Name <user@example.org>"
+        )
+    return Address(decoded(name)[:_LONGEST_NAME], address)
+
+
+def _refuse_masked(text: str, where: str) -> None:
+    bare = text.rpartition("<")[2].rstrip("> ") if "<" in text else text
+    if _MASKED.search(bare):
+        raise InputError(
+            f"{where}: {shown(text)} is masked, as some archives do: take the thread from "
+            "lore.kernel.org (t.mbox.gz), which has the addresses"
+        )
+
+
+def shown(text: str) -> str:
+    """``text`` for an error: quoted, escaped, and not longer than a line."""
+    return ascii(text if len(text) <= 80 else f"{text[:77]}...")

@@ -1,0 +1,94 @@
+"""Who gets a mail, and where it stands in a thread."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from email.message import Message
+
+from profdiff.errors import InputError
+from profdiff.mail import address as addresses
+from profdiff.mail.address import Address
+from profdiff.mail.encoded_words import decoded
+from profdiff.mail.thread import message_id
+
+# git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,
+# 4.5.3.1.6).
+_MAX_REFERENCES = 900
+_ID = re.compile(r"<[!-;=?-~]+@[!-;=?-~]+>")
+_REPLY = re.compile(r"(?i)^(?:\s*(?:re|aw|sv|fwd?)\s*:)+\s*")
+_LONGEST_SUBJECT = 500
+
+
+@dataclass(frozen=True)
+class Recipients:
+    """``to`` and ``cc`` share no address. ``in_reply_to`` and ``references`` are ids with angle
+    brackets, the latter from the thread's first mail on; ``subject``: the answered mail's, with one
+    ``Re: ``; None where nothing is answered."""
+
+    to: Sequence[Address] = ()
+    cc: Sequence[Address] = ()
+    in_reply_to: str | None = None
+    references: Sequence[str] = ()
+    subject: str | None = None
+
+    def with_more(self, to: Sequence[Address], cc: Sequence[Address]) -> "Recipients":
+        """The same with further recipients; who is To is not Cc as well."""
+        all_to, all_cc = _distinct([*self.to, *to], [*self.cc, *cc], None)
+        return replace(self, to=all_to, cc=all_cc)
+
+
+def reply_to_all(message: Message, own: Address) -> Recipients:
+    """Answer ``message`` as mail programs do: its author (or Reply-To) becomes To, everybody else
+    Cc; ``own`` is left out. A reply to one's own mail goes to whom that went.
+
+    Raises InputError for addresses that are masked or malformed, and for a mail without an id.
+    """
+    where = f"the mail {message_id(message) or '(without an id)'}"
+    fields = {
+        name: addresses.several(message.get_all(name, []), f"{where}, {name}")
+        for name in ("Reply-To", "From", "To", "Cc")
+    }
+    author = fields["Reply-To"] or fields["From"]
+    if all(one.key == own.key for one in author):
+        author, fields["To"] = fields["To"], []
+    answered = message_id(message)
+    if not answered or not _ID.fullmatch(answered):
+        raise InputError(f"{where} has no well-formed Message-ID, so it cannot be answered")
+    to, cc = _distinct(author, [*fields["To"], *fields["Cc"]], own)
+    subject = decoded(str(message.get("Subject", "")))
+    return Recipients(
+        to,
+        cc,
+        in_reply_to=answered,
+        references=_references(message, answered),
+        subject=f"Re: {_REPLY.sub('', subject)}"[:_LONGEST_SUBJECT].rstrip(),
+    )
+
+
+def _distinct(
+    to: Iterable[Address], cc: Iterable[Address], own: Address | None
+) -> tuple[list[Address], list[Address]]:
+    seen = {own.key} if own else set()
+
+    def unseen(some: Iterable[Address]) -> list[Address]:
+        kept = []
+        for one in some:
+            if one.key not in seen:
+                seen.add(one.key)
+                kept.append(one)
+        return kept
+
+    return unseen(to), unseen(cc)
+
+
+def _references(message: Message, answered: str) -> tuple[str, ...]:
+    """RFC 5322, 3.6.4: the parent's references (or its In-Reply-To, if that is one id), then the
+    parent. Of a long thread the first and the last ones, which is what threads it."""
+    known = _ID.findall(" ".join(map(str, message.get_all("References", []))))
+    if not known:
+        replied = _ID.findall(" ".join(map(str, message.get_all("In-Reply-To", []))))
+        known = replied if len(replied) == 1 else []
+    chain = [one for one in dict.fromkeys(known) if one != answered]
+    while chain and sum(map(len, chain)) + len(chain) + len(answered) > _MAX_REFERENCES:
+        del chain[1 if len(chain) > 1 else 0]
+    return (*chain, answered)
