@@ -66,7 +66,8 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
 
 def _checked(name: str, address: str, text: str, where: str) -> Address:
     _refuse_masked(address, where)
-    if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST:
+    # Python's parser reads over blanks and comments within an address; nobody writes those.
+    if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST or address not in text:
         raise InputError(
             f"{where}: {shown(address or text)} is no address: write user@example.org or "
             "Name <user@example.org>"

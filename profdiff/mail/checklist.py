@@ -74,14 +74,14 @@ def _microarchitectures(evidence: Evidence) -> Verdict:
         return False, "an emulator has none"
     machines = evidence.first.facts.machines.values()
     names = sorted({own["processor"] for own in machines if own.get("processor")})
-    return len(names) > 1, ", ".join(names) if len(names) > 1 else "one processor only"
+    return len(names) > 1, ", ".join(names) if len(names) > 1 else "one processor, or unknown ones"
 
 
 def _series(evidence: Evidence) -> Verdict:
     first = evidence.first
     runs = [one.runs for one in first.repetitions]
     if len(first.labels) < 3:
-        return False, "two kernels only, no patch of a series on its own"
+        return False, "fewer than three kernels, no patch of a series on its own"
     if min(runs) < 2:
         return False, "a kernel has one run, and so no spread"
     return True, f"{len(first.labels)} kernels, {min(runs)} runs or more of each"

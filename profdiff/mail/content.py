@@ -59,7 +59,7 @@ def letter(session: Session, comparisons: Sequence[Comparison], wishes: Wishes) 
 def _subject(comparison: Comparison) -> str:
     name, how_much, other, base = _difference(comparison)
     where = f"on {other} than on {base}" if other else f"on {base}"
-    return units.shorten(f"{name}: {how_much} {where}", _MAX_SUBJECT)
+    return units.shorten(f"{name}: {how_much} {where}".replace(" Linux ", " "), _MAX_SUBJECT)
 
 
 def _sentence(comparison: Comparison) -> str:
@@ -67,7 +67,7 @@ def _sentence(comparison: Comparison) -> str:
     verb = "executes" if comparison.metric.exact else "takes"
     architecture = measured.architecture(comparison) or "an unknown architecture"
     where = f"{architecture} under an emulator" if measured.emulated(comparison) else architecture
-    kernels = f"on Linux {other} than on Linux {base}" if other else f"on Linux {base}"
+    kernels = f"on {other} than on {base}" if other else f"on {base}"
     return f"{name} {verb} {how_much} {kernels}, on {where}."
 
 
@@ -98,8 +98,8 @@ def _named(comparison: Comparison, kernel: int) -> str:
     """A kernel's release, and its label where that says more."""
     one = comparison.kernels[kernel]
     if not one.release:
-        return one.label
-    release = units.printable(one.release)
+        return f"kernel {one.label}"
+    release = f"Linux {units.printable(one.release)}"
     return release if one.label in release else f"{release} ({one.label})"
 
 

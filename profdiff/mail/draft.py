@@ -112,6 +112,9 @@ def _message(
             disposition="inline",
             filename=attachment.name,
         )
+    if attachments:
+        # git send-email asks for the whole mail's encoding where it does not say (RFC 2045, 6.4).
+        mail["Content-Transfer-Encoding"] = "8bit"
     return mail.as_bytes()
 
 

@@ -14,6 +14,7 @@ from profdiff.reports.units import printable
 WIDTH = 72
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
 LIMIT = 100_000
+_GLUE = "\ue000"
 
 # What programs take for an order wherever it begins a line: git send-email's recipients (its
 # process_file() reads the whole body), regzbot's commands, a signature.
@@ -29,13 +30,15 @@ class Prose:
 
     def lines(self) -> list[str]:
         """Lines of at most WIDTH characters, but for words that are longer."""
-        return textwrap.wrap(
-            printable(" ".join(self.text.split())),
+        # No line ends between a number and its unit. The glue is none of printable()'s characters.
+        lines = textwrap.wrap(
+            printable(" ".join(self.text.split())).replace(" %", f"{_GLUE}%"),
             WIDTH,
             subsequent_indent=" " * self.indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
+        return [line.replace(_GLUE, " ") for line in lines]
 
 
 @dataclass(frozen=True)

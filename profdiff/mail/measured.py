@@ -72,10 +72,7 @@ def interleaved(runs: Sequence[Run]) -> bool:
 def _use(real_use: str | None) -> str:
     if real_use:
         return f"Its real use: {real_use}"
-    return (
-        "It is synthetic: it was written to run one path of the kernel, and is not a program that "
-        "people use."
-    )
+    return "Take it for synthetic: nothing is known that people use and that runs like this."
 
 
 def _kernels(comparison: Comparison) -> list[str]:

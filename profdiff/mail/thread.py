@@ -59,6 +59,8 @@ class Thread:
                 if len(keys) > _MAX_MAILS:
                     raise InputError(f"--thread {path} has more than {_MAX_MAILS:,} mails: refused")
                 found: list[Message] = [box[key] for key in keys]
+            except RecursionError:
+                raise InputError(f"--thread {path} has parts within parts without end") from None
             finally:
                 box.close()
         messages = [one for one in found if message_id(one) and _bounded(one)]
