@@ -113,9 +113,7 @@ def mail(
     comparisons = compare(opened)
     said = content.letter(opened, comparisons, wishes)
     title = subject or there.subject or said.subject
-    if regression and _REGRESSION not in title:
-        title = f"{_REGRESSION} {title}"
-    said = replace(said, subject=title)
+    said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
     if kind:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
@@ -140,6 +138,14 @@ def _recipients(
     answered = thread.Thread.read(file).message(reply_to)
     quoted = thread.quoted(answered) if quote else None
     return recipients.reply_to_all(answered, own), quoted
+
+
+def _regression(subject: str) -> str:
+    """``subject`` with the tag, behind ``Re:``, by which b4 knows a reply."""
+    if _REGRESSION in subject:
+        return subject
+    reply = "Re: " if subject.startswith("Re: ") else ""
+    return f"{reply}{_REGRESSION} {subject.removeprefix(reply)}"
 
 
 def _with_notes(said: Letter, attachments: Sequence[Attachment]) -> Letter:

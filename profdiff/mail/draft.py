@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from datetime import datetime
 from email import headerregistry, policy
+from email.charset import QP, Charset
 from email.header import Header
 from email.message import EmailMessage
 from email.utils import formataddr, make_msgid
@@ -26,6 +27,9 @@ _MAX_SUBJECT = 500
 _IDS = ("message-id", "in-reply-to", "references")
 _PEOPLE = ("from", "to", "cc")
 _FOLDED = 70
+# Whatever other code of this process registered for utf-8 (b4 turns its encoding off).
+_UTF8 = Charset("utf-8")
+_UTF8.header_encoding = QP
 
 
 class _Policy(policy.EmailPolicy):
@@ -51,7 +55,7 @@ _POLICY = _Policy(cte_type="8bit", linesep="\n")
 def _person(one: headerregistry.Address) -> str:
     if one.display_name.isascii():
         return formataddr((one.display_name, one.addr_spec))
-    return f"{Header(one.display_name, 'utf-8', _FOLDED).encode()} <{one.addr_spec}>"
+    return f"{Header(one.display_name, _UTF8, _FOLDED).encode()} <{one.addr_spec}>"
 
 
 def compose(
@@ -74,7 +78,8 @@ def compose(
         excess = len(data) - LIMIT + 1
         if excess <= 0:
             return data
-        room -= excess
+        # Of what is left out, quoted-printable had made up to three times as much, and line ends.
+        room -= excess // 4 + 1
 
 
 def _message(

@@ -183,7 +183,7 @@ class Letter:
         text = "\n\n".join(block for block in blocks if block)
         footer = [line for said in self.footer for line in Prose(said, 2).lines()]
         signature = "\n".join(["-- ", *map(_inert, footer)]) if footer else ""
-        return f"{text}\n{signature}\n" if footer else f"{text}\n"
+        return f"{text}\n\n{signature}\n" if footer else f"{text}\n"
 
 
 def _verbatim(line: str) -> str:

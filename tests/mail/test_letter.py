@@ -139,5 +139,5 @@ def test_regzbot_commands_are_paragraphs_and_trailers_come_last() -> None:
     ).render()
     assert said.endswith(
         "\n\n#regzbot introduced: v6.17\n\n#regzbot title: slow\n\n"
-        "Link: https://a.example.org/\nLink: https://b.example.org/\n-- \nprofdiff\n"
+        "Link: https://a.example.org/\nLink: https://b.example.org/\n\n-- \nprofdiff\n"
     )

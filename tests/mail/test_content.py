@@ -1,0 +1,231 @@
+"""What the letter says of a session."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mail.letters import SOURCE, comparisons, session, written
+from support import need_program
+from synthetic import compare, example, frame, manifest
+
+from profdiff import __version__
+from profdiff import manifest as m
+from profdiff.errors import InputError
+from profdiff.mail import measured
+from profdiff.mail.attachment import attach
+from profdiff.mail.checklist import Evidence, items
+from profdiff.mail.content import Wishes, letter
+from profdiff.mail.letter import Item
+from profdiff.mail.reproducer import MAX_LINES, Reproducer
+from profdiff.session import Session
+
+
+def points(evidence: Evidence) -> dict[str, Item]:
+    return {item.text: item for item in items(evidence)}
+
+
+def evidence(**changes: object) -> Evidence:
+    plain = Evidence(session(Path("nowhere")), comparisons(), None, None, None)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split("\n\n")]
+
+
+def test_the_first_sentence_says_what_where_and_by_how_much() -> None:
+    """In the example: 3,067,371 instructions against 1,448,096."""
+    assert paragraphs(written().render())[0] == (
+        "work executes 111.8 % more instructions on Linux 6.1.0 (new) than on Linux 6.0.0 (base), "
+        "on an unknown architecture under an emulator."
+    )
+    swapped = dict(zip(("new", "base"), example().values(), strict=True))
+    fewer = letter(session(Path("x")), [compare(dict(reversed(swapped.items())))], _wishes())
+    assert "52.8 % fewer instructions on Linux 6.1.0 (new)" in paragraphs(fewer.render())[0]
+    same = {"a": example()["base"], "b": example()["base"]}
+    equal = letter(session(Path("x")), [compare(same)], _wishes())
+    assert "executes no more instructions on" in paragraphs(equal.render())[0]
+    alone = letter(session(Path("x")), [compare({"a": example()["base"]})], _wishes())
+    assert paragraphs(alone.render())[0].startswith("work executes 1,448,096 instructions on Linux")
+
+
+def _wishes(**rest: object) -> Wishes:
+    return Wishes(["profdiff", "mail"], **rest)  # type: ignore[arg-type]
+
+
+def test_what_was_measured_comes_before_any_number() -> None:
+    said = paragraphs(written().render())
+    order = ["What was measured", "Result", "How to reproduce", "Evidence, and what is missing"]
+    titles = [part for part in said if part.split(" =")[0] in order]
+    assert [title.split(" =")[0] for title in titles] == order
+    text = " ".join(said[: said.index(titles[1])])
+    for fact in (
+        "Workload: ./work 1 (40,000 ops; 2 marked windows). Take it for synthetic",
+        f"base: Linux 6.0.0, build id {'ab' * 20}, gcc 12.2.0, the base",
+        "instruction counts from an emulator",
+        "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
+        "3 runs, each in a boot of its own, in this order (not interleaved): base, new, new!",
+        "failed runs: 1 (! above)",
+        "failed run new-2: the workload ended with exit status 3",
+        "1,448,096 instructions base-1",
+        "3,067,371 instructions new-1",
+    ):
+        assert fact in text, fact
+    real = " ".join(paragraphs(written(_wishes(real_use="JITs do this.")).render()))
+    assert "Its real use: JITs do this." in real
+    assert "synthetic" not in real
+
+
+def test_the_tables_are_those_of_the_report_and_add_up() -> None:
+    said = written().render().splitlines()
+    row = " 28.61    33.59     +4.98   +17.4 %   12.3 %       +40.48  change_pte_range [.isra.0]"
+    assert any(line.split() == row.split() for line in said)
+    assert any(line.split()[-1:] == ["all"] and "+40.48" in line for line in said)
+    few = written(_wishes(top=1)).render()
+    assert "prot_commit_flush_ptes" in few
+    assert "4 functions not shown" in few
+
+
+def test_the_footer_tells_the_tool_and_its_input() -> None:
+    said = written(Wishes(["profdiff", "mail", "a b"])).render()
+    signature = " ".join(said.split("\n-- \n")[1].split())
+    assert f"profdiff {__version__}: profdiff mail 'a b'" in signature
+    assert "Recorded by profdiff 0.1.0" in signature
+    assert "profdiff record" in said
+
+
+def test_sixteen_points_and_what_is_missing_of_them() -> None:
+    found = points(evidence())
+    assert len(found) == 16
+    done = {text for text, item in found.items() if item.done}
+    assert done == {"Hot functions, their instructions", "Work per op"}
+    assert found["Repetitions"].note == "a kernel has one run only"
+    assert all(item.note for item in found.values())
+    for line in written().render().splitlines():
+        assert not line.startswith("[") or re.match(r"\[[x_]\] \w", line)
+
+
+def test_points_are_done_where_the_session_shows_it() -> None:
+    rows = [([frame("f")], "f", True, [10, 10])]
+    ladder = compare({"base": rows, "patch": rows, "reverted": rows})
+    assert points(evidence(comparisons=[ladder]))["Every patch, with its spread"].done
+    assert points(evidence(comparisons=[ladder]))["Repetitions"].done
+    both = points(evidence(comparisons=[ladder], culprit="54a4f0239f2e"))["Bisection and revert"]
+    assert (both.done, both.note) == (True, "54a4f0239f2e; reverted")
+    lone = points(evidence(culprit="54a4f0239f2e"))["Bisection and revert"]
+    assert (lone.done, lone.note) == (False, "a column with that commit reverted")
+    assert points(evidence(real_use="JITs"))["A real user"].done
+    assert points(evidence(reproducer=Reproducer("a.c", "int main;")))["Reproducer"].done
+    assert not points(evidence(reproducer=Reproducer("a.c", None)))["Reproducer"].done
+
+
+def test_bare_metal_is_what_no_emulator_and_no_hypervisor_ran() -> None:
+    first = comparisons()[0]
+    runs = [m.replace(run, qemu=None, collector="perf") for run in first.runs]
+    for own, done in (
+        ({"processor": "EPYC"}, True),
+        ({"processor": "EPYC", "hypervisor": "yes"}, False),
+        ({}, False),
+    ):
+        facts = replace(first.facts, machines=dict.fromkeys(first.labels, own))
+        one = replace(first, facts=facts, runs=runs)
+        assert points(evidence(comparisons=[one]))["Bare metal"].done == done
+        emulated = replace(first, facts=facts)
+        assert not points(evidence(comparisons=[emulated]))["Bare metal"].done
+
+
+@pytest.mark.parametrize(
+    ("labels", "mixed"),
+    [("abab", True), ("aabb", False), ("abba", True), ("aa", False), ("ab", False), ("", False)],
+)
+def test_interleaved(labels: str, mixed: bool) -> None:
+    run = manifest(["a"]).runs[0]
+    runs = [
+        m.replace(run, kernel=label, started=f"2026-11-20T22:00:{number:02}Z")
+        for number, label in enumerate(labels)
+    ]
+    assert measured.interleaved(runs) == mixed
+
+
+def test_hostile_names_stay_in_their_cells() -> None:
+    names = [
+        "a\x1b[2Jb",
+        "x\u202ey",
+        "Cc: evil@example.net",
+        "#regzbot invalid: no",
+        "山田",
+        "n" * 3000,
+    ]
+    rows = [
+        ([frame(name, owner=name, file=name)], name, True, [10 + number])
+        for number, name in enumerate(names)
+    ]
+    said = letter(session(Path("x")), [compare({"a": rows, "b": rows[1:]})], _wishes()).render()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", said)
+    assert not re.search(r"(?m)^(?:Cc:|#regzbot)", said)
+    assert "山田" in said
+
+
+def test_a_reproducer_is_inlined_where_it_is_short(tmp_path: Path) -> None:
+    said = written(_wishes(reproducer=Reproducer.read(SOURCE))).render()
+    assert SOURCE.read_text().rstrip("\n") in said
+    long = tmp_path / "long.c"
+    for text in ("int a;\n" * (MAX_LINES + 1), "x" * 20_000):
+        long.write_text(text)
+        assert Reproducer.read(long) == Reproducer("long.c", None)
+    assert "long.c is too long" in written(_wishes(reproducer=Reproducer.read(long))).render()
+    long.write_bytes(b"\x7fELF\0")
+    for path in (long, tmp_path / "none", tmp_path):
+        with pytest.raises(InputError, match="--reproducer"):
+            Reproducer.read(path)
+
+
+def test_the_reproducer_builds_without_profdiff_as_the_mail_says(tmp_path: Path) -> None:
+    need_program("cc", "gcc")
+    said = written(_wishes(reproducer=Reproducer.read(SOURCE))).render()
+    (command,) = re.findall(r"(?m)^  (touch .*)$", said)
+    shutil.copy(SOURCE, tmp_path)
+    subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True)
+    ran = subprocess.run([tmp_path / "a.out", "4", "2"], capture_output=True, text=True, check=True)
+    assert "4 KiB:" in ran.stdout
+
+
+def test_a_session_cannot_make_the_mail_read_other_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.c"
+    secret.write_text("the secret")
+    described = manifest(["base"])
+    for kind in ("source", "script"):
+        workload = m.replace(described.workload, argv=[str(secret)], kind=kind)
+        assert Reproducer.of(Session(tmp_path, m.replace(described, workload=workload))) is None
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s/link").symlink_to(secret)
+    file = m.WorkloadFile(guest_path="/w", sha256="00", executable=True, path="link")
+    workload = m.replace(described.workload, kind="script", files=[file])
+    assert Reproducer.of(Session(tmp_path / "s", m.replace(described, workload=workload))) is None
+
+
+def test_attachments_are_whole_or_say_what_is_left_out() -> None:
+    whole = attach("folded", comparisons(), 10_000)
+    assert "all stacks" in whole.note
+    lines = whole.text.splitlines()
+    assert "change_pte_range;commit_anon_folio_batch 0 620000" in lines
+    part = attach("folded", comparisons(), 120)
+    assert len(part.text.encode()) <= 120
+    kept = part.text.splitlines()
+    assert f"the {len(kept)} of {len(lines)} stacks that differ most" in part.note
+
+    def size(line: str) -> int:
+        base, other = line.split()[-2:]
+        return abs(int(base) - int(other))
+
+    assert min(map(size, kept)) >= max(size(line) for line in lines if line not in kept)
+    picture = attach("svg", comparisons(), 100_000)
+    assert picture.text.startswith("<?xml") or picture.text.startswith("<svg")
+    with pytest.raises(InputError, match="there is room for 100"):
+        attach("svg", comparisons(), 100)
+    for kind in ("svg", "folded"):
+        with pytest.raises(InputError, match="one kernel"):
+            attach(kind, [compare({"base": example()["base"]})], 100_000)  # type: ignore[arg-type]
