@@ -66,7 +66,9 @@ def people(message: EmailMessage, field: str) -> list[tuple[str, str]]:
 def sent(data: bytes, folder: Path, *options: str) -> tuple[bytes, list[str]]:
     """What git send-email hands to the mail system, and the addresses it hands it to. First it is
     asked whether it would (--dry-run); the mail system is a script that keeps what it gets."""
-    need_program("/usr/lib/git-core/git-send-email", "git-email libmailtools-perl")
+    need_program("git")
+    programs = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True)
+    need_program(f"{programs.stdout.strip()}/git-send-email", "git-email libmailtools-perl")
     draft, script = folder / "draft.eml", folder / "sendmail"
     draft.write_bytes(data)
     script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {folder}/to\ncat > {folder}/sent\n')
