@@ -13,6 +13,7 @@ from profdiff import manifest
 from profdiff._native import reasons
 from profdiff.cli import cli
 from profdiff.collectors import exact, guest_channel, run_result
+from profdiff.mail import checklist
 from profdiff.reports import samples
 from profdiff.reports.document import SCHEMA
 
@@ -108,12 +109,25 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], ["record"], ["report"], ["diff"], ["doctor"], ["kernel"])
+        for command in ([], ["record"], ["report"], ["mail"], ["diff"], ["doctor"], ["kernel"])
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options
     for option in options:
         assert option in helps, option
+
+
+def test_every_option_of_mail_is_documented() -> None:
+    text = (ROOT / "docs/mail.md").read_text()
+    usage = CliRunner().invoke(cli, ["mail", "--help"]).output
+    options = set(re.findall(r"(?m)^  (?:-\w, )?(--[a-z][a-z-]+)", usage)) - {"--help"}
+    assert len(options) > 15
+    for option in options:
+        assert f"`{option}" in text, option
+    # All points of the checklist, in its order.
+    section = text[text.index("## The evidence") :]
+    found = re.findall(r"(?m)^\| ([^|`]+) \| ", section)[1:]
+    assert found == [text for text, _ in checklist.POINTS]
 
 
 @pytest.mark.guest

@@ -38,7 +38,7 @@ Verdict = tuple[bool, str]
 
 def items(evidence: Evidence) -> list[Item]:
     """All points, in the order in which readers ask for them."""
-    return [Item(text, *judge(evidence)) for text, judge in _POINTS]
+    return [Item(text, *judge(evidence)) for text, judge in POINTS]
 
 
 def _plain_sentence(evidence: Evidence) -> Verdict:
@@ -154,7 +154,8 @@ def _work(evidence: Evidence) -> Verdict:
     return bool(ops), f"counts per op, {ops:,} ops" if ops else "how many ops it was is not known"
 
 
-_POINTS: list[tuple[str, Callable[[Evidence], Verdict]]] = [
+# Name and judge.
+POINTS: list[tuple[str, Callable[[Evidence], Verdict]]] = [
     ("What, by how much, where", _plain_sentence),
     ("A real user", _real_use),
     ("Bisection and revert", _bisection),
