@@ -39,13 +39,15 @@ class GuestFile:
 @dataclass(frozen=True)
 class PreparedWorkload:
     """``argv`` is the user's, ``guest_argv`` what the guest executes; ``has_marks``: the program
-    holds marking instructions, so a run in which none executes is a failed run."""
+    holds marking instructions, so a run in which none executes is a failed run. ``source``: what
+    was compiled, if anything was."""
 
     argv: tuple[str, ...]
     guest_argv: tuple[str, ...]
     kind: Literal["program", "script", "source"]
     has_marks: bool
     files: tuple[GuestFile, ...] = field(default=())
+    source: Path | None = None
 
 
 def prepare(
@@ -62,8 +64,9 @@ def prepare(
     """
     path = _find_command(argv[0])
     kind: Literal["program", "script", "source"] = "program"
-    if path.suffix == ".c":
-        path, kind = _compile(path, build_folder, header_folder, architecture), "source"
+    source = path if path.suffix == ".c" else None
+    if source:
+        path, kind = _compile(source, build_folder, header_folder, architecture), "source"
     elf = read_elf(path)
     files = _Files(architecture)
     guest_path = f"{GUEST_FOLDER}/{path.name}"
@@ -82,6 +85,7 @@ def prepare(
         kind=kind,
         has_marks=marked,
         files=tuple(files.by_path.values()),
+        source=source,
     )
 
 

@@ -57,12 +57,13 @@ class WorkloadFile(Part, frozen=True):
 class Workload(Part, frozen=True):
     """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it,
     both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
-    recording alone, or not at all."""
+    recording alone, or not at all. ``source``: a copy of what was compiled."""
 
     argv: list[str]
     guest_argv: list[str]
     kind: Literal["program", "script", "source", "imported"]
     files: list[WorkloadFile]
+    source: SafePath | None = None
 
 
 class Point(Part, frozen=True):

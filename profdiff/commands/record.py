@@ -38,7 +38,8 @@ def record(jobs: int | None, observe: bool, **options: Any) -> None:
     interrupted recording.
     """
     asked = Experiment.from_options({**options, "jobs": jobs})
-    session = plan.open_session(asked.folder, asked.planned, [*asked.workload.files, *asked.own])
+    files = [*asked.workload.files, *asked.own]
+    session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
     with session.lock(), tempfile.TemporaryDirectory(prefix="profdiff-") as temporary:
         recorders = preparation.recorders(
             session.manifest,

@@ -37,7 +37,9 @@ class Reproducer:
         neither. A name in a manifest is not looked up outside the session: who made the manifest
         may be a stranger, who would like to read that file in a mail."""
         workload = session.manifest.workload
-        kept = workload.files[0].path if workload.kind == "script" and workload.files else None
+        kept = workload.source
+        if workload.kind == "script" and workload.files:
+            kept = workload.files[0].path
         try:
             path = session.path(kept) if kept else None
             found = Reproducer.read(path) if path else None

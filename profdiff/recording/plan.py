@@ -20,6 +20,8 @@ from profdiff.session import Session, is_session
 from profdiff.symbolization.binaries import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id
 
+_SOURCE = "workload/source.c"
+
 
 def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
     """A kernel as the manifest names it; ``twin_of``: the label of the base, of which it is the
@@ -74,6 +76,7 @@ def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m
         argv=list(prepared.argv),
         guest_argv=list(prepared.guest_argv),
         kind=prepared.kind,
+        source=_SOURCE if prepared.source else None,
         files=[
             m.WorkloadFile(
                 guest_path=file.guest_path,
@@ -92,9 +95,12 @@ def with_twin(kernels: Sequence[KernelFiles]) -> list[KernelFiles]:
     return [base, replace(base, label=f"{base.label[:60]}.aa"), *others]
 
 
-def open_session(folder: Path, planned: m.Manifest, files: Sequence[GuestFile]) -> Session:
+def open_session(
+    folder: Path, planned: m.Manifest, files: Sequence[GuestFile], source: Path | None = None
+) -> Session:
     """The session in ``folder``: a new one, or the one that was interrupted there, or that lacks a
-    machine's other kernel. ``files``: of the workload and the guest, in the plan's order.
+    machine's other kernel. ``files``: of the workload and the guest, in the plan's order;
+    ``source``: what the workload was compiled from.
 
     Raises InputError when the session there was recorded with another plan, SessionError, OSError.
     """
@@ -105,6 +111,8 @@ def open_session(folder: Path, planned: m.Manifest, files: Sequence[GuestFile]) 
         session = Session.open(folder)
         session.save(manifest)
     _keep_code(session, files)
+    if source and not session.path(_SOURCE).exists():
+        _copy(source, session.path(_SOURCE))
     return session
 
 
@@ -170,6 +178,7 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         verify=old.verify or new.verify,
         guest=guest,
         points=points,
+        workload=m.replace(old.workload, source=old.workload.source or new.workload.source),
     )
 
 
@@ -219,9 +228,13 @@ def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
         if not file.is_code:
             continue
         path = session.path(_kept_as(number, file))
-        path.parent.mkdir(exist_ok=True)
         if path.exists() and path.stat().st_size == file.source.stat().st_size:
             continue
-        temporary = path.with_name(f".{path.name}")
-        shutil.copyfile(file.source, temporary)
-        temporary.replace(path)
+        _copy(file.source, path)
+
+
+def _copy(source: Path, path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".{path.name}")
+    shutil.copyfile(source, temporary)
+    temporary.replace(path)

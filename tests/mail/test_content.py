@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from mail.letters import SOURCE, comparisons, session, written
-from support import need_program
+from support import ROOT, need_program
 from synthetic import compare, example, frame, manifest
 
 from profdiff import __version__
 from profdiff import manifest as m
+from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError
 from profdiff.mail import measured
 from profdiff.mail.attachment import attach
@@ -20,6 +21,7 @@ from profdiff.mail.checklist import Evidence, items
 from profdiff.mail.content import Wishes, letter
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
+from profdiff.recording import plan
 from profdiff.session import Session
 
 
@@ -191,6 +193,27 @@ def test_the_reproducer_builds_without_profdiff_as_the_mail_says(tmp_path: Path)
     subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True)
     ran = subprocess.run([tmp_path / "a.out", "4", "2"], capture_output=True, text=True, check=True)
     assert "4 KiB:" in ran.stdout
+
+
+def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
+    need_program("cc", "gcc")
+    headers = tmp_path / "include"
+    headers.mkdir()
+    shutil.copy(ROOT / "collectors/guest/profdiff.h", headers)
+    prepared = prepare([str(SOURCE), "4", "2"], [], tmp_path / "build", headers)
+    kernels = manifest(["base"]).kernels
+    planned = m.replace(
+        manifest(["base"]), kernels=kernels, workload=plan.describe_workload(prepared, None, [])
+    )
+    for _ in range(2):  # The second time it is resumed.
+        opened = plan.open_session(tmp_path / "s", planned, prepared.files, prepared.source)
+    assert Reproducer.of(opened) == Reproducer(SOURCE.name, SOURCE.read_text())
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    prepared = prepare([str(script)], [], tmp_path / "build", headers)
+    planned = m.replace(planned, workload=plan.describe_workload(prepared, None, []))
+    opened = plan.open_session(tmp_path / "t", planned, prepared.files, prepared.source)
+    assert Reproducer.of(opened) == Reproducer("run.sh", script.read_text())
 
 
 def test_a_session_cannot_make_the_mail_read_other_files(tmp_path: Path) -> None:
