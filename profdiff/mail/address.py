@@ -57,7 +57,10 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
             _refuse_masked(part.strip(), where)
         if re.fullmatch(r"[\w -]*:\s*;?", text) or not text:
             continue
-        pairs = getaddresses([text])
+        try:
+            pairs = getaddresses([text])
+        except RecursionError:  # Comments within comments, groups within groups.
+            pairs = []
         if not pairs:
             raise InputError(f"{where}: {shown(text)} is no address")
         found += [_checked(name, address, text, where) for name, address in pairs]

@@ -4,6 +4,7 @@ lore's ``t.mbox.gz`` is mboxrd: lines of a body that begin with ``From `` have o
 The file is a stranger's: its size is bounded, and a mail that is no mail is passed over.
 """
 
+import contextlib
 import difflib
 import gzip
 import mailbox
@@ -121,10 +122,11 @@ def _body(message: Message) -> str | None:
 
 def _unpacked(path: Path) -> bytes:
     try:
+        # Opened once: it may be a pipe.
         with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if packed else path.open("rb") as stream:
-            data = stream.read(_MAX_SIZE + 1)
+            packed = file.peek(2).startswith(b"\x1f\x8b")
+            with gzip.open(file) if packed else contextlib.nullcontext(file) as stream:
+                data = stream.read(_MAX_SIZE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"--thread {path} is damaged: {error}") from error
     except OSError as error:

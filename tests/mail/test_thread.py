@@ -4,6 +4,7 @@ import contextlib
 import email
 import gzip
 import mailbox
+import os
 import re
 import tempfile
 from email.message import Message
@@ -109,6 +110,21 @@ def test_what_is_no_thread_is_refused(data: bytes, said: str, tmp_path: Path) ->
     file.write_bytes(data)
     with pytest.raises(InputError, match=re.escape(said)):
         Thread.read(file)
+
+
+def test_a_thread_may_come_through_a_pipe() -> None:
+    for data in (THREAD.read_bytes(), gzip.compress(THREAD.read_bytes())):
+        reading, writing = os.pipe()
+        with open(writing, "wb") as file:  # noqa: PTH123
+            file.write(data)
+        assert len(Thread.read(Path(f"/dev/fd/{reading}")).messages) == 3
+        os.close(reading)
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, "a:" * 100_000, "<" * 100_000, '"' * 100_001])
+def test_headers_that_are_made_to_hurt_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="no address"):
+        reply_to_all(parsed(To=text), RILEY)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
