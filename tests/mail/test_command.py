@@ -56,7 +56,16 @@ def test_the_command_writes_what_it_shows_and_sends_nothing(imported: Path, tmp_
 def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> None:
     packed, draft = tmp_path / "t.mbox.gz", tmp_path / "draft.eml"
     packed.write_bytes(gzip.compress(THREAD.read_bytes()))
-    arguments = ["mail", imported, "-o", draft, "--thread", packed, "--from", RILEY]
+    arguments: list[str | Path] = [
+        "mail",
+        imported,
+        "-o",
+        draft,
+        "--thread",
+        packed,
+        "--from",
+        RILEY,
+    ]
     profdiff(*arguments)
     message = read(draft)
     assert message["In-Reply-To"] == NEWEST_ID
@@ -106,7 +115,7 @@ def test_who_writes_is_what_git_says(imported: Path, tmp_path: Path) -> None:
     need_program("git")
     isolated = {"HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": "1"}
     isolated["GIT_CONFIG_GLOBAL"] = str(tmp_path / "config")
-    arguments = ["mail", imported, "-o", tmp_path / "draft.eml"]
+    arguments: list[str | Path] = ["mail", imported, "-o", tmp_path / "draft.eml"]
     result = profdiff(*arguments, cwd=tmp_path, env=isolated, status=2)
     assert "git config knows no user.email" in error_line(result)
     (tmp_path / "config").write_text("[user]\nname = Zoë\nemail = zoe@example.org\n")

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import typing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from profdiff import manifest as m
 from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError
 from profdiff.mail import measured
-from profdiff.mail.attachment import attach
+from profdiff.mail.attachment import Kind, attach
 from profdiff.mail.checklist import Evidence, items
 from profdiff.mail.content import Wishes, letter
 from profdiff.mail.letter import Item
@@ -249,6 +250,6 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
     assert picture.text.startswith("<?xml") or picture.text.startswith("<svg")
     with pytest.raises(InputError, match="there is room for 100"):
         attach("svg", comparisons(), 100)
-    for kind in ("svg", "folded"):
+    for kind in typing.get_args(Kind):
         with pytest.raises(InputError, match="one kernel"):
-            attach(kind, [compare({"base": example()["base"]})], 100_000)  # type: ignore[arg-type]
+            attach(kind, [compare({"base": example()["base"]})], 100_000)

@@ -15,6 +15,7 @@ from profdiff.mail.letter import (
     Item,
     Letter,
     Notes,
+    Part,
     Prose,
     Quote,
     Section,
@@ -68,17 +69,14 @@ def test_tables_are_not_wrapped(lines: list[str]) -> None:
 @given(st.lists(HOSTILE, max_size=6), st.data())
 def test_nothing_but_what_was_asked_for_is_an_order(lines: list[str], data: st.DataObject) -> None:
     text = "\n".join(lines)
-    part = data.draw(
-        st.sampled_from(
-            [
-                Prose(text),
-                Notes(lines),
-                Table(lines[:1], lines[1:]),
-                Verbatim(text),
-                Checklist([Item(line, False, line) for line in lines]),
-            ]
-        )
-    )
+    parts: list[Part] = [
+        Prose(text),
+        Notes(lines),
+        Table(lines[:1], lines[1:]),
+        Verbatim(text),
+        Checklist([Item(line, False, line) for line in lines]),
+    ]
+    part = data.draw(st.sampled_from(parts))
     quote = data.draw(st.sampled_from([None, Quote("Evil wrote:", text)]))
     said = Letter(
         "s", text or "x", [Section("title", [part])], footer=[f"by {text}"], quote=quote
