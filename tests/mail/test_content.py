@@ -25,6 +25,8 @@ from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.recording import plan
 from profdiff.session import Session
 
+COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
+
 
 def points(evidence: Evidence) -> dict[str, Item]:
     return {item.text: item for item in items(evidence)}
@@ -51,6 +53,10 @@ def test_the_first_sentence_says_what_where_and_by_how_much() -> None:
     same = {"a": example()["base"], "b": example()["base"]}
     equal = letter(session(Path("x")), [compare(same)], _wishes())
     assert "executes no more instructions on" in paragraphs(equal.render())[0]
+    costs = {label: [([frame("f")], "f", True, [n])] for label, n in COSTS.items()}
+    most = letter(session(Path("x")), [compare(costs)], _wishes())
+    assert "50.0 % more instructions on Linux 6.2.0 (c) than" in paragraphs(most.render())[0]
+    assert "d executes 0.750 times the instructions of a" in most.render()
     alone = letter(session(Path("x")), [compare({"a": example()["base"]})], _wishes())
     assert paragraphs(alone.render())[0].startswith("work executes 1,448,096 instructions on Linux")
 

@@ -87,6 +87,8 @@ def sent(data: bytes, folder: Path, *options: str) -> tuple[bytes, list[str]]:
         )
         assert result.returncode == 0, result.stderr
         assert "Result: OK" in result.stdout
+        # It asks for nothing that the draft leaves open.
+        assert "declare" not in result.stdout + result.stderr
         assert (folder / "sent").exists() == (not more)
     to = (folder / "to").read_text().splitlines()
     return (folder / "sent").read_bytes(), [one for one in to if "@" in one]
@@ -207,7 +209,7 @@ def test_names_survive_in_every_header(name: str, tmp_path: Path) -> None:
     assert sorted(to) == ["copy@example.org", "riley@example.org", "somebody@example.org"]
 
 
-@pytest.mark.parametrize("text", ["a;b 1 2\n" * 9, f"{'ä' * 900};b 1 2\n"], ids=["short", "long"])
+@pytest.mark.parametrize("text", ["ä;b 1 2\n" * 9, f"{'ä' * 900};b 1 2\n"], ids=["short", "long"])
 def test_attachments_are_plain_text_and_survive(text: str, tmp_path: Path) -> None:
     data = mail(attachments=(Attachment("difference.folded", text, "note"),))
     passed, _ = sent(data, tmp_path, f"--from={RILEY}")
