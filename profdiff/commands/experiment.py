@@ -229,6 +229,12 @@ _OPTIONS = [
         default=True,
         help="Whether exact counts tell who called whom, which takes a fifth longer.",
     ),
+    click.option(
+        "--observe/--no-observe",
+        default=True,
+        help="Whether guests run the workload once more after what is measured, to see its system "
+        "calls and memory.",
+    ),
     click.option("--jobs", type=click.IntRange(1), help="Guests side by side.  [default: CPUs]"),
     click.option("--qemu", type=click.Path(path_type=Path), help="Another QEMU."),
     click.argument("command", nargs=-1, type=click.UNPROCESSED),
@@ -336,7 +342,7 @@ class Experiment:
     def from_options(options: dict[str, Any]) -> "Experiment":
         """From the values of ``experiment_options``. Raises as ``prepare``."""
         taken = dict(options)
-        for name in ("experiment", "jobs"):
+        for name in ("experiment", "jobs", "observe"):
             taken.pop(name)
         events, count, frequency = (taken.pop(name) for name in ("events", "count", "frequency"))
         if count and frequency:

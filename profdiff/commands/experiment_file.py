@@ -19,6 +19,8 @@ DEFAULT_FILE = Path("profdiff.toml")
 _MAX_SIZE = 2**20
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
 _PATHS = {"kernel", "file", "qemu"}
+# Of the command line alone.
+_NO_KEYS = {"experiment", "everything"}
 
 
 class ExperimentCommand(click.Command):
@@ -49,11 +51,11 @@ class ExperimentCommand(click.Command):
             if isinstance(parameter, click.Argument):
                 known["command"] = parameter
             for option in parameter.opts:
-                if option.startswith("--") and parameter.name != "experiment":
+                if option.startswith("--") and parameter.name not in _NO_KEYS:
                     known[option.removeprefix("--")] = parameter
         name = key.replace("_", "-")
         if name not in known:
-            near = get_close_matches(name, known, 1, 0.5)
+            near = get_close_matches(name, known, 1)
             hint = f": did you mean {near[0]}?" if near else f" (known: {', '.join(sorted(known))})"
             raise InputError(f"{file}: there is no key {key}{hint}")
         return known[name]

@@ -20,12 +20,6 @@ from profdiff.session import Session
 
 @click.command(cls=ExperimentCommand)
 @experiment_options
-@click.option(
-    "--observe/--no-observe",
-    default=True,
-    help="Whether guests run the workload once more after what is measured, to see its system "
-    "calls and memory.",
-)
 def record(jobs: int | None, observe: bool, **options: Any) -> None:
     """Record COMMAND on two or more kernels: every instruction that it makes them execute, samples
     of perf, or its times.
@@ -37,7 +31,7 @@ def record(jobs: int | None, observe: bool, **options: Any) -> None:
     from profdiff.h (profdiff header prints its folder). The same command again resumes an
     interrupted recording.
     """
-    asked = Experiment.from_options({**options, "jobs": jobs})
+    asked = Experiment.from_options({**options, "jobs": jobs, "observe": observe})
     files = [*asked.workload.files, *asked.own]
     session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
     with session.lock(), tempfile.TemporaryDirectory(prefix="profdiff-") as temporary:

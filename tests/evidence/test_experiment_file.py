@@ -1,0 +1,130 @@
+"""Experiment files: every key is an option and the other way round; bad ones are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from support import error_line, profdiff
+
+from profdiff.commands.experiment_file import ExperimentCommand
+from profdiff.commands.plan import plan
+from profdiff.commands.record import record
+from profdiff.errors import InputError
+
+
+def values(tmp_path: Path, text: str, arguments: list[str] | None = None) -> dict[str, Any]:
+    """What ``plan`` is called with for a file."""
+    seen: dict[str, Any] = {}
+
+    class Seeing(ExperimentCommand):
+        def invoke(self, ctx: click.Context) -> None:
+            seen.update(ctx.params)
+
+    file = tmp_path / "profdiff.toml"
+    file.write_text(text)
+    command = Seeing("plan", params=plan.params)
+    command.main([*(arguments or []), "--experiment", str(file)], standalone_mode=False)
+    return seen
+
+
+def test_values_are_those_of_the_options(tmp_path: Path) -> None:
+    seen = values(
+        tmp_path,
+        """
+        command = ["true", "{size}", "{N}"]
+        kernel = ["a=/k/a", "b=/k/b"]
+        repeat = 9
+        boot_runs = 3
+        cpus = [1, 2]
+        collector = ["exact", "timed"]
+        zip = true
+        call-tree = false
+        settle = 0.5
+        [sweep]
+        size = [4, 40]
+        [difference]
+        N = [100, 200]
+        [metric]
+        "cost:ns:lower" = 'pattern:Avg: (?P<cost>[\\d.]+), (?:x|y)=1'
+        """,
+    )
+    assert seen["command"] == ("true", "{size}", "{N}")
+    assert seen["kernels"] == ("a=/k/a", "b=/k/b")
+    assert (seen["repeat"], seen["boot_runs"], seen["settle"]) == (9, 3, 0.5)
+    assert (seen["cpus"], seen["collectors"]) == ([1, 2], ["exact", "timed"])
+    assert (seen["zipped"], seen["call_tree"]) == (True, False)
+    assert seen["sweep"] == ("size=4,40",)
+    assert seen["difference"] == "N=100,200"
+    assert seen["metrics"] == (r"cost:ns:lower=pattern:Avg: (?P<cost>[\d.]+), (?:x|y)=1",)
+
+
+def test_a_kernel_table_and_options_that_win(tmp_path: Path) -> None:
+    text = 'command = ["true"]\nrepeat = 3\n[kernel]\nbase = "/k/a"\nnew = "/k/b"\n'
+    assert values(tmp_path, text)["kernels"] == ("base=/k/a", "new=/k/b")
+    seen = values(tmp_path, text, ["--repeat", "5", "--kernel", "x=/k/x"])
+    assert (seen["repeat"], seen["kernels"]) == (5, ("x=/k/x",))
+
+
+def test_paths_beside_the_file_are_meant_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "example"
+    folder.mkdir()
+    for name in ("work.c", "data.txt"):
+        (folder / name).touch()
+    (folder / "k").mkdir()
+    monkeypatch.chdir(tmp_path)
+    seen = values(
+        folder,
+        'command = ["work.c", "data.txt"]\nfile = ["data.txt:/d", "gone"]\n'
+        'kernel = ["a=k", "b=debian:bookworm"]\n',
+    )
+    assert seen["command"] == ("example/work.c", "data.txt")
+    assert seen["files"] == ("example/data.txt:/d", "gone")
+    assert seen["kernels"] == ("a=example/k", "b=debian:bookworm")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("repeats = 3", "did you mean repeat?"),
+        ("experiment = 'x'", "there is no key experiment"),
+        ("xyzzy = 3", "known: aa, append"),
+        ("repeat = true", "neither text nor a number"),
+        ("repeat = 1979-05-27", "neither text nor a number"),
+        ("all = true", "there is no key all"),
+        ("zip = 1", "zip is true or false"),
+        ("command = 'true'", "command is a list"),
+        ("command = [", "is no TOML"),
+        ("sweep = {size = [[1]]}", "neither text nor a number"),
+        ("a = " + "[" * 100_000, "is no TOML"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError) as refused:
+        values(tmp_path, text)
+    assert words in str(refused.value)
+
+
+def test_hostile_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "large.toml").write_bytes(b"#" * (2**20 + 1))
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    for name, words in (("large", "too large"), ("binary", "no TOML"), ("absent", "cannot read")):
+        result = profdiff("plan", "--experiment", tmp_path / f"{name}.toml", status=2)
+        assert words in error_line(result)
+
+
+def test_record_and_plan_have_the_same_options() -> None:
+    def names(command: click.Command) -> set[str]:
+        return {option for parameter in command.params for option in parameter.opts}
+
+    assert names(record) <= names(plan)
+    assert names(plan) - names(record) == {"--all"}
+
+
+def test_the_file_here_is_used_without_a_command(tmp_path: Path) -> None:
+    (tmp_path / "profdiff.toml").write_text('repat = 3\ncommand = ["true"]\n')
+    assert "did you mean repeat?" in error_line(profdiff("plan", cwd=tmp_path, status=2))
+    other = profdiff("plan", "--kernel", "a=/nowhere", "--", "true", cwd=tmp_path, status=2)
+    assert "no such kernel" in error_line(other)
