@@ -1,0 +1,217 @@
+"""From runs to results, tables and words: units, verdicts, A/A, differences of two lengths."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from synthetic import manifest
+
+from profdiff import manifest as m
+from profdiff.evidence import Evidence
+from profdiff.points import settings
+from profdiff.reports import evidence_rows, evidence_text, units
+
+ICOUNT = m.Qemu(version="QEMU emulator version 7.2.22", arguments=["-icount", "shift=0"])
+
+# Values of each boot, by label and point.
+Values = Mapping[str, Sequence[Sequence[Sequence[float]]]]
+
+
+def recorded(
+    values: Values,
+    *,
+    points: Sequence[m.Point] = (m.Point(cpus=1),),
+    collector: m.Collector = "timed",
+    is_total: bool = False,
+    qemu: m.Qemu | None = None,
+    name: str = "latency",
+    unit: str = "ns",
+    **more: object,
+) -> m.Manifest:
+    """A manifest of runs that measured ``values``."""
+    described = manifest(list(values))
+    runs = [
+        m.Run(
+            id=f"{label}-{point}-{number}",
+            kernel=label,
+            collector=collector,
+            point=point,
+            repetition=number,
+            started="2026-11-20T22:00:00Z",
+            wall_seconds=1.0,
+            files={},
+            qemu=qemu,
+            measured=[m.Measured(name, unit, "lower", is_total, list(boot))],
+        )
+        for label, by_point in values.items()
+        for point, boots in enumerate(by_point)
+        for number, boot in enumerate(boots, 1)
+    ]
+    kernels = [
+        m.replace(kernel, twin_of="base") if kernel.label.endswith(".aa") else kernel
+        for kernel in described.kernels
+    ]
+    most = max(len(boots) for by_point in values.values() for boots in by_point)
+    return m.replace(
+        described,
+        runs=runs,
+        kernels=kernels,
+        points=list(points),
+        collectors=[collector],
+        **{"repeat": most, **more},
+    )
+
+
+def boots(centre: float, count: int = 9, spread: float = 0.001) -> list[list[float]]:
+    """Values of boots around ``centre``, the same each time."""
+    return [[centre * (1 + spread * ((i * 7) % count - count // 2))] for i in range(count)]
+
+
+def text(described: m.Manifest, width: int = 100) -> str:
+    evidence = Evidence.gather(described)
+    return "\n".join(evidence_text.render(evidence, settings(described)[-1], width))
+
+
+def test_a_clear_change_and_none() -> None:
+    evidence = Evidence.gather(recorded({"base": [boots(100)], "new": [boots(150)]}))
+    (result,) = evidence.results
+    change = result.changes[1]
+    assert change is not None
+    assert change.verdict == "changed"
+    assert change.median.estimate == pytest.approx(0.5, abs=0.01)
+    evidence = Evidence.gather(recorded({"base": [boots(100)], "new": [boots(100.01)]}))
+    assert evidence.results[0].changes[1].verdict == "unchanged"  # type: ignore[union-attr]
+
+
+def test_too_few_boots_give_no_verdict() -> None:
+    described = recorded({"base": [boots(100, 3)], "new": [boots(150, 3)]})
+    shown = text(described)
+    assert "unsure" in shown
+    assert "3 against 3 boots can reach p = 0.1 at the smallest" in shown
+    assert "changed  " not in shown
+
+
+def test_deterministic_counts_are_exact() -> None:
+    described = recorded(
+        {"base": [[[1000.0]] * 2], "new": [[[1100.0]] * 2]},
+        collector="exact",
+        is_total=True,
+        qemu=ICOUNT,
+        points=[m.Point(cpus=1, ops=100)],
+        name="instructions",
+        unit="instructions",
+    )
+    (result,) = Evidence.gather(described).results
+    assert result.per_op
+    assert result.cells[1].boots == [[11.0], [11.0]]
+    assert result.changes[1].verdict == "exact"  # type: ignore[union-attr]
+    assert "no statistics are needed" in text(described)
+
+
+def test_virtual_time_is_called_instruction_counts() -> None:
+    described = recorded({"base": [[[5.0]]], "new": [[[6.0]]]}, qemu=ICOUNT)
+    (result,) = Evidence.gather(described).results
+    assert result.virtual
+    assert "instruction counts, NOT time" in text(described)
+    (sentence,) = evidence_text.answers(Evidence.gather(described), settings(described)[0])
+    assert "emulated clock" in sentence
+    hardware = recorded({"base": [[[5.0]]], "new": [[[6.0]]]})
+    assert "NOT time" not in text(hardware)
+
+
+def test_what_the_base_differs_from_itself_by_is_no_change() -> None:
+    noisy = {"base": [boots(100, 9, 0.02)], "base.aa": [boots(104, 9, 0.02)]}
+    quiet = recorded({**noisy, "new": [boots(105, 9, 0.0005)]}, twin_repeat=9)
+    evidence = Evidence.gather(quiet)
+    assert evidence.labels == ["base", "new"]
+    (result,) = evidence.results
+    assert result.noise is not None
+    assert result.noise.floor > 0.04
+    assert result.changes[1].verdict != "changed"  # type: ignore[union-attr]
+    assert "A/A" in text(quiet)
+    far = Evidence.gather(recorded({**noisy, "new": [boots(200)]}, twin_repeat=9))
+    assert far.results[0].changes[1].verdict == "changed"  # type: ignore[union-attr]
+
+
+def test_two_lengths_are_subtracted() -> None:
+    lengths = [m.Point({"N": "10"}, 1), m.Point({"N": "30"}, 1)]
+    described = recorded(
+        {"base": [[[1010.0]], [[1030.0]]], "new": [[[2020.0]], [[2060.0]]]},
+        points=lengths,
+        is_total=True,
+        difference=m.Difference("N", 10, 30),
+    )
+    (result,) = Evidence.gather(described).results
+    assert [cell.boots for cell in result.cells] == [[[1.0]], [[2.0]]]
+    assert result.setting.ops == 20
+    # What a workload says of itself has no start-up to cancel.
+    own = recorded({"base": [[[1.0]], [[2.0]]]}, points=lengths, difference=described.difference)
+    assert Evidence.gather(own).results == []
+
+
+def test_a_sweep_has_a_row_for_each_point() -> None:
+    sizes = [m.Point({"size": str(size)}, cpus) for size in (4, 40) for cpus in (1, 2)]
+    values = {label: [boots(n * f) for n in (1, 2, 3, 4)] for label, f in (("base", 1), ("b", 2))}
+    described = recorded(values, points=sizes)
+    (table,) = evidence_rows.tables(Evidence.gather(described), settings(described)[0])
+    assert table.header[:3] == ["size", "vCPUs", "base"]
+    assert [row[:2] for row in table.rows] == [["4", "1"], ["4", "2"], ["40", "1"], ["40", "2"]]
+    assert {row[table.header.index("change")] for row in table.rows} == {"+100.0 %"}
+
+
+def test_a_ladder_shows_each_step() -> None:
+    ladder = {"base": [boots(100)], "p1": [boots(110)], "p2": [boots(110)], "revert": [boots(100)]}
+    described = recorded(ladder)
+    tables = evidence_rows.tables(Evidence.gather(described), settings(described)[0])
+    steps = tables[-1]
+    assert [row[0] for row in steps.rows] == list(ladder)
+    column = steps.header.index("to previous")
+    assert [row[column] for row in steps.rows] == ["", "+10.0 %", "0 %", "-9.1 %"]
+    assert [row[steps.header.index("verdict")] for row in steps.rows][1:] == [
+        "changed",
+        "changed",
+        "unchanged",
+    ]
+
+
+@pytest.mark.parametrize("kernels", [2, 3, 8, 20])
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_tables_fit_and_lose_nothing(kernels: int, width: int) -> None:
+    labels = ["base", *(f"a-rather-long-label-{n}" for n in range(1, kernels))]
+    sizes = [m.Point({"size_kib": str(10**n)}, 1) for n in range(4)]
+    described = recorded({label: [boots(100)] * 4 for label in labels}, points=sizes)
+    shown = text(described, width)
+    assert max(map(units.width, shown.splitlines())) <= width
+    for label in labels:
+        assert label in shown
+    ascii_only = units.ascii_only(shown)
+    assert ascii_only.isascii()
+    assert "+-0.3 %" in ascii_only
+
+
+def test_every_boots_value_is_shown_unrounded() -> None:
+    described = recorded({"base": [[[25.123456789], [25.2]]], "new": [[[1, 2], [3, 4]]]})
+    lines = evidence_rows.boots(Evidence.gather(described), settings(described)[0])
+    assert lines == [
+        "latency, base: 25.12345679 25.2",
+        "latency, new: [1 2] [3 4]",
+    ]
+
+
+def test_failed_runs_are_counted_and_make_a_cell_partial() -> None:
+    described = recorded({"base": [boots(100)], "new": [boots(150)]})
+    failure = m.Failure(kind="workload", message="killed")
+    broken = m.replace(described.runs[-1], failure=failure, measured=[])
+    described = m.replace(described, runs=[*described.runs[:-1], broken])
+    (result,) = Evidence.gather(described).results
+    assert result.cells[1].failed == 1
+    assert result.changes[1].quality == "partial"  # type: ignore[union-attr]
+    assert "1 failed runs" in text(described)
+    assert "changed (partial)" in text(described)
+
+
+def test_hostile_metric_names_stay_one_line() -> None:
+    hostile = recorded({"base": [boots(1)], "new": [boots(2)]}, name="\x1b[2J\nx" * 50, unit="\x07")
+    shown = text(hostile)
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+    assert max(map(units.width, shown.splitlines())) <= 100
