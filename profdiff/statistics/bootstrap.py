@@ -71,6 +71,8 @@ def tails(base: Sample, other: Sample, confidence: float) -> Floats:
     # Where nothing scatters, or around 0: as for the smaller sample alone.
     freedom = np.where(np.isfinite(freedom), freedom, least - 1)
     wider = np.where(np.isfinite(wider), wider, np.sqrt(least / (least - 1)))
+    # Twice is all that scatter can count; means of boots may be equal where their medians are not.
+    wider = np.maximum(wider, np.sqrt(1 / 2))
     return np.asarray(ndtr(stdtrit(freedom, (1 - confidence) / 2) * wider))
 
 

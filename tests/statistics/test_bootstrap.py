@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from profdiff.statistics import Rule, bootstrap
+from profdiff.statistics import bootstrap
 from profdiff.statistics.boots import Sample, read
 from profdiff.statistics.bootstrap import changes, spread, tails
+from profdiff.statistics.rule import Rule
 
 
 def side(values: list[list[float]]) -> Sample:
@@ -114,6 +115,20 @@ def test_scatter_within_boots_is_not_counted_twice() -> None:
     ).confidence_interval(0.95)
     width = (welch.high - welch.low) / base.mean()
     assert mean.high[0] - mean.low[0] == pytest.approx(width, rel=0.08)
+
+
+def test_boots_with_equal_means_and_unequal_medians_have_an_interval() -> None:
+    boots = [
+        [0.5, 0.5, 2.0],
+        [1.0, 1.0, 1.0],
+        [0.5, 1.0, 1.5],
+        [0.75, 0.75, 1.5],
+        [1.25, 1.25, 0.5],
+    ]
+    first, second, _ = read(boots, boots)
+    median = changes(first, second, Rule(), 0)[0]
+    assert median.low[0] < -0.2
+    assert median.high[0] > 0.2
 
 
 @pytest.mark.parametrize(("statistic", "at"), [(np.median, 0), (np.mean, 1)])
