@@ -17,6 +17,8 @@ from profdiff.statistics.boots import Floats
 MOST_SPLITS = 200_000
 # No ties: the exact distribution is computed up to so many pairs of values.
 MOST_PAIRS = 2_500
+# Sums at a time, of one part of the ranks.
+_BLOCK = 2_000_000
 
 
 def smallest_p(base: int, other: int) -> float:
@@ -42,8 +44,12 @@ def mann_whitney(base: Floats, other: Floats) -> Floats:
     constant = pooled[:, 0] == pooled[:, -1]
     p[constant] = 1.0
     enumerated = tied & ~constant if comb(n + m, n) <= MOST_SPLITS else np.zeros_like(tied)
-    if enumerated.any():
-        p[enumerated] = _by_splits(base[enumerated], other[enumerated])
+    part = (n + m + 1) // 2
+    step = max(1, _BLOCK // comb(part, min(n, part // 2)))
+    indices = np.flatnonzero(enumerated)
+    for start in range(0, len(indices), step):
+        block = indices[start : start + step]
+        p[block] = _by_splits(base[block], other[block])
     for rows, method in (
         (~tied, "exact" if n * m <= MOST_PAIRS else "asymptotic"),
         (tied & ~enumerated & ~constant, "asymptotic"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy import stats
 
 from profdiff.statistics import rank_test
@@ -15,6 +16,12 @@ from profdiff.statistics.rank_test import mann_whitney, shift_interval, smallest
 # Hollander and Wolfe 1973, page 69: permeability of the human chorioamnion at term, and before.
 TERM = np.array([[0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]])
 EARLY = np.array([[1.15, 0.88, 0.90, 0.74, 1.21]])
+
+
+def whole(
+    random: np.random.Generator, low: int, high: int, shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    return random.integers(low, high, shape).astype(np.float64)
 
 
 def test_the_smallest_p_is_what_is_published() -> None:
@@ -40,7 +47,7 @@ def test_a_published_example() -> None:
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (5, 5), (6, 9), (9, 9)])
 def test_p_with_ties_is_that_of_all_permutations(n: int, m: int) -> None:
     random = np.random.default_rng(n * m)
-    base, other = random.integers(0, 5, (4, n)) * 1.0, random.integers(1, 6, (4, m)) * 1.0
+    base, other = whole(random, 0, 5, (4, n)), whole(random, 1, 6, (4, m))
 
     def rank_sum(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
         ranks = stats.rankdata(np.concatenate([x, y], axis=axis), axis=axis)
@@ -57,9 +64,17 @@ def test_p_with_ties_is_that_of_all_permutations(n: int, m: int) -> None:
         assert p == pytest.approx(oracle.pvalue)
 
 
+def test_blocks_do_not_change_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(9)
+    base, other = whole(random, 0, 5, (50, 6)), whole(random, 1, 6, (50, 5))
+    at_once = mann_whitney(base, other)
+    monkeypatch.setattr(rank_test, "_BLOCK", 1)
+    assert (mann_whitney(base, other) == at_once).all()
+
+
 def test_large_samples_use_the_normal_approximation() -> None:
     random = np.random.default_rng(3)
-    base, other = random.integers(0, 9, (4, 60)) * 1.0, random.integers(0, 9, (4, 70)) * 1.0
+    base, other = whole(random, 0, 9, (4, 60)), whole(random, 0, 9, (4, 70))
     oracle = stats.mannwhitneyu(base, other, axis=1, method="asymptotic").pvalue
     assert mann_whitney(base, other) == pytest.approx(oracle)
 
