@@ -67,6 +67,27 @@ def test_noise_is_unsure_and_says_what_is_possible() -> None:
     assert found.reason.startswith("not significant, but -1")
 
 
+def test_p_and_interval_must_agree() -> None:
+    base, other = column([100, 101, 102, 103, 109]), column([106, 108, 110, 111, 112])
+    found = estimate(base, other)
+    assert found.mann_whitney == pytest.approx(8 / 252)
+    assert found.median.low < 0 < found.median.high
+    assert (found.verdict, found.reason) == ("unsure", "p = 0.032, but the interval holds 0")
+    found = estimate(base, column([99, 104, 105, 106, 107]), Rule(confidence=0.5))
+    assert found.median.low > 0.01
+    assert found.mann_whitney > 0.05
+    assert found.verdict == "unsure"
+    assert found.reason.startswith("the interval excludes 0, but p = ")
+
+
+def test_mean_and_median_may_differ_in_size_only() -> None:
+    found = estimate(BASE, column([105, 105.1, 105.2, 105.3, 105.4, 115, 115.1, 115.2, 115.3]))
+    assert (found.verdict, found.quality) == ("changed", "robust-only")
+    assert found.welch < 0.05
+    assert found.mean.low > 0.01
+    assert found.mean.estimate - found.median.estimate > 0.03
+
+
 def test_an_outlier_is_for_robust_statistics_only() -> None:
     other = times(BASE, 1.05)
     other[4] = [400.0]

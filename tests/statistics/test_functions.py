@@ -58,6 +58,21 @@ def test_verdicts() -> None:
     assert tests.low[4] == tests.high[4] == 50
 
 
+def test_what_one_function_shows_by_chance_is_not_found_among_many() -> None:
+    random = np.random.default_rng(3)
+    base, other = 1000 + random.random((40, 6)), 1000 + random.random((40, 6))
+    base[0], other[0] = [990, 991, 992, 993, 994, 1100], [1101, 1102, 1103, 1104, 1105, 1099]
+    tests = function_tests(base, other, (4e4, 4e4))
+    assert tests.p[0] < 0.05 < tests.adjusted[0]
+    assert tests.verdicts[0] == "unsure"
+    assert function_tests(base[:1], other[:1], (1e3, 1e3)).verdicts == ["changed"]
+    # The interval has its own confidence.
+    strict = function_tests(base[:1], other[:1], (1e3, 1e3), Rule(confidence=0.999))
+    assert strict.adjusted[0] < 0.05
+    assert strict.verdicts == ["unsure"]
+    assert not strict.low[0] > 0
+
+
 def test_the_family_is_chosen_without_a_look_at_the_difference() -> None:
     base, other = np.zeros((4, 5)), np.zeros((4, 7))
     base[0], other[0] = 1000, 1000
