@@ -132,7 +132,7 @@ class TwoLevels:
 
 def two_levels(boots: int, runs: int, count: int, seed: int) -> TwoLevels:
     random = np.random.default_rng(seed)
-    rule = Rule(resamples=500)
+    rule = Rule(resamples=RESAMPLES // 2)
     sums = np.zeros(3)
     step = 50
     for block in range(0, count, step):
