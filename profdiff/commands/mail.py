@@ -12,6 +12,7 @@ import click
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.errors import InputError
+from profdiff.findings import Findings, choose
 from profdiff.mail import address, content, draft, letter, recipients, thread, trailers
 from profdiff.mail.address import Address
 from profdiff.mail.attachment import Attachment, Kind, attach
@@ -20,7 +21,6 @@ from profdiff.mail.recipients import Recipients
 from profdiff.mail.reproducer import Reproducer
 from profdiff.reports.units import printable
 from profdiff.session import Session
-from profdiff.session_comparison import compare
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -32,6 +32,7 @@ _ENVELOPE = 6_000
 
 @click.command()
 @click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.option("--at", metavar="NAME=VALUE,...", help="Point of the sweep.  [default: the last]")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The draft (-: only show it).")
 @click.option(
     "--thread",
@@ -63,6 +64,7 @@ _ENVELOPE = 6_000
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
 def mail(
     session: Path | None,
+    at: str | None,
     output: str,
     thread_file: Path | None,
     reply_to: str | None,
@@ -95,6 +97,7 @@ def mail(
             "--regzbot ^introduced makes the mail that is answered the report: name it with "
             "--thread, or write 'introduced'"
         )
+    opened = Session.open(session or newest(Path()))
     given = {"Fixes": fixes, "Reported-by": reported_by, "Closes": closes, "Link": link}
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
@@ -102,22 +105,21 @@ def mail(
         top=top,
         trailers=[trailers.trailer(name, value) for name in given for value in given[name]],
         regzbot=commands,
-        reproducer=Reproducer.read(reproducer) if reproducer else None,
+        reproducer=Reproducer.read(reproducer) if reproducer else Reproducer.of(opened),
         quote=quoted,
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
         [address.one(text, "--cc") for text in cc] + ([_REGRESSIONS] if regression else []),
     )
-    opened = Session.open(session or newest(Path()))
-    comparisons = compare(opened)
-    said = content.letter(opened, comparisons, wishes)
+    findings = Findings.of(opened, choose(opened.manifest, at))
+    said = content.letter(findings, wishes)
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
     if kind:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attach(kind, comparisons, room))
+        attachments.append(attach(kind, findings.comparisons, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     _show(data)

@@ -23,8 +23,9 @@ class Attachment:
 def attach(kind: Kind, comparisons: Sequence[Comparison], room: int) -> Attachment:
     """The attachment of the first metric, at most ``room`` octets. Raises InputError where there is
     nothing to show, or the picture is too large."""
-    if len(comparisons[0].labels) < 2:
-        raise InputError(f"--attach {kind}: there is one kernel, and nothing to compare it with")
+    if not comparisons or len(comparisons[0].labels) < 2:
+        what = "one kernel, and nothing to compare it with" if comparisons else "no profile"
+        raise InputError(f"--attach {kind}: there is {what}")
     return _svg(comparisons, room) if kind == "svg" else _folded(comparisons[0], room)
 
 

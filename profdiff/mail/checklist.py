@@ -4,14 +4,14 @@ The points are those on which threads on the lists were decided. A point is done
 shows it; what it cannot show is missing, however true it may be.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from profdiff.comparison import Comparison
+from profdiff import points
+from profdiff.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import Reproducer
-from profdiff.session import Session
 
 _STATE = ("processor", "transparent_hugepage", "numa_balancing", "microcode", "swap")
 
@@ -21,16 +21,15 @@ class Evidence:
     """What the points are judged by. ``culprit``: the commit that bisection found, if it was
     given."""
 
-    session: Session
-    comparisons: Sequence[Comparison]
+    findings: Findings
     real_use: str | None
     culprit: str | None
     reproducer: Reproducer | None
 
     @property
-    def first(self) -> Comparison:
-        """The first metric's comparison: kernels, runs and facts."""
-        return self.comparisons[0]
+    def labels(self) -> list[str]:
+        """Of the kernels with a result, the base's first."""
+        return [kernel.label for kernel in self.findings.kernels]
 
 
 Verdict = tuple[bool, str]
@@ -42,10 +41,10 @@ def items(evidence: Evidence) -> list[Item]:
 
 
 def _plain_sentence(evidence: Evidence) -> Verdict:
-    known = [kernel for kernel in evidence.first.kernels if kernel.release]
-    if len(known) < len(evidence.first.kernels):
+    known = [kernel for kernel in evidence.findings.kernels if kernel.release]
+    if len(known) < len(evidence.labels):
         return False, "the release of a kernel is unknown"
-    if not measured.architecture(evidence.first):
+    if not measured.architecture(evidence.findings):
         return False, "the architecture is unknown"
     return True, f"{known[0].release} to {known[-1].release}"
 
@@ -57,7 +56,7 @@ def _real_use(evidence: Evidence) -> Verdict:
 
 
 def _bisection(evidence: Evidence) -> Verdict:
-    reverts = [label for label in evidence.first.labels if "revert" in label.lower()]
+    reverts = [label for label in evidence.labels if "revert" in label.lower()]
     lacking = [] if evidence.culprit else ["a bisection to one commit"]
     lacking += [] if reverts else ["a column with that commit reverted"]
     if lacking:
@@ -66,25 +65,28 @@ def _bisection(evidence: Evidence) -> Verdict:
 
 
 def _sweep(evidence: Evidence) -> Verdict:
-    return False, "one set of parameters was measured, no range of sizes"
+    manifest = evidence.findings.manifest
+    swept = points.varied(manifest)
+    if not swept:
+        return False, "one set of parameters was measured, no range of sizes"
+    return True, f"{len(points.settings(manifest))} settings of {', '.join(swept)}"
 
 
 def _microarchitectures(evidence: Evidence) -> Verdict:
-    if measured.emulated(evidence.first):
+    if measured.emulated(evidence.findings):
         return False, "an emulator has none"
-    machines = evidence.first.facts.machines.values()
+    machines = evidence.findings.facts.machines.values()
     names = sorted({own["processor"] for own in machines if own.get("processor")})
     return len(names) > 1, ", ".join(names) if len(names) > 1 else "one processor, or unknown ones"
 
 
 def _series(evidence: Evidence) -> Verdict:
-    first = evidence.first
-    runs = [one.runs for one in first.repetitions]
-    if len(first.labels) < 3:
+    fewest = measured.fewest_runs(evidence.findings)
+    if len(evidence.labels) < 3:
         return False, "fewer than three kernels, no patch of a series on its own"
-    if min(runs) < 2:
+    if fewest < 2:
         return False, "a kernel has one run, and so no spread"
-    return True, f"{len(first.labels)} kernels, {min(runs)} runs or more of each"
+    return True, f"{len(evidence.labels)} kernels, {fewest} runs or more of each"
 
 
 def _other_case(evidence: Evidence) -> Verdict:
@@ -92,21 +94,27 @@ def _other_case(evidence: Evidence) -> Verdict:
 
 
 def _hot_functions(evidence: Evidence) -> Verdict:
-    names = [one.metric.name for one in evidence.comparisons]
-    if "instructions" not in names:
+    comparisons = evidence.findings.comparisons
+    if "instructions" not in [one.metric.name for one in comparisons]:
         return False, "instructions were not counted"
-    if not all(evidence.first.inlines_visible):
+    if not all(comparisons[0].inlines_visible):
         return False, "functions are shown, inlined ones not (a kernel has no debug ELF)"
     return True, "in the table, inlined ones too"
 
 
 def _code_layout(evidence: Evidence) -> Verdict:
-    used = sorted({one.compiler or "an unknown compiler" for one in evidence.first.kernels})
+    used = sorted({one.compiler or "an unknown compiler" for one in evidence.findings.kernels})
     return False, f"symbol sizes and disassembly per compiler; used was {', '.join(used)}"
 
 
 def _same_state(evidence: Evidence) -> Verdict:
-    return False, "THP, page faults and system calls of the workload were not compared"
+    state = evidence.findings.state
+    if state.differences:
+        return False, f"what differs is said above ({len(state.differences)})"
+    unknown = state.unknown or ([] if state.equal else ["state"])
+    if unknown:
+        return False, f"not known of the workload: {', '.join(unknown)}"
+    return True, f"nothing differs of what was compared ({len(state.equal)})"
 
 
 def _reproducer(evidence: Evidence) -> Verdict:
@@ -122,17 +130,16 @@ def _own_tree(evidence: Evidence) -> Verdict:
 
 
 def _bare_metal(evidence: Evidence) -> Verdict:
-    for comparison in evidence.comparisons:
-        labels = comparison.labels
-        machines = [comparison.facts.machines.get(label, {}) for label in labels]
-        known = all(own.get("processor") and not own.get("hypervisor") for own in machines)
-        if known and not measured.emulated(comparison):
-            return True, machines[0]["processor"]
+    facts = evidence.findings.facts
+    machines = [facts.machines.get(label, {}) for label in evidence.labels]
+    known = all(own.get("processor") and not own.get("hypervisor") for own in machines)
+    if known and not measured.emulated(evidence.findings):
+        return True, machines[0]["processor"]
     return False, "an emulator or a virtual machine, or a machine that is not known"
 
 
 def _state(evidence: Evidence) -> Verdict:
-    facts, labels = evidence.first.facts, evidence.first.labels
+    facts, labels = evidence.findings.facts, evidence.labels
     lacking = [] if set(labels) <= set(facts.configs) else ["config"]
     lacking += [] if set(labels) <= facts.command_lines.keys() else ["command line"]
     own = facts.machines.get(labels[0], {})
@@ -142,15 +149,15 @@ def _state(evidence: Evidence) -> Verdict:
 
 
 def _repetitions(evidence: Evidence) -> Verdict:
-    fewest = min(one.runs for one in evidence.first.repetitions)
+    fewest = measured.fewest_runs(evidence.findings)
     if fewest < 2:
         return False, "a kernel has one run only"
-    failed = len(evidence.first.failed)
+    failed = sum(run.failure is not None for run in evidence.findings.manifest.runs)
     return True, f"{fewest} runs or more of each kernel, each shown unrounded; {failed} failed"
 
 
 def _work(evidence: Evidence) -> Verdict:
-    ops = evidence.first.ops
+    ops = evidence.findings.ops
     return bool(ops), f"counts per op, {ops:,} ops" if ops else "how many ops it was is not known"
 
 

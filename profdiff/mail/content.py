@@ -8,12 +8,22 @@ from pathlib import Path
 
 from profdiff import __version__
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.mail import checklist, measured
-from profdiff.mail.letter import Checklist, Letter, Part, Prose, Quote, Section, Table, Verbatim
+from profdiff.mail.letter import (
+    Checklist,
+    Letter,
+    Notes,
+    Part,
+    Prose,
+    Quote,
+    Section,
+    Table,
+    Verbatim,
+)
 from profdiff.mail.reproducer import Reproducer
-from profdiff.reports import summary, text, units
+from profdiff.reports import evidence_rows, evidence_text, summary, text, units
 from profdiff.reports.rows import Selection
-from profdiff.session import Session
 
 _WIDTH = 100
 _MAX_SUBJECT = 150
@@ -36,46 +46,56 @@ class Wishes:
     quote: Quote | None = None
 
 
-def letter(session: Session, comparisons: Sequence[Comparison], wishes: Wishes) -> Letter:
-    """The letter about a session's comparisons (at least one)."""
-    reproducer = wishes.reproducer or Reproducer.of(session)
+def letter(findings: Findings, wishes: Wishes) -> Letter:
+    """The letter about what a session shows."""
     return Letter(
-        subject=_subject(comparisons[0]),
-        sentence=_sentence(comparisons[0]),
-        # What experiments add (sweeps, statistics, A/A) is a section between these.
+        subject=_subject(findings),
+        sentence=_sentence(findings),
         sections=[
-            measured.section(session, comparisons, wishes.real_use),
-            _result(comparisons, wishes.top),
-            _reproduce(session, reproducer),
-            _evidence(session, comparisons, wishes, reproducer),
+            measured.section(findings, wishes.real_use),
+            _experiment(findings),
+            _result(findings, wishes.top),
+            _reproduce(findings, wishes.reproducer),
+            _evidence(findings, wishes),
         ],
         trailers=wishes.trailers,
         regzbot=wishes.regzbot,
-        footer=_footer(session, wishes.command),
+        footer=_footer(findings, wishes.command),
         quote=wishes.quote,
     )
 
 
-def _subject(comparison: Comparison) -> str:
-    name, how_much, other, base = _difference(comparison)
+def _subject(findings: Findings) -> str:
+    if not findings.comparisons:
+        return units.shorten(_sentence(findings), _MAX_SUBJECT)
+    name, how_much, other, base = _difference(findings.comparisons[0])
     where = f"on {other} than on {base}" if other else f"on {base}"
     return units.shorten(f"{name}: {how_much} {where}".replace(" Linux ", " "), _MAX_SUBJECT)
 
 
-def _sentence(comparison: Comparison) -> str:
+def _sentence(findings: Findings) -> str:
+    if not findings.comparisons:
+        said = evidence_text.answers(findings.evidence, findings.setting)
+        return units.printable(f"{_name(findings)}: {said[0] if said else 'no kernel is compared'}")
+    comparison = findings.comparisons[0]
     name, how_much, other, base = _difference(comparison)
     verb = "executes" if comparison.metric.exact else "takes"
-    architecture = measured.architecture(comparison) or "an unknown architecture"
-    where = f"{architecture} under an emulator" if measured.emulated(comparison) else architecture
+    architecture = measured.architecture(findings) or "an unknown architecture"
+    where = f"{architecture} under an emulator" if measured.emulated(findings) else architecture
     kernels = f"on {other} than on {base}" if other else f"on {base}"
     return f"{name} {verb} {how_much} {kernels}, on {where}."
+
+
+def _name(findings: Findings | Comparison) -> str:
+    """What a reader calls the workload."""
+    argv = findings.manifest.workload.argv
+    return units.printable(Path(argv[0]).name if argv else "") or "The workload"
 
 
 def _difference(comparison: Comparison) -> tuple[str, str, str, str]:
     """The workload's name, how much more or less it costs, on which kernel ("" if there is but
     one), than on which: the kernel on which it costs most stands for all."""
-    argv = comparison.manifest.workload.argv
-    name = units.printable(Path(argv[0]).name if argv else "") or "The workload"
+    name = _name(comparison)
     metric = comparison.metric
     what = metric.name if metric.exact else metric.title
     totals = comparison.totals()
@@ -103,12 +123,26 @@ def _named(comparison: Comparison, kernel: int) -> str:
     return release if one.label in release else f"{release} ({one.label})"
 
 
-def _result(comparisons: Sequence[Comparison], top: int) -> Section:
+def _experiment(findings: Findings) -> Section:
+    """The sweep, the ladder, and every boot's value: where more than two runs were made."""
+    evidence, setting = findings.evidence, findings.setting
+    if not evidence_text.worth_showing(evidence):
+        return Section("", [])
+    parts: list[Part] = [Notes(evidence_text.answers(evidence, setting))]
+    for table in evidence_rows.tables(evidence, setting):
+        parts += _tables(evidence_text.draw(table, _WIDTH))
+    parts.append(Table(["every boot, not rounded"], evidence_rows.boots(evidence, setting)))
+    return Section("Every kernel and size", parts)
+
+
+def _result(findings: Findings, top: int) -> Section:
     parts: list[Part] = [
-        Prose(sentence) for comparison in comparisons for sentence in summary.answers(comparison)
+        Prose(sentence)
+        for comparison in findings.comparisons
+        for sentence in summary.answers(comparison)
     ]
-    lines = text.tables(comparisons, Selection(top=top), width=_WIDTH)
-    return Section("Result", [*parts, *_tables(lines)])
+    lines = text.tables(findings, Selection(top=top), width=_WIDTH)
+    return Section("Which functions" if lines else "", [*parts, *_tables(lines)])
 
 
 def _tables(lines: Sequence[str]) -> list[Part]:
@@ -124,9 +158,8 @@ def _tables(lines: Sequence[str]) -> list[Part]:
     return found
 
 
-def _reproduce(session: Session, reproducer: Reproducer | None) -> Section:
-    manifest = session.manifest
-    parts: list[Part] = [Verbatim(shlex.join(manifest.command), 2)]
+def _reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
+    parts: list[Part] = [Verbatim(shlex.join(findings.manifest.command), 2)]
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
@@ -140,22 +173,17 @@ def _reproduce(session: Session, reproducer: Reproducer | None) -> Section:
     return Section(_REPRODUCE, parts)
 
 
-def _evidence(
-    session: Session,
-    comparisons: Sequence[Comparison],
-    wishes: Wishes,
-    reproducer: Reproducer | None,
-) -> Section:
+def _evidence(findings: Findings, wishes: Wishes) -> Section:
     fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
-    evidence = checklist.Evidence(
-        session, comparisons, wishes.real_use, fixes[0] if fixes else None, reproducer
+    known = checklist.Evidence(
+        findings, wishes.real_use, fixes[0] if fixes else None, wishes.reproducer
     )
-    return Section("Evidence, and what is missing", [Checklist(checklist.items(evidence))])
+    return Section("Evidence, and what is missing", [Checklist(checklist.items(known))])
 
 
-def _footer(session: Session, command: Sequence[str]) -> list[str]:
+def _footer(findings: Findings, command: Sequence[str]) -> list[str]:
     """The tool and what it was given: Documentation/process/generated-content.rst."""
     return [
         f"Text and tables by profdiff {__version__}: {shlex.join(command)}",
-        f"Recorded by profdiff {session.manifest.profdiff}, as said under '{_REPRODUCE}'.",
+        f"Recorded by profdiff {findings.manifest.profdiff}, as said under '{_REPRODUCE}'.",
     ]

@@ -132,7 +132,7 @@ Part = Prose | Notes | Checklist | Table | Verbatim | Quote
 
 @dataclass(frozen=True)
 class Section:
-    """``parts`` under a title."""
+    """``parts`` under a title; without parts it is left out."""
 
     title: str
     parts: Sequence[Part]
@@ -173,6 +173,8 @@ class Letter:
         parts: list[Part] = [self.quote] if self.quote else []
         parts.append(Prose(self.sentence))
         for section in self.sections:
+            if not section.parts:
+                continue
             parts += [Verbatim(f"{section.title}\n{'=' * len(section.title)}"), *section.parts]
         return parts
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
 from profdiff.manifest import Run
-from profdiff.reports import summary, units
+from profdiff.reports import evidence_text, state_lines, summary, units
 from profdiff.reports.columns import Columns
-from profdiff.session import Session
 
 _NAMED_RUNS = 24
 _WIDTH = 100
@@ -25,36 +25,52 @@ _MACHINE = {
 }
 
 
-def section(session: Session, comparisons: Sequence[Comparison], real_use: str | None) -> Section:
-    """Workload, kernels, machine, how it was counted, runs, and what else differs."""
-    first = comparisons[0]
+def section(findings: Findings, real_use: str | None) -> Section:
+    """Workload, state, kernels, machine, how it was counted, runs, and what else differs."""
+    labels = [kernel.label for kernel in findings.kernels]
+    workload = summary.workload(findings.manifest, findings.setting)
     parts: list[Part] = [
-        Prose(f"Workload: {summary.workload(first)}. {_use(real_use)}"),
-        Notes(_kernels(first)),
-        Notes([*_how(comparisons), *_machines(first)]),
-        Notes(_runs(comparisons)),
-        _totals(comparisons),
-        Notes([f"Differs: {line}" for line in first.facts.summaries(first.labels)]),
+        Prose(f"Workload: {workload}. {_use(real_use)}"),
+        Notes(state_lines.lines(findings.state)),
+        Notes(_kernels(findings)),
+        Notes([*_how(findings), *_machines(findings)]),
+        Notes(_runs(findings)),
+        _totals(findings.comparisons),
+        Notes([f"Differs: {line}" for line in findings.facts.summaries(labels)]),
     ]
-    return Section("What was measured", [*parts, *_config(first)])
+    return Section("What was measured", [*parts, *_config(findings)])
 
 
-def emulated(comparison: Comparison) -> bool:
+def emulated(findings: Findings) -> bool:
     """Whether an emulator or virtual machine of profdiff's own ran the kernels."""
-    return any(run.qemu for run in comparison.runs)
+    return any(run.qemu for run in findings.manifest.runs)
 
 
-def architecture(comparison: Comparison) -> str:
+def architecture(findings: Findings) -> str:
     """What the kernels ran on: ``x86_64``; "" if that is not known."""
-    for machine in comparison.facts.machines.values():
+    for machine in findings.facts.machines.values():
         if machine.get("architecture"):
             return units.printable(machine["architecture"])
-    for run in comparison.runs:
+    for run in findings.manifest.runs:
         if run.qemu and run.qemu.arguments:
             _, found, name = run.qemu.arguments[0].rpartition("qemu-system-")
             if found and name.isidentifier():
                 return name
     return ""
+
+
+def fewest_runs(findings: Findings) -> int:
+    """Finished runs at the setting, of the kernel and collector that has fewest."""
+    counts = {
+        (kernel.label, collector): 0
+        for kernel in findings.kernels
+        for collector in findings.manifest.collectors
+    }
+    for run in findings.manifest.runs:
+        key = (run.kernel, run.collector)
+        if run.point == findings.setting.point and run.failure is None and key in counts:
+            counts[key] += 1
+    return min(counts.values())
 
 
 def order(runs: Sequence[Run]) -> list[Run]:
@@ -75,9 +91,9 @@ def _use(real_use: str | None) -> str:
     return "Take it for synthetic: nothing is known that people use and that runs like this."
 
 
-def _kernels(comparison: Comparison) -> list[str]:
+def _kernels(findings: Findings) -> list[str]:
     lines = []
-    for index, kernel in enumerate(comparison.kernels):
+    for index, kernel in enumerate(findings.kernels):
         facts = [
             f"Linux {kernel.release}" if kernel.release else "release unknown",
             f"build id {kernel.build_id}" if kernel.build_id else "no build id",
@@ -88,36 +104,35 @@ def _kernels(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _how(comparisons: Sequence[Comparison]) -> list[str]:
-    lines = summary.evidence(comparisons)
-    if any(emulated(one) and one.metric.exact for one in comparisons):
+def _how(findings: Findings) -> list[str]:
+    lines = summary.evidence(findings.comparisons)
+    if evidence_text.worth_showing(findings.evidence):
+        lines += evidence_text.notes(findings.evidence)
+    if emulated(findings):
         lines.append(
             "These are instruction counts from an emulator: they say which code is executed how "
             "often, and nothing of time, cycles or caches on hardware."
         )
-    elif any(map(emulated, comparisons)):
-        lines.append("The kernels ran under an emulator: nothing here is a timing of hardware.")
     return lines
 
 
-def _machines(comparison: Comparison) -> list[str]:
+def _machines(findings: Findings) -> list[str]:
     """The base's machine; what differs from it is said with the differences."""
-    known = comparison.facts.machines.get(comparison.labels[0], {})
+    known = findings.facts.machines.get(findings.kernels[0].label, {})
     told = [f"{said} {known[name]}" for name, said in _MACHINE.items() if known.get(name)]
     return [f"machine: {', '.join(told)}"] if told else []
 
 
-def _runs(comparisons: Sequence[Comparison]) -> list[str]:
+def _runs(findings: Findings) -> list[str]:
     """How many runs, in which order, and which failed."""
-    by_id = {run.id: run for one in comparisons for run in (*one.runs, *one.failed)}
-    runs = order(list(by_id.values()))
-    failed = [run.id for run in runs if run.failure]
+    runs = order(findings.manifest.runs)
+    failed = sum(run.failure is not None for run in runs)
     named = ", ".join(run.kernel + ("!" if run.failure else "") for run in runs[:_NAMED_RUNS])
     more = f" and {len(runs) - _NAMED_RUNS:,} more" if len(runs) > _NAMED_RUNS else ""
     boots = ", each in a boot of its own" if all(run.qemu for run in runs) else ""
     how = "interleaved" if interleaved(runs) else "not interleaved"
     lines = [f"{len(runs):,} runs{boots}, in this order ({how}): {named}{more}"]
-    lines.append(f"failed runs: {len(failed):,}" + (" (! above)" if failed else ""))
+    lines.append(f"failed runs: {failed:,}" + (" (!)" if failed else ""))
     return lines
 
 
@@ -128,16 +143,18 @@ def _totals(comparisons: Sequence[Comparison]) -> Table:
         totals = comparison.run_counts.sum(axis=0)
         for run, total in zip(comparison.runs, totals.tolist(), strict=True):
             rows.append(([f"{total:,}", comparison.metric.title], units.printable(run.id)))
+    if not rows:
+        return Table([], [])
     head, *lines = Columns((["total", "metric"], "run"), rows, [], _WIDTH).lines()
     return Table([head], lines[: len(rows)])
 
 
-def _config(comparison: Comparison) -> list[Part]:
+def _config(findings: Findings) -> list[Part]:
     """The options that can matter and differ, all of them."""
-    labels = comparison.labels
+    labels = [kernel.label for kernel in findings.kernels]
     rows = [
         ([one.values.get(label) or "absent" for label in labels], one.option)
-        for one in comparison.facts.config
+        for one in findings.facts.config
         if one.relevant
     ]
     if not rows:

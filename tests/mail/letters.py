@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from support import ROOT
-from synthetic import compare, example, manifest
+from synthetic import compare, example, findings
 
-from profdiff.comparison import Comparison
+from profdiff.findings import Findings
 from profdiff.mail import content
 from profdiff.mail.address import Address
 from profdiff.mail.letter import Letter
-from profdiff.session import Session
 
 THREAD = Path(__file__).parent / "thread.mbox"
 SOURCE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
@@ -21,17 +20,11 @@ NEWEST_ID = (
 )
 
 
-def comparisons() -> list[Comparison]:
+def found() -> Findings:
     """Two kernels, one failed run."""
-    return [compare(example(), ops=40_000, failed=["new"])]
-
-
-def session(folder: Path) -> Session:
-    """A session with nothing but its manifest."""
-    return Session(folder, manifest(["base", "new"], ops=40_000, failed=["new"]))
+    return findings([compare(example(), ops=40_000, failed=["new"])])
 
 
 def written(wishes: content.Wishes | None = None) -> Letter:
     """The letter about two made-up kernels."""
-    wishes = wishes or content.Wishes(command=["profdiff", "mail"])
-    return content.letter(session(Path("nowhere")), comparisons(), wishes)
+    return content.letter(found(), wishes or content.Wishes(command=["profdiff", "mail"]))

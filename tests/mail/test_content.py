@@ -4,26 +4,32 @@ import re
 import shutil
 import subprocess
 import typing
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mail.letters import SOURCE, comparisons, session, written
+from mail.letters import SOURCE, found, written
 from support import ROOT, need_program
-from synthetic import compare, example, frame, manifest
+from synthetic import Row, compare, example, findings, frame, manifest
 
 from profdiff import __version__
 from profdiff import manifest as m
 from profdiff.collectors.workload import prepare
 from profdiff.errors import InputError
+from profdiff.evidence import Evidence as Evidence_
+from profdiff.facts import Facts
+from profdiff.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.attachment import Kind, attach
 from profdiff.mail.checklist import Evidence, items
 from profdiff.mail.content import Wishes, letter
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
+from profdiff.points import settings
 from profdiff.recording import plan
 from profdiff.session import Session
+from profdiff.state import State, StateDifference
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 
@@ -33,7 +39,7 @@ def points(evidence: Evidence) -> dict[str, Item]:
 
 
 def evidence(**changes: object) -> Evidence:
-    plain = Evidence(session(Path("nowhere")), comparisons(), None, None, None)
+    plain = Evidence(found(), None, None, None)
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
@@ -48,16 +54,18 @@ def test_the_first_sentence_says_what_where_and_by_how_much() -> None:
         "on an unknown architecture under an emulator."
     )
     swapped = dict(zip(("new", "base"), example().values(), strict=True))
-    fewer = letter(session(Path("x")), [compare(dict(reversed(swapped.items())))], _wishes())
+    fewer = letter(findings([compare(dict(reversed(swapped.items())))]), _wishes())
     assert "52.8 % fewer instructions on Linux 6.1.0 (new)" in paragraphs(fewer.render())[0]
     same = {"a": example()["base"], "b": example()["base"]}
-    equal = letter(session(Path("x")), [compare(same)], _wishes())
+    equal = letter(findings([compare(same)]), _wishes())
     assert "executes no more instructions on" in paragraphs(equal.render())[0]
-    costs = {label: [([frame("f")], "f", True, [n])] for label, n in COSTS.items()}
-    most = letter(session(Path("x")), [compare(costs)], _wishes())
+    costs: dict[str, Sequence[Row]] = {
+        label: [([frame("f")], "f", True, [n])] for label, n in COSTS.items()
+    }
+    most = letter(findings([compare(costs)]), _wishes())
     assert "50.0 % more instructions on Linux 6.2.0 (c) than" in paragraphs(most.render())[0]
     assert "d executes 0.750 times the instructions of a" in most.render()
-    alone = letter(session(Path("x")), [compare({"a": example()["base"]})], _wishes())
+    alone = letter(findings([compare({"a": example()["base"]})]), _wishes())
     assert paragraphs(alone.render())[0].startswith("work executes 1,448,096 instructions on Linux")
 
 
@@ -67,7 +75,12 @@ def _wishes(**rest: object) -> Wishes:
 
 def test_what_was_measured_comes_before_any_number() -> None:
     said = paragraphs(written().render())
-    order = ["What was measured", "Result", "How to reproduce", "Evidence, and what is missing"]
+    order = [
+        "What was measured",
+        "Which functions",
+        "How to reproduce",
+        "Evidence, and what is missing",
+    ]
     titles = [part for part in said if part.split(" =")[0] in order]
     assert [title.split(" =")[0] for title in titles] == order
     text = " ".join(said[: said.index(titles[1])])
@@ -77,7 +90,7 @@ def test_what_was_measured_comes_before_any_number() -> None:
         "instruction counts from an emulator",
         "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
         "3 runs, each in a boot of its own, in this order (not interleaved): base, new, new!",
-        "failed runs: 1 (! above)",
+        "failed runs: 1 (!)",
         "failed run new-2: the workload ended with exit status 3",
         "1,448,096 instructions base-1",
         "3,067,371 instructions new-1",
@@ -107,12 +120,12 @@ def test_the_footer_tells_the_tool_and_its_input() -> None:
 
 
 def test_sixteen_points_and_what_is_missing_of_them() -> None:
-    found = points(evidence())
-    assert len(found) == 16
-    done = {text for text, item in found.items() if item.done}
+    all_ = points(evidence())
+    assert len(all_) == 16
+    done = {text for text, item in all_.items() if item.done}
     assert done == {"Hot functions, their instructions", "Work per op"}
-    assert found["Repetitions"].note == "a kernel has one run only"
-    assert all(item.note for item in found.values())
+    assert all_["Repetitions"].note == "a kernel has one run only"
+    assert all(item.note for item in all_.values())
     for line in written().render().splitlines():
         assert not line.startswith("[") or re.match(r"\[[x_]\] \w", line)
 
@@ -120,9 +133,11 @@ def test_sixteen_points_and_what_is_missing_of_them() -> None:
 def test_points_are_done_where_the_session_shows_it() -> None:
     rows = [([frame("f")], "f", True, [10, 10])]
     ladder = compare({"base": rows, "patch": rows, "reverted": rows})
-    assert points(evidence(comparisons=[ladder]))["Every patch, with its spread"].done
-    assert points(evidence(comparisons=[ladder]))["Repetitions"].done
-    both = points(evidence(comparisons=[ladder], culprit="54a4f0239f2e"))["Bisection and revert"]
+    assert points(evidence(findings=findings([ladder])))["Every patch, with its spread"].done
+    assert points(evidence(findings=findings([ladder])))["Repetitions"].done
+    both = points(evidence(findings=findings([ladder]), culprit="54a4f0239f2e"))[
+        "Bisection and revert"
+    ]
     assert (both.done, both.note) == (True, "54a4f0239f2e; reverted")
     lone = points(evidence(culprit="54a4f0239f2e"))["Bisection and revert"]
     assert (lone.done, lone.note) == (False, "a column with that commit reverted")
@@ -132,18 +147,74 @@ def test_points_are_done_where_the_session_shows_it() -> None:
 
 
 def test_bare_metal_is_what_no_emulator_and_no_hypervisor_ran() -> None:
-    first = comparisons()[0]
-    runs = [m.replace(run, qemu=None, collector="perf") for run in first.runs]
+    emulated = found()
+    runs = [m.replace(run, qemu=None, collector="perf") for run in emulated.manifest.runs]
+    bare = replace(emulated, manifest=m.replace(emulated.manifest, runs=runs))
     for own, done in (
         ({"processor": "EPYC"}, True),
         ({"processor": "EPYC", "hypervisor": "yes"}, False),
         ({}, False),
     ):
-        facts = replace(first.facts, machines=dict.fromkeys(first.labels, own))
-        one = replace(first, facts=facts, runs=runs)
-        assert points(evidence(comparisons=[one]))["Bare metal"].done == done
-        emulated = replace(first, facts=facts)
-        assert not points(evidence(comparisons=[emulated]))["Bare metal"].done
+        facts = replace(emulated.facts, machines={"base": own, "new": own})
+        one = replace(bare, facts=facts)
+        assert points(evidence(findings=one))["Bare metal"].done == done
+        assert not points(evidence(findings=replace(emulated, facts=facts)))["Bare metal"].done
+
+
+def test_the_state_is_the_same_where_all_of_it_is_known() -> None:
+    faults, other = {"minor_faults": "4"}, StateDifference("x", {"base": "4", "new": "9"})
+    for state, done, note in (
+        (State(equal=faults), True, "nothing differs of what was compared (1)"),
+        (State(equal=faults, unknown=["system calls"]), False, "system calls"),
+        (State(), False, "state"),
+        (State([other], equal=faults), False, "said above (1)"),
+    ):
+        judged = points(evidence(findings=replace(found(), state=state)))
+        item = judged["Same work in the same state"]
+        assert item.done == done
+        assert note in item.note
+    differs = replace(found(), state=State([StateDifference("x", {"base": "4", "new": "9"})]))
+    said = letter(differs, _wishes()).render()
+    assert said.index("STATE DIFFERS: x: base 4, new 9") < said.index("Which functions")
+
+
+def test_a_sweep_and_its_boots_are_shown() -> None:
+    """Two sizes, two timed boots of each of two kernels."""
+    plain = manifest(["base", "new"])
+    swept = [m.Point(parameters={"size": size}, cpus=1) for size in ("4", "40")]
+    runs = [
+        m.replace(
+            plain.runs[0],
+            id=f"{label}-{point}-{repetition}",
+            kernel=label,
+            point=point,
+            repetition=repetition,
+            collector="timed",
+            measured=[
+                m.Measured(
+                    name="latency", unit="ns", better="lower", is_total=False, values=[value]
+                )
+            ],
+        )
+        for label, factor in (("base", 1), ("new", 2))
+        for point in (0, 1)
+        for repetition in (1, 2)
+        if (value := factor * (100.0 + 10 * point + repetition))
+    ]
+    described = m.replace(plain, collectors=["timed"], points=swept, repeat=2, runs=runs)
+    setting = settings(described)[-1]
+    whole = Findings(described, setting, [], Evidence_.gather(described), State(), Facts())
+    said = letter(whole, _wishes()).render()
+    text = " ".join(said.split())
+    assert paragraphs(said)[0].startswith("work: new has latency, ns")
+    assert "Every kernel and size" in said
+    for shown in ("111", "112", "222", "224"):
+        assert shown in text
+    assert "Which functions" not in said
+    item = points(Evidence(whole, None, None, None))["Sweep over sizes"]
+    assert (item.done, item.note) == (True, "2 settings of size")
+    with pytest.raises(InputError, match="there is no profile"):
+        attach("svg", [], 1000)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +243,7 @@ def test_hostile_names_stay_in_their_cells() -> None:
         ([frame(name, owner=name, file=name)], name, True, [10 + number])
         for number, name in enumerate(names)
     ]
-    said = letter(session(Path("x")), [compare({"a": rows, "b": rows[1:]})], _wishes()).render()
+    said = letter(findings([compare({"a": rows, "b": rows[1:]})]), _wishes()).render()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", said)
     assert not re.search(r"(?m)^(?:Cc:|#regzbot)", said)
     assert "山田" in said
@@ -210,7 +281,7 @@ def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
     prepared = prepare([str(SOURCE), "4", "2"], [], tmp_path / "build", headers)
     kernels = manifest(["base"]).kernels
     planned = m.replace(
-        manifest(["base"]), kernels=kernels, workload=plan.describe_workload(prepared, None, [])
+        manifest(["base"]), kernels=kernels, workload=plan.describe_workload(prepared, [])
     )
     for _ in range(2):  # The second time it is resumed.
         opened = plan.open_session(tmp_path / "s", planned, prepared.files, prepared.source)
@@ -218,7 +289,7 @@ def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\ntrue\n")
     prepared = prepare([str(script)], [], tmp_path / "build", headers)
-    planned = m.replace(planned, workload=plan.describe_workload(prepared, None, []))
+    planned = m.replace(planned, workload=plan.describe_workload(prepared, []))
     opened = plan.open_session(tmp_path / "t", planned, prepared.files, prepared.source)
     assert Reproducer.of(opened) == Reproducer("run.sh", script.read_text())
 
@@ -238,11 +309,11 @@ def test_a_session_cannot_make_the_mail_read_other_files(tmp_path: Path) -> None
 
 
 def test_attachments_are_whole_or_say_what_is_left_out() -> None:
-    whole = attach("folded", comparisons(), 10_000)
+    whole = attach("folded", found().comparisons, 10_000)
     assert "all stacks" in whole.note
     lines = whole.text.splitlines()
     assert "change_pte_range;commit_anon_folio_batch 0 620000" in lines
-    part = attach("folded", comparisons(), 120)
+    part = attach("folded", found().comparisons, 120)
     assert len(part.text.encode()) <= 120
     kept = part.text.splitlines()
     assert f"the {len(kept)} of {len(lines)} stacks that differ most" in part.note
@@ -252,10 +323,10 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
         return abs(int(base) - int(other))
 
     assert min(map(size, kept)) >= max(size(line) for line in lines if line not in kept)
-    picture = attach("svg", comparisons(), 100_000)
+    picture = attach("svg", found().comparisons, 100_000)
     assert picture.text.startswith("<?xml") or picture.text.startswith("<svg")
     with pytest.raises(InputError, match="there is room for 100"):
-        attach("svg", comparisons(), 100)
+        attach("svg", found().comparisons, 100)
     for kind in typing.get_args(Kind):
         with pytest.raises(InputError, match="one kernel"):
             attach(kind, [compare({"base": example()["base"]})], 100_000)
