@@ -53,7 +53,8 @@ _POLICY = _Policy(cte_type="8bit", linesep="\n")
 
 
 def _person(one: headerregistry.Address) -> str:
-    if one.display_name.isascii():
+    # What looks encoded would be decoded by whoever reads it.
+    if one.display_name.isascii() and "=?" not in one.display_name:
         return formataddr((one.display_name, one.addr_spec))
     return f"{Header(one.display_name, _UTF8, _FOLDED).encode()} <{one.addr_spec}>"
 

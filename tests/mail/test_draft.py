@@ -35,6 +35,7 @@ NAMES = [
     "山田 太郎",
     "Doe, Jane",
     'Max "the <max>" @ home',
+    "=?utf-8?q?Somebody_else?=",
     "Ngưỡng, with a name that is so long that it takes several lines of <any@header.example.org>",
 ]
 
@@ -56,10 +57,11 @@ def parsed(data: bytes) -> EmailMessage:
     return message
 
 
-def people(message: EmailMessage, field: str) -> list[tuple[str, str]]:
-    """(name, address) of a header: split as RFC 5322 says, then decoded as RFC 2047 says."""
-    raw = email.message_from_bytes(message.as_bytes(), policy=email.policy.compat32)
-    pairs = getaddresses([" ".join(str(value).split()) for value in raw.get_all(field, [])])
+def people(data: bytes, field: str) -> list[tuple[str, str]]:
+    """(name, address) of a header: split as RFC 5322 says, then decoded as RFC 2047 says. From the
+    bytes: Python 3.11's newer parsers put blanks between encoded words (CPython issue 79728)."""
+    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    pairs = getaddresses([" ".join(str(value).split()) for value in message.get_all(field, [])])
     return [(str(make_header(decode_header(name))), address) for name, address in pairs]
 
 
@@ -118,7 +120,7 @@ def test_git_send_email_sends_it_as_it_is(tmp_path: Path) -> None:
     message = parsed(passed)
     assert message["Subject"] == parsed(data)["Subject"]
     assert message["Message-ID"] == parsed(data)["Message-ID"]
-    assert people(message, "From") == [(NAMES[1], "jirina@example.org")]
+    assert people(passed, "From") == [(NAMES[1], "jirina@example.org")]
 
 
 def test_a_reply_is_threaded_and_reaches_all(tmp_path: Path) -> None:
@@ -144,9 +146,9 @@ def test_a_reply_is_threaded_and_reaches_all(tmp_path: Path) -> None:
         threaded = b4.get_strict_thread([*whole, parsed(made)], ROOT_ID.strip("<>"))
         assert threaded
         assert {one["Message-ID"] for one in threaded} >= {message.msg["Message-ID"], NEWEST_ID}
-        assert people(parsed(made), "To") == [("Max at home", "max@home.example.de")]
-    assert ("山田", "yamada@example.net") in people(parsed(data), "Cc")
-    assert people(parsed(data), "Cc") == [(one.name, one.address) for one in answer.cc]
+        assert people(made, "To") == [("Max at home", "max@home.example.de")]
+    assert ("山田", "yamada@example.net") in people(data, "Cc")
+    assert people(data, "Cc") == [(one.name, one.address) for one in answer.cc]
 
 
 def test_b4_finds_the_trailers_and_the_signature() -> None:
@@ -195,16 +197,15 @@ def test_long_lines_and_names_survive(width: int, tmp_path: Path) -> None:
         assert line in lines
         assert "山田\tß" in lines
         assert "= 3D" in lines
-        assert people(parsed(made), "From") == [("山田 太郎", "yamada@example.net")]
+        assert people(made, "From") == [("山田 太郎", "yamada@example.net")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_survive_in_every_header(name: str, tmp_path: Path) -> None:
     one = Address(name, "somebody@example.org")
     data = mail(recipients=Recipients(to=[RILEY, one], cc=[Address(name, "copy@example.org")]))
-    message = parsed(data)
-    assert people(message, "To") == [("Riley Reporter", "riley@example.org"), (name, one.address)]
-    assert people(message, "Cc") == [(name, "copy@example.org")]
+    assert people(data, "To") == [("Riley Reporter", "riley@example.org"), (name, one.address)]
+    assert people(data, "Cc") == [(name, "copy@example.org")]
     _, to = sent(data, tmp_path, f"--from={RILEY}")
     assert sorted(to) == ["copy@example.org", "riley@example.org", "somebody@example.org"]
 
@@ -272,6 +273,6 @@ def test_headers_hold_what_was_put_in_and_nothing_more(
     assert all(len(line) <= 998 for line in head.split(b"\n"))
     message = email.message_from_bytes(data)
     assert str(message.get("References", "")).split() == ids
-    assert people(parsed(data), "To") == [(one.name, one.address) for one in to]
+    assert people(data, "To") == [(one.name, one.address) for one in to]
     shown = str(make_header(decode_header(str(message["Subject"]))))
     assert "".join(shown.split()) == "".join(subject.split())
