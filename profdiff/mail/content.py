@@ -120,7 +120,7 @@ def _named(comparison: Comparison, kernel: int) -> str:
     if not one.release:
         return f"kernel {one.label}"
     release = f"Linux {units.printable(one.release)}"
-    return release if one.label in release else f"{release} ({one.label})"
+    return release if one.label.removeprefix("v") in release else f"{release} ({one.label})"
 
 
 def _experiment(findings: Findings) -> Section:
