@@ -13,9 +13,10 @@ class Variation:
     settle: float | None = None
 
     @staticmethod
-    def drawn(seed: int, repetition: int, settle: float) -> "Variation":
-        """The one of a repetition: the same for all kernels, so that only boots differ."""
-        random = Random(f"{seed}:{repetition}")  # noqa: S311
+    def drawn(seed: int, label: str, repetition: int, settle: float) -> "Variation":
+        """The one of a kernel's repetition: boots are independent, as tests of them assume; what
+        the base and its twin shared would be no noise."""
+        random = Random(f"{seed}:{label}:{repetition}")  # noqa: S311
         # Less than a jiffy (10 ms at CONFIG_HZ=100) and more: ticks fall elsewhere.
         return Variation(random.randrange(1, 2**31), round(settle + random.uniform(0, 0.1), 6))
 

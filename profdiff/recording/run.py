@@ -78,7 +78,9 @@ def _start(session: Session, pending: PendingRun) -> _Active:
     variation = NO_VARIATION
     if manifest.order.vary:
         settle = manifest.guest.settle if manifest.guest else 0.0
-        variation = Variation.drawn(manifest.order.seed, pending.repetition, settle)
+        variation = Variation.drawn(
+            manifest.order.seed, pending.kernel.label, pending.repetition, settle
+        )
     point = manifest.points[pending.point]
     active = pending.recorder.start(pending.kernel, point, variation, folder)
     return _Active(pending, active, folder, m.timestamp())
