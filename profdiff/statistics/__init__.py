@@ -3,6 +3,7 @@
 from profdiff.statistics.boots import Boots
 from profdiff.statistics.estimates import Estimate, estimate
 from profdiff.statistics.functions import FunctionTests, function_tests
+from profdiff.statistics.levels import Level, level
 from profdiff.statistics.noise import NoiseFloor, noise_floor
 from profdiff.statistics.rank_test import smallest_p
 from profdiff.statistics.rule import Interval, Quality, Rule, Verdict
@@ -12,12 +13,14 @@ __all__ = [
     "Estimate",
     "FunctionTests",
     "Interval",
+    "Level",
     "NoiseFloor",
     "Quality",
     "Rule",
     "Verdict",
     "estimate",
     "function_tests",
+    "level",
     "noise_floor",
     "smallest_p",
 ]
