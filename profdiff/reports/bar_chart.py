@@ -1,37 +1,35 @@
 """A horizontal bar chart for print: rows with a label, a bar, its whisker and its value in words.
 
-Texts may be a stranger's: nothing in them is taken for mathematics, and what the font lacks is
-shown as its escape. Sizes are inches; the figure is as high as its rows need.
+Sizes are inches; the figure is as high as its rows need.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from profdiff.reports import units
+from profdiff.reports.chart_text import (
+    LINE,
+    MONO,
+    SIZE,
+    SMALL,
+    WIDTH,
+    mono_width,
+    shown,
+    text_at,
+    title_and_notes,
+)
 
 # Okabe and Ito's palette, which colour-blind people tell apart; the hatch tells in black and white.
 LESS, MORE, KERNEL, USER, REST = "#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#BBBBBB"
 # Few lines: an SVG file holds each of a hatch's strokes.
 _HATCHES = {MORE: "////", USER: "\\\\\\\\"}
 
-WIDTH = 7.2  # A4 and Letter with margins
-_SIZE = 8.0  # points
-_SMALL = 7.0
-_LINE = _SIZE * 1.3 / 72
 _ROW = 0.22
-_TITLE_SIZE = 10.0
-_SANS, _MONO = "DejaVu Sans", "DejaVu Sans Mono"  # come with matplotlib
-FONTS = {"font.family": "sans-serif", "font.sans-serif": [_SANS], "font.monospace": [_MONO]}
-_ADVANCE = 0.602  # em, of all its glyphs
 _NAME = 40  # columns of a row's label
-_FOOT = 118  # columns of a line below
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def draw(
     """The figure: ``title``, panels one below the other on one scale, the ``axis``' words, and
     ``notes`` below. ``legend``: colours and what they mean."""
     labels = [_name(row.label) for panel in panels for row in panel.rows]
-    left = 0.15 + max((_mono_width(label) for label in labels), default=0.0)
+    left = 0.15 + max((mono_width(label) for label in labels), default=0.0)
     heads = [0.26 if panel.heading else 0.02 for panel in panels]
     heights = [max(len(panel.rows), 1) * _ROW + 0.1 for panel in panels]
     drawn = [number for number, panel in enumerate(panels) if panel.rows]
@@ -87,41 +85,39 @@ def draw(
     gaps = [
         0.42 if n in drawn[-1:] else 0.2 if panel.rows else 0.0 for n, panel in enumerate(panels)
     ]
-    bottom = 0.08 + len(notes) * _LINE + 0.1
+    bottom = 0.08 + len(notes) * LINE + 0.1
     height = top + sum(heads) + sum(heights) + sum(gaps) + bottom
     figure = Figure(figsize=(WIDTH, height))
-    _text(figure, 0.08, height - 0.1, title, size=_TITLE_SIZE, weight="bold", columns=82)
     limits, scale = _limits([row for panel in panels for row in panel.rows], WIDTH - left - 0.15)
     y = height - top
     for number, panel in enumerate(panels):
         y -= heads[number]
         if panel.heading:
-            _text(figure, left, y + 0.2, panel.heading, size=_SIZE, weight="bold", columns=70)
+            text_at(figure, left, y + 0.2, panel.heading, size=SIZE, weight="bold", columns=70)
         y -= heights[number]
         axes = figure.add_axes(
             (left / WIDTH, y / height, (WIDTH - left - 0.15) / WIDTH, heights[number] / height)
         )
         _panel(axes, panel, limits, scale)
         if number in drawn[-1:]:
-            axes.set_xlabel(_shown(axis, 80), fontsize=_SIZE, parse_math=False)
+            axes.set_xlabel(shown(axis, 80), fontsize=SIZE, parse_math=False)
         y -= gaps[number]
     if legend:
         _legend(figure, legend)
-    for number, note in enumerate(notes):
-        _text(figure, 0.08, (len(notes) - number) * _LINE + 0.06, note, size=_SMALL, columns=_FOOT)
+    title_and_notes(figure, title, notes)
     return figure
 
 
 def _panel(axes: Axes, panel: Panel, limits: tuple[float, float], scale: float) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", labelsize=_SMALL)
+    axes.tick_params(axis="x", labelsize=SMALL)
     axes.set_ylim(max(len(panel.rows), 1) - 0.4, -0.6)
     axes.set_yticks([])
     if not panel.rows:
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
-        axes.text(0, 0, _shown(panel.message, 90), fontsize=_SIZE, parse_math=False)
+        axes.text(0, 0, shown(panel.message, 90), fontsize=SIZE, parse_math=False)
         return
     axes.set_xlim(*limits)
     axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -152,21 +148,21 @@ def _panel(axes: Axes, panel: Panel, limits: tuple[float, float], scale: float) 
             row.value,
             ha="right" if negative else "left",
             va="center",
-            fontsize=_SMALL,
+            fontsize=SMALL,
             family="monospace",
             parse_math=False,
         )
     axes.set_yticks(range(len(panel.rows)))
     names = [_name(row.label) for row in panel.rows]
-    axes.set_yticklabels(names, fontsize=_SIZE, family="monospace", parse_math=False)
+    axes.set_yticklabels(names, fontsize=SIZE, family="monospace", parse_math=False)
 
 
 def _limits(rows: Sequence[Row], width: float) -> tuple[tuple[float, float], float]:
     """The axis' ends, and inches of one unit, so that the values fit beside their bars."""
     ends = [0.0, *(end for row in rows for end in (row.end, *(row.whisker or ())))]
     low, high = min(ends), max(ends)
-    before = max((_mono_width(r.value, _SMALL) + 0.1 for r in rows if r.end < 0), default=0.05)
-    behind = max((_mono_width(r.value, _SMALL) + 0.1 for r in rows if r.end >= 0), default=0.05)
+    before = max((mono_width(r.value, SMALL) + 0.1 for r in rows if r.end < 0), default=0.05)
+    behind = max((mono_width(r.value, SMALL) + 0.1 for r in rows if r.end >= 0), default=0.05)
     scale = max(width - before - behind, 0.5) / ((high - low) or 1.0)
     return (low - before / scale, high + behind / scale), scale
 
@@ -184,43 +180,10 @@ def _legend(figure: Figure, entries: Sequence[tuple[str, str]]) -> None:
         borderaxespad=0,
         borderpad=0,
         frameon=False,
-        fontsize=_SIZE,
+        fontsize=SIZE,
         ncols=len(patches),
     )
 
 
-def _text(
-    figure: Figure, x: float, y: float, text: str, *, size: float, columns: int, weight: str = ""
-) -> None:
-    """``x`` and ``y``: inches of the left upper corner."""
-    width, height = figure.get_size_inches()
-    figure.text(
-        x / width,
-        y / height,
-        _shown(text, columns, weight=weight or "normal"),
-        fontsize=size,
-        weight=weight or "normal",
-        va="top",
-        parse_math=False,
-    )
-
-
 def _name(text: str) -> str:
-    return _shown(text, _NAME, family=_MONO)
-
-
-def _shown(text: str, columns: int, *, family: str = _SANS, weight: str = "normal") -> str:
-    """``text`` as the font can show it, at most so many columns."""
-    known = _characters(family, weight)
-    shown = (c if ord(c) in known else f"\\u{{{ord(c):x}}}" for c in units.printable(text))
-    return units.shorten("".join(shown), columns)
-
-
-@cache
-def _characters(family: str, weight: str) -> frozenset[int]:
-    font = get_font(findfont(FontProperties(family=family, weight=weight)))
-    return frozenset(font.get_charmap())
-
-
-def _mono_width(text: str, size: float = _SIZE) -> float:
-    return len(text) * _ADVANCE * size / 72
+    return shown(text, _NAME, family=MONO)

@@ -77,7 +77,7 @@ def _matplotlib() -> Iterator[None]:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib
 
-    from profdiff.reports.bar_chart import FONTS
+    from profdiff.reports.chart_text import FONTS
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
