@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from matplotlib.figure import Figure
 
 from profdiff.comparison import Comparison, Side
+from profdiff.manifest import Kernel
 from profdiff.reports import samples, summary, units
 from profdiff.reports.bar_chart import KERNEL, LESS, MORE, REST, USER, Bar, Panel, Row, draw
 from profdiff.reports.names import function_name
@@ -24,11 +26,12 @@ _SIDES = {"kernel": " in the kernel", "user": " in user space", None: ""}
 
 @dataclass(frozen=True)
 class Chart:
-    """``name``: of its files, without a suffix."""
+    """``name``: of its files, without a suffix. ``about``: what it shows."""
 
     name: str
     title: str
     figure: Figure
+    about: Literal["experiment", "functions"] = "functions"
 
 
 def charts(
@@ -41,7 +44,11 @@ def charts(
     found: list[Chart] = []
     for comparison in comparisons:
         measure = _Measure(comparison, side, comparison.ops if per_op is not False else None)
-        suffix = f"-{_file_part(comparison)}" if len(comparisons) > 1 else ""
+        suffix = (
+            f"-{file_part(comparison.metric.name)}-{comparison.runs[0].collector}"
+            if len(comparisons) > 1
+            else ""
+        )
         single = len(comparison.labels) == 1
         for name, make in (
             ("functions", _functions) if single else ("deltas", _deltas),
@@ -57,9 +64,18 @@ def charts(
     return found
 
 
-def _file_part(comparison: Comparison) -> str:
-    metric = re.sub(r"[^A-Za-z0-9.]+", "-", comparison.metric.name).strip("-.")[:40]
-    return f"{metric or 'metric'}-{comparison.runs[0].collector}"
+def file_part(metric: str) -> str:
+    """A metric's name as a part of a file's."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", metric).strip("-.")[:40] or "metric"
+
+
+def kernels_line(labels: Sequence[str], kernels: Sequence[Kernel]) -> str:
+    """The kernels' releases, for a note."""
+    marked = [number == 0 and len(labels) > 1 for number in range(len(labels))]
+    return ", ".join(
+        f"{label}: {kernel.release or 'release unknown'}{' (the base)' if base else ''}"
+        for label, kernel, base in zip(labels, kernels, marked, strict=True)
+    )
 
 
 class _Measure:
@@ -108,12 +124,7 @@ class _Measure:
     def notes(self, *more: str) -> list[str]:
         """What stands below: kernels, workload, and where the numbers come from."""
         comparison = self.comparison
-        marked = [number == 0 and len(self.labels) > 1 for number in range(len(self.labels))]
-        kernels = ", ".join(
-            f"{label}: {kernel.release or 'release unknown'}{' (the base)' if base else ''}"
-            for label, kernel, base in zip(self.labels, comparison.kernels, marked, strict=True)
-        )
-        lines = [kernels]
+        lines = [kernels_line(self.labels, comparison.kernels)]
         lines.append(f"workload: {summary.workload(comparison.manifest, comparison.setting)}")
         if comparison.samples is None:
             lines.append("exact: every instruction in the window is counted")

@@ -32,13 +32,14 @@ _SETTINGS: dict[Any, Any] = {
 def figures(
     findings: Findings, *, side: Side | None = None, per_op: bool | None = None
 ) -> list[dict[str, str]]:
-    """``title`` and ``svg`` (a document of its own, which loads nothing) of every figure.
+    """Of every figure ``title``, ``svg`` (a document of its own, which loads nothing), and what it
+    is ``about``: the ``experiment``, or ``functions``.
 
     ``per_op``: counts per operation; None means where ops are known.
     """
     with _matplotlib():
         return [
-            {"title": chart.title, "svg": _svg(chart).decode()}
+            {"title": chart.title, "about": chart.about, "svg": _svg(chart).decode()}
             for chart in _charts(findings, side, per_op)
         ]
 
@@ -51,16 +52,20 @@ def write(
     per_op: bool | None = None,
 ) -> list[Path]:
     """Write every figure to ``folder`` as SVG and PNG, each file whole or not at all, and return
-    their paths: ``deltas`` (``functions``, of one kernel alone) and ``totals``, with the metric's
-    name behind it where there are several.
+    their paths: ``sweep`` and ``ladder`` with each metric's name behind it, where an experiment has
+    them; ``deltas`` (``functions``, of one kernel alone) and ``totals``, with the metric's name
+    where there are several.
 
-    Raises InputError when that cannot be written.
+    Raises InputError when that cannot be written, or there is nothing to draw.
     """
     paths = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with _matplotlib():
-            for chart in _charts(findings, side, per_op):
+            shown = _charts(findings, side, per_op)
+            if not shown:
+                raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
+            folder.mkdir(parents=True, exist_ok=True)
+            for chart in shown:
                 for suffix, data in ((".svg", _svg(chart)), (".png", _png(chart))):
                     paths.append(folder / f"{chart.name}{suffix}")
                     write_atomic(paths[-1], data, durable=False)
@@ -86,9 +91,12 @@ def _matplotlib() -> Iterator[None]:
 
 
 def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "list[Chart]":
-    from profdiff.reports import chart_figures
+    from profdiff.reports import chart_figures, experiment_charts
 
-    return chart_figures.charts(findings.comparisons, side, per_op=per_op)
+    return [
+        *experiment_charts.charts(findings.evidence, findings.setting),
+        *chart_figures.charts(findings.comparisons, side, per_op=per_op),
+    ]
 
 
 def _svg(chart: "Chart") -> bytes:

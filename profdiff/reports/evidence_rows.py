@@ -37,7 +37,7 @@ def tables(evidence: Evidence, setting: points.Setting) -> list[Table]:
     else:
         by_kind: dict[str, list[Result]] = {}
         for result in evidence.at(setting):
-            by_kind.setdefault(_kind(result), []).append(result)
+            by_kind.setdefault(kind(result), []).append(result)
         for results in by_kind.values():
             found += _matrix(evidence, results, [])
     if len(evidence.kernels) > 2:
@@ -66,7 +66,7 @@ def _matrix(evidence: Evidence, results: Sequence[Result], swept: Sequence[str])
         for cell, change in zip(result.cells[1:], result.changes[1:], strict=True):
             row += [value(cell), change_text(change), verdict(change)]
         rows.append([*row, floor(result)] if noisy else row)
-    title = what(first) if swept else _kind(first)
+    title = what(first) if swept else kind(first)
     return [Table(title, len(names), [*header, "A/A"] if noisy else header, rows)]
 
 
@@ -125,11 +125,12 @@ def what(result: Result, *, with_kind: bool = True) -> str:
     name, unit = result.metric.name, result.metric.unit
     per_op = " per op" if result.per_op else ""
     told = f"{name}, {unit}" if unit and unit != name else name
-    kind = f" ({_kind(result)})" if with_kind else ""
-    return f"{told}{per_op}{kind}"
+    where = f" ({kind(result)})" if with_kind else ""
+    return f"{told}{per_op}{where}"
 
 
-def _kind(result: Result) -> str:
+def kind(result: Result) -> str:
+    """Where values come from, in words."""
     if result.virtual:
         return "timed by the guest's clock, 1 ns an instruction: instruction counts, NOT time"
     return {"exact": "exact counts", "timed": "timed", "perf": "sampled"}.get(
