@@ -1,14 +1,11 @@
 // What the numbers rest on: kernels and how they differ, runs, machine, commands, charts.
 "use strict";
 
-/** How the two chosen kernels differ, in a line. */
-function drawDiffers() {
-  const [left, right] = [state.left, state.right].map((label) => data.kernels.find((kernel) => kernel.label === label));
+/** How two kernels differ, in a line. @param {string} base @param {string} label */
+function howTheyDiffer(base, label) {
+  const [left, right] = [base, label].map((name) => data.kernels.find((kernel) => kernel.label === name));
   const named = (kernel) => `${kernelTitle(kernel.label)}: ${kernel.release || "unknown release"}`;
-  if (left === right) {
-    at("differs").textContent = visible(named(left));
-    return;
-  }
+  if (left === right) return named(left);
   const differ = [];
   for (const [key, title] of [["release", "release"], ["compiler", "compiler"], ["build_id", "build id"]])
     if (left[key] !== right[key]) differ.push(title);
@@ -17,7 +14,14 @@ function drawDiffers() {
     if (one.values[left.label] !== one.values[right.label] && !differ.includes(one.what.toLowerCase())) differ.push(one.what);
   const options = (facts.config || []).filter((one) => one.values[left.label] !== one.values[right.label]);
   if (options.length) differ.push(`${options.length} config options (${options.filter((one) => one.relevant).length} relevant)`);
-  at("differs").textContent = visible(`${named(left)} → ${named(right)}. ${differ.length ? `They differ in ${differ.join(", ")}.` : "No difference between the kernels is known."}`);
+  return `${named(left)} → ${named(right)}. ${differ.length ? `They differ in ${differ.join(", ")}.` : "No difference between the kernels is known."}`;
+}
+
+/** The two chosen kernels; where there is nothing to choose, each against the base. */
+function drawDiffers() {
+  const others = data.kernels.map((kernel) => kernel.label).filter((label) => label !== data.base);
+  const pairs = data.metrics.length ? [[state.left, state.right]] : (others.length ? others : [data.base]).map((label) => [data.base, label]);
+  at("differs").replaceChildren(...pairs.map(([left, right]) => element("span", howTheyDiffer(left, right))));
 }
 
 /** The functions with the largest deltas: what the reader came for. */
@@ -65,7 +69,11 @@ function unresolvedRow(one) {
   ];
 }
 
+/** @type {[string, (kernel: any) => string]} */
+const inlinedRow = ["Inlined functions", (kernel) => (kernel.inlines_visible ? "visible" : "not visible: no debug ELF")];
+
 function drawFacts() {
+  at("answers").classList.toggle("many", data.answers.length > 2);
   at("answers").replaceChildren(
     ...(data.answers.length ? data.answers : [`One kernel: ${data.base}. Nothing to compare it with.`]).map((text) => element("span", text)),
   );
@@ -83,7 +91,8 @@ function drawFacts() {
         (kernel) => `${one.totals[kernel.label].toLocaleString("en-US")}${one.unit === one.metric ? "" : ` ${one.unit}`}`,
       ]),
       ...data.metrics.map(unresolvedRow),
-      ["Inlined functions", (kernel) => (kernel.inlines_visible ? "visible" : "not visible: no debug ELF")],
+      // Timed runs have no functions.
+      ...(data.metrics.length ? [inlinedRow] : []),
       ["Runs", (kernel) => `${kernel.runs}${kernel.reproduced === true ? ", reproduced bit for bit" : kernel.reproduced === false ? ", NOT reproduced" : ""}`],
       ["Recorded from", (kernel) => kernel.spec],
       ["Command line", (kernel) => (facts.command_lines || {})[kernel.label] || "unknown"],
@@ -119,14 +128,7 @@ function drawFacts() {
   );
   at("made").append(element("span", `profdiff ${data.profdiff}, recorded ${data.recorded.created}: `), element("code", data.recorded.command.join(" ")));
   if (data.report_command) at("made").append(element("br"), element("span", "reported by: "), element("code", data.report_command));
-  at("charts").hidden = !(data.charts || []).length;
-  for (const chart of data.charts || []) {
-    const figure = element("figure");
-    const image = element("img");
-    // An image cannot run scripts or load anything, whatever the SVG says.
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(chart.svg)}`;
-    image.alt = visible(chart.title);
-    figure.append(element("figcaption", chart.title), image);
-    at("charts").append(figure);
-  }
+  const charts = chartsOf("functions");
+  at("charts").hidden = !charts.length;
+  at("charts").replaceChildren(...charts);
 }

@@ -95,6 +95,7 @@ class Pair {
     if (this.widths[rule]) return this.widths[rule];
     const { left, right } = this.self;
     const { left: l, right: r } = this.unit;
+    // With --difference a count can be below nothing: such a stack has no width of its own.
     const of = {
       left: (node) => left[node] * l,
       right: (node) => right[node] * r,
@@ -102,7 +103,7 @@ class Pair {
       delta: (node) => Math.abs(right[node] * r - left[node] * l),
     }[rule];
     const values = new Float64Array(this.tree.size);
-    for (let node = 0; node < values.length; node++) values[node] = of(node);
+    for (let node = 0; node < values.length; node++) values[node] = Math.max(0, of(node));
     return (this.widths[rule] = this.tree.totals(values));
   }
 

@@ -53,12 +53,12 @@ function drawControls() {
 }
 
 function draw() {
+  drawDiffers();
   // Timed runs have no functions.
   if (!data.metrics.length) return;
   choose();
   searchTree();
   drawControls();
-  drawDiffers();
   drawLargest();
   drawWords();
   repaint();

@@ -64,6 +64,7 @@ function formatChange(before, after) {
   if (before === after) return "0 %";
   if (before === 0) return "new";
   if (after === 0) return "vanished";
+  if (before < 0) return "-";
   if (after >= 10 * before) return `${fixed(after / before, 0)} times`;
   return `${after > before ? "+" : ""}${fixed((100 * (after - before)) / before, 1)} %`;
 }

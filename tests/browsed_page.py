@@ -35,9 +35,12 @@ def browser() -> Iterator[Any]:
 class Page:
     """An open report that keeps what went wrong and what was asked for."""
 
-    def __init__(self, browser: Any, comparison: Comparison, folder: Path, width: int) -> None:
+    def __init__(
+        self, browser: Any, shown: Comparison | Findings, folder: Path, width: int
+    ) -> None:
         file = folder / "report.html"
-        file.write_text(html.render(Findings.of_recordings([comparison])))
+        findings = shown if isinstance(shown, Findings) else Findings.of_recordings([shown])
+        file.write_text(html.render(findings))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []

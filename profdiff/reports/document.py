@@ -45,7 +45,7 @@ def document(findings: Findings) -> dict[str, Any]:
                 "compiler": kernel.compiler,
                 "spec": kernel.spec,
                 "image_sha256": kernel.image_sha256,
-                **_told(comparisons, number),
+                **_told(findings, number),
             }
             for number, kernel in enumerate(findings.kernels)
         ],
@@ -87,13 +87,17 @@ def document(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _told(comparisons: Sequence[Comparison], kernel: int) -> dict[str, Any]:
-    """What the runs of a kernel's profile tell of it; nothing where all runs were timed."""
-    if not comparisons:
-        return {"inlines_visible": False, "runs": 0, "reproduced": None}
-    repetitions = comparisons[0].repetitions[kernel]
+def _told(findings: Findings, kernel: int) -> dict[str, Any]:
+    """What the runs of a kernel's profile tell of it, or timed runs where there are no others."""
+    if not findings.comparisons:
+        label = findings.kernels[kernel].label
+        runs = [run for run in findings.manifest.runs if run.kernel == label and not run.failure]
+        here = sum(run.point in findings.setting.points for run in runs)
+        return {"inlines_visible": False, "runs": here, "reproduced": None}
+    first = findings.comparisons[0]
+    repetitions = first.repetitions[kernel]
     return {
-        "inlines_visible": comparisons[0].inlines_visible[kernel],
+        "inlines_visible": first.inlines_visible[kernel],
         "runs": repetitions.runs,
         "reproduced": repetitions.identical if repetitions.runs > 1 else None,
     }

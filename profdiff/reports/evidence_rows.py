@@ -170,6 +170,8 @@ def change_text(change: Estimate | None) -> str:
         return "0 %"
     if base == 0:
         return "new"
+    if base < 0:
+        return "-"
     if other / base >= 10:
         return f"{other / base:,.0f} times"
     return f"{100 * (other / base - 1):+.1f} %"

@@ -54,6 +54,13 @@ def notes(evidence: Evidence, results: Sequence[Result], workload: str) -> list[
     return [*lines, *([f"failed runs: {', '.join(failed)}"] if failed else [])]
 
 
+def one_boot(result: Result) -> str:
+    """What can be said of how boots scatter where each cell has one."""
+    if result.deterministic:
+        return "one boot of each cell, whose counts are exact"
+    return "one boot of each cell: how boots scatter is not known"
+
+
 def left_out(*counted: tuple[int, str]) -> list[str]:
     """A note for each of (how many, of what) that is not shown, where there are any."""
     return [f"{count:,} more {what} are not shown" for count, what in counted if count > 0]

@@ -8,7 +8,15 @@ from profdiff import points
 from profdiff.evidence import Evidence, Result
 from profdiff.reports import evidence_rows, summary
 from profdiff.reports.bar_chart import LESS, MORE
-from profdiff.reports.experiment_words import axis_of, boots_of, label_of, left_out, notes, title
+from profdiff.reports.experiment_words import (
+    axis_of,
+    boots_of,
+    label_of,
+    left_out,
+    notes,
+    one_boot,
+    title,
+)
 from profdiff.reports.ladder_chart import BASE, NEITHER, Ladder, Rung, draw
 from profdiff.statistics import Estimate
 
@@ -50,7 +58,7 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
         legend=[(colour, words) for colour, words in meaning.items() if colour in seen],
     )
     at = points.title(evidence.manifest, result.setting)
-    head = title(result, f"kernel by kernel{f', {at}' if at else ''}")
+    head = title(result, f"at {at}" if at else "kernel by kernel")
     lines = [
         *notes(evidence, [result], summary.workload(evidence.manifest, result.setting)),
         _scatter(result, with_boots),
@@ -87,7 +95,7 @@ def _noise(result: Result) -> tuple[float, float] | None:
 
 def _scatter(result: Result, with_boots: bool) -> str:
     if not any(len(cell.boots) > 1 for cell in result.cells):
-        return "one boot of each kernel: how they scatter is not known"
+        return one_boot(result)
     if all(len(set(boots_of(cell))) < 2 for cell in result.cells):
         return "every boot of a kernel gave the same value: there is no spread"
     every = "points: every boot, from left to right as recorded" if with_boots else "too many boots"

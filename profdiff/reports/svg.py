@@ -44,7 +44,8 @@ def side_by_side(comparisons: Sequence[Comparison]) -> bytes:
         raise InputError("--svg-side-by-side: there is one kernel; --svg draws it")
     drawing = _Drawing(comparison)
     for kernel in range(1, len(comparison.labels)):
-        most = int(comparison.totals()[[0, kernel]].max())
+        # Not the totals: stacks below nothing (--difference) make these less than what is drawn.
+        most = max(FlameLayout.of(comparison, [one]).whole for one in (0, kernel))
         drawing.graph([0], kernel, 0, _WIDTH // 2, most)
         drawing.graph([kernel], kernel, _WIDTH // 2, _WIDTH // 2, most)
         drawing.next_band()
@@ -77,7 +78,7 @@ class _Drawing:
         self._top += 12
 
     def graph(
-        self, widths: list[int], other: int, left: int, room: int, whole: int | None = None
+        self, widths: list[int], other: int, left: int, room: int, whole: float | None = None
     ) -> None:
         """Draw the stacks, as wide as the larger of the kernels ``widths``, coloured by what
         ``other`` has more than the base; ``whole`` counts are as wide as the ``room``."""
@@ -104,7 +105,8 @@ class _Drawing:
         depth = int(layout.depth[drawn].max(initial=0)) + 1
         bottom = top + depth * _ROW + 14
         if hidden := int((~drawn & (layout.width > 0)).sum()):
-            part = float(comparison.counts[~drawn][:, widths].sum(axis=0).max()) / layout.whole
+            narrow = np.maximum(comparison.counts[~drawn][:, widths], 0)
+            part = float(narrow.sum(axis=0).max()) / layout.whole
             note = f"{hidden:,} frames too narrow to draw hold {100 * part:.2f} % of it"
             self._text(left + _MARGIN, bottom, note, room, size=10)
         self._bottom = max(self._bottom, bottom)

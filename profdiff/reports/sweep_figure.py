@@ -9,7 +9,15 @@ from matplotlib.figure import Figure
 from profdiff import points
 from profdiff.evidence import Evidence, Result
 from profdiff.reports import units
-from profdiff.reports.experiment_words import axis_of, boots_of, label_of, left_out, notes, title
+from profdiff.reports.experiment_words import (
+    axis_of,
+    boots_of,
+    label_of,
+    left_out,
+    notes,
+    one_boot,
+    title,
+)
 from profdiff.reports.line_chart import STYLES, Line, Mark, Panel, Sweep, draw
 from profdiff.statistics import level
 
@@ -148,7 +156,7 @@ def _scatter(
     cells = [cell for result in results for cell in result.cells if cell.boots]
     counts = sorted({len(cell.boots) for cell in cells})
     if counts == [1]:
-        return "one boot of each cell: how they scatter is not known"
+        return one_boot(results[0])
     if all(len(set(boots_of(cell))) == 1 for cell in cells):
         return "every boot of a cell gave the same value: there is no spread"
     told = []

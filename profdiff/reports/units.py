@@ -22,13 +22,16 @@ def _decimals(value: float) -> int:
 
 def change(base: int, other: int) -> str:
     """Relative change in percent, from ten times on as how many times the base; ``new`` and
-    ``vanished`` where one side is nothing."""
+    ``vanished`` where one side is nothing; ``-`` where the base is below it (--difference), of
+    which there is no part."""
     if base == other:
         return "0 %"
     if base == 0:
         return "new"
     if other == 0:
         return "vanished"
+    if base < 0:
+        return "-"
     if other >= 10 * base:
         return f"{other / base:,.0f} times"
     return f"{100 * (other - base) / base:+.1f} %"
