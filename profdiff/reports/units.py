@@ -53,9 +53,12 @@ _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 def width(text: str) -> int:
     """Columns that ``text`` takes on a terminal."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    none = sum(unicodedata.combining(c) != 0 for c in text)
-    return len(text) + wide - none
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    wide = unicodedata.east_asian_width(character) in "WF"
+    return 1 + wide - (unicodedata.combining(character) != 0)
 
 
 def shorten(text: str, columns: int) -> str:
@@ -64,13 +67,18 @@ def shorten(text: str, columns: int) -> str:
         return text
     if columns < 3:
         return "." * max(columns, 0)
-    head, tail = text[: len(text) // 2], text[len(text) // 2 :]
-    while width(head) + width(tail) > columns - 2:
-        if width(head) > width(tail):
-            head = head[:-1]
+    # Sums are kept: a stranger's text can be long.
+    half = len(text) // 2
+    end, start = half, half
+    head, tail = width(text[:half]), width(text[half:])
+    while head + tail > columns - 2:
+        if head > tail:
+            end -= 1
+            head -= _columns(text[end])
         else:
-            tail = tail[1:]
-    return f"{head}..{tail}"
+            tail -= _columns(text[start])
+            start += 1
+    return f"{text[:end]}..{text[start:]}"
 
 
 def wrap(text: str, columns: int, indent: int = 0) -> list[str]:
