@@ -1,0 +1,373 @@
+"""Charts of an experiment: what stands where, that strangers' words are text, and bounds."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from support import ROOT, error_line, profdiff
+from synthetic_experiment import ICOUNT, Values, boots, found, recorded
+
+from profdiff import manifest as m
+from profdiff.evidence import Evidence
+from profdiff.points import settings
+from profdiff.reports import charts, ladder_figure, sweep_figure
+from profdiff.reports.bar_chart import LESS, MORE
+from profdiff.reports.chart_scale import Scale
+from profdiff.reports.ladder_chart import NEITHER
+from profdiff.statistics import Rule, level
+
+SVG = "{http://www.w3.org/2000/svg}"
+# Fewer resamples than a report has: charts are tested here, not verdicts.
+RULE = Rule(resamples=200)
+SIZES = [4, 40, 400, 4000]
+HOSTILE = ["$\\alpha_{x}$", "a\u202eb\x07\x1b[2J", "</text><script>alert(1)</script>&\"'", "\u6f22"]
+
+
+def sizes(values: list[int] | list[str], cpus: tuple[int, ...] = (1,)) -> list[m.Point]:
+    return [m.Point({"size": str(value)}, count) for value in values for count in cpus]
+
+
+def swept(factor: float = 1.5, count: int = 9, spread: float = 0.01) -> Values:
+    return {
+        "base": [boots(10.0 * size, count, spread) for size in SIZES],
+        "new": [boots(10.0 * size * factor, count, spread) for size in SIZES],
+    }
+
+
+def sweep(described: m.Manifest) -> tuple[str, Figure]:
+    evidence = Evidence.gather(described, RULE)
+    return sweep_figure.figure(evidence, evidence.results)
+
+
+def ladder(described: m.Manifest) -> tuple[str, Figure]:
+    evidence = Evidence.gather(described, RULE)
+    drawn = ladder_figure.figure(evidence, evidence.at(settings(described)[-1])[0])
+    assert drawn is not None
+    return drawn
+
+
+def lines(axes: Axes, marker: str) -> list[tuple[list[float], list[float]]]:
+    """Places of what is drawn with a marker and joined by a line."""
+    return [
+        (list(line.get_xdata()), list(line.get_ydata()))
+        for line in axes.get_lines()
+        if line.get_marker() == marker and line.get_linestyle() != "None"
+    ]
+
+
+def dots(axes: Axes, marker: str) -> list[tuple[float, float]]:
+    """Places of what is drawn with a marker and not joined."""
+    return [
+        (float(x), float(y))
+        for line in axes.get_lines()
+        if line.get_marker() == marker and line.get_linestyle() == "None"
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    ]
+
+
+def words(figure: Figure) -> str:
+    """All text of a figure."""
+    found_ = [text.get_text() for text in figure.texts]
+    for axes in figure.axes:
+        found_ += [axes.get_xlabel(), axes.get_ylabel()]
+        found_ += [label.get_text() for label in axes.get_xticklabels() + axes.get_yticklabels()]
+    for legend in figure.legends:
+        found_ += [text.get_text() for text in legend.get_texts()]
+    return "\n".join(found_)
+
+
+def texts(svg: str) -> str:
+    """All text of an SVG document, which parses and runs nothing."""
+    root = ET.fromstring(svg)  # noqa: S314
+    assert not root.findall(f".//{SVG}script")
+    return "\n".join(element.text or "" for element in root.iter(f"{SVG}text"))
+
+
+def test_a_sweep_has_every_boot_the_median_and_its_interval() -> None:
+    values = swept()
+    title, figure = sweep(recorded(values, points=sizes(SIZES)))
+    assert title == "latency, ns, by size"
+    (axes,) = figure.axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", "ns")
+    for marker, band, label in zip("os", axes.collections, values, strict=True):
+        cells = values[label]
+        ((xs, medians),) = lines(axes, marker)
+        assert xs == SIZES
+        assert medians == pytest.approx([median(b for (b,) in cell) for cell in cells])
+        every = sorted((size, b) for size, cell in zip(SIZES, cells, strict=True) for (b,) in cell)
+        assert sorted(dots(axes, marker)) == every
+        edge = {(float(x), float(y)) for x, y in band.get_paths()[0].vertices}
+        for size, cell in zip(SIZES, cells, strict=True):
+            around = level(cell)
+            assert around is not None
+            assert {(size, around.low), (size, around.high)} <= edge
+    assert "96.1 % with 9 boots" in words(figure)
+    assert "lower is better" in words(figure)
+
+
+def test_what_is_not_positive_has_a_linear_scale() -> None:
+    values = {"base": [boots(5), boots(9)], "new": [boots(-3), boots(7)]}
+    (axes,) = sweep(recorded(values, points=sizes([0, 10])))[1].axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+    low, high = axes.get_ylim()
+    assert low < -3.02
+    assert high > 9
+
+
+def test_what_is_no_number_stands_in_its_order_and_is_not_joined() -> None:
+    names = ["seq", "4k", "rand", "1"]
+    (axes,) = sweep(recorded(swept(), points=sizes(names)))[1].axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == names
+    assert lines(axes, "o") == lines(axes, "s") == []
+    assert {round(x) for x, _ in dots(axes, "o")} == {0, 1, 2, 3}
+    assert not {x for x, _ in dots(axes, "o")} & {x for x, _ in dots(axes, "s")}
+
+
+def test_another_parameter_has_panels_a_zipped_one_none() -> None:
+    two = {label: [boots(100.0)] * 8 for label in ("base", "new")}
+    figure = sweep(recorded(two, points=sizes(SIZES, (1, 2))))[1]
+    assert len(figure.axes) == 2
+    assert "vCPUs 1" in words(figure)
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    zipped = [m.Point({"size": str(size), "rounds": str(10**9 // size)}, 1) for size in SIZES]
+    figure = sweep(recorded(swept(), points=zipped))[1]
+    assert len(figure.axes) == 1
+    assert list(lines(figure.axes[0], "o")[0][0]) in (SIZES, [10**9 // s for s in SIZES[::-1]])
+
+
+def test_more_than_can_be_seen_is_counted() -> None:
+    pairs = [m.Point({"size": str(s), "mode": f"m{n}"}, 1) for n in range(9) for s in SIZES]
+    labels = [f"k{n}" for n in range(12)]
+    described = recorded({label: [boots(100.0, 1)] * 36 for label in labels}, points=pairs)
+    figure = sweep(described)[1]
+    assert len(figure.axes) == 6
+    assert "3 more combinations of the other parameters are not shown" in words(figure)
+    assert "5 more kernels are not shown" in words(figure)
+    many = recorded({f"k{n}": [boots(100.0 + n, 2)] for n in range(50)})
+    shown = words(ladder(many)[1])
+    assert "10 more kernels are not shown" in shown
+    assert "k39" in shown
+    assert "k40" not in shown
+
+
+def test_too_many_boots_are_not_drawn_each() -> None:
+    described = recorded({"base": [[[1.0]] * 3000] * 2, "new": [[[2.0], [3.0]] * 1500] * 2})
+    described = m.replace(described, points=sizes([1, 2]))
+    figure = sweep(described)[1]
+    assert dots(figure.axes[0], "o") == []
+    assert "too many boots to draw each" in words(figure)
+
+
+def test_equal_boots_have_no_band() -> None:
+    exact = {"base": [[[100.0]] * 3, [[200.0]] * 3], "new": [[[150.0]] * 3, [[200.0]] * 3]}
+    described = recorded(exact, points=sizes([1, 2]), collector="exact", qemu=ICOUNT)
+    (axes,) = (figure := sweep(described)[1]).axes
+    assert len(axes.collections) == 0
+    assert "every boot of a cell gave the same value" in words(figure)
+    assert "confidence" not in words(figure)
+    one = recorded({"base": [[[1.0]]], "new": [[[2.0]]]})
+    assert "how boots scatter is not known" in words(ladder(one)[1])
+
+
+@pytest.mark.parametrize("name", ["wall-time", "x" * 300, HOSTILE[1] * 50])
+def test_virtual_time_is_called_instruction_counts(name: str, tmp_path: Path) -> None:
+    points = [m.Point({"p" * 60: str(size) * 20}, 1) for size in (4, 5)]
+    values = {"base": [boots(1.0)] * 2, "new": [boots(2.0)] * 2}
+    for qemu in (ICOUNT, None):
+        shown = found(recorded(values, points=points, qemu=qemu, name=name))
+        folder = tmp_path / str(qemu is None)
+        for path in charts.write(shown, folder):
+            if path.suffix == ".svg":
+                title = texts(path.read_text()).splitlines()
+                assert any(t.endswith(": instruction counts, NOT time") for t in title) == bool(
+                    qemu
+                )
+
+
+def test_a_ladder_has_every_boot_in_order_and_the_verdict() -> None:
+    values = {
+        "base": [boots(100)],
+        "faster": [boots(80)],
+        "same": [boots(100.01)],
+        "slower": [boots(130)],
+    }
+    title, figure = ladder(recorded(values))
+    assert title == "latency, ns, kernel by kernel"
+    (axes,) = figure.axes
+    ticks = [label.get_text().split("\n") for label in axes.get_xticklabels()]
+    assert ticks[0] == ["base", "100", "the base"]
+    assert ticks[1] == ["faster", "80", "-20.0 %", "changed"]
+    assert ticks[2] == ["same", "100.01", "+0.0 %", "unchanged"]
+    assert ticks[3] == ["slower", "130", "+30.0 %", "changed"]
+    assert axes.get_yscale() == "linear"
+    for marker, place, label in (("o", 0, "base"), ("v", 1, "faster"), ("^", 3, "slower")):
+        drawn = dots(axes, marker)
+        assert [y for _, y in drawn] == [value for (value,) in values[label][0]]
+        xs = [x for x, _ in drawn]
+        assert xs == sorted(xs)
+        assert all(abs(x - place) < 0.5 for x in xs)
+    bars = [line for line in axes.get_lines() if line.get_linewidth() == 1.8]
+    assert [line.get_ydata()[0] for line in bars] == [100, 80, 100.01, 130]
+    assert [line.get_color() for line in bars] == ["#000000", LESS, NEITHER, MORE]
+
+
+def test_the_noise_floor_lies_around_the_bases_median() -> None:
+    values = {
+        "base": [boots(100, 9, 0.02)],
+        "base.aa": [boots(104, 9, 0.02)],
+        "new": [boots(105, 9, 0.0005)],
+    }
+    described = recorded(values, twin_repeat=9)
+    (result,) = Evidence.gather(described, RULE).results
+    assert result.noise is not None
+    figure = ladder(described)[1]
+    (patch,) = figure.axes[0].patches
+    low, high = patch.get_extents().transformed(figure.axes[0].transData.inverted()).intervaly
+    assert low == pytest.approx(100 * (1 - result.noise.floor))
+    assert high == pytest.approx(100 * (1 + result.noise.floor))
+    assert "A/A: base against itself" in words(figure)
+    assert "base.aa" not in words(figure)
+    assert "unsure" in words(figure)
+    assert not ladder(recorded({"base": [boots(100)], "new": [boots(90)]}))[1].axes[0].patches
+
+
+def test_a_kernel_without_a_result_keeps_its_place() -> None:
+    described = recorded({"base": [boots(100)], "broken": [boots(90)], "new": [boots(110)]})
+    failure = m.Failure(kind="panic", message="Oops")
+    runs = [
+        m.replace(run, failure=failure, measured=[]) if run.kernel == "broken" else run
+        for run in described.runs
+    ]
+    figure = ladder(m.replace(described, runs=runs))[1]
+    ticks = [label.get_text().split("\n") for label in figure.axes[0].get_xticklabels()]
+    assert ticks[1] == ["broken", "no result"]
+    assert "failed runs: broken 9" in words(figure)
+    nothing = [m.replace(run, failure=failure, measured=[]) for run in described.runs]
+    with pytest.raises(Exception, match="nothing to draw"):
+        charts.write(found(m.replace(described, runs=nothing)), Path("never-made"))
+    assert not Path("never-made").exists()
+
+
+def test_files_by_metric(tmp_path: Path) -> None:
+    described = recorded(swept(), points=sizes(SIZES), name="ops/s")
+    other = [
+        m.replace(one.measured[0], name="OPS s", unit="1/s", better="higher")
+        for one in described.runs
+    ]
+    runs = [
+        m.replace(run, measured=[*run.measured, more])
+        for run, more in zip(described.runs, other, strict=True)
+    ]
+    described = m.replace(described, runs=runs)
+    paths = charts.write(found(described, "size=40"), tmp_path)
+    assert {path.name for path in paths} == {
+        f"{kind}-{name}.{suffix}"
+        for kind in ("sweep", "ladder")
+        for name in ("ops-s", "OPS-s-2")
+        for suffix in ("svg", "png")
+    }
+    assert "latency" not in (shown := texts((tmp_path / "ladder-OPS-s-2.svg").read_text()))
+    assert "OPS s, 1/s, at size 40" in shown
+    assert "higher is better" in shown
+    data = (tmp_path / "sweep-ops-s.png").read_bytes()
+    assert struct.unpack(">I", data[16:20]) == (1440,)
+    assert data.endswith(b"IEND\xaeB`\x82")
+
+
+def test_strangers_words_are_text(tmp_path: Path) -> None:
+    points = [m.Point({"mode": text, "size": str(n)}, 1) for text in HOSTILE for n in (1, 2)]
+    values = {label: [boots(100.0, 3)] * 8 for label in ("base", "new")}
+    for name in HOSTILE:
+        described = recorded(values, points=points, name=name, unit=name)
+        workload = m.replace(described.workload, argv=HOSTILE)
+        for path in charts.write(found(m.replace(described, workload=workload)), tmp_path):
+            assert path.parent == tmp_path
+            assert re.fullmatch(r"[A-Za-z0-9.-]+", path.name)
+            if path.suffix == ".svg":
+                shown = texts(path.read_text())
+                assert not re.search(r"[\u202e\x07\x1b]", shown)
+                assert "$\\alpha_{x}$" in shown or "$" not in name
+
+
+def test_the_same_experiment_is_the_same_file(tmp_path: Path) -> None:
+    """In another process too, whose hashes have another seed."""
+    script = (
+        "import sys; sys.path.insert(0, 'tests'); from pathlib import Path; "
+        "from reports.test_experiment_charts import *; "
+        "charts.write(found(recorded(swept(), points=sizes(SIZES))), Path(sys.argv[1]))"
+    )
+    there = tmp_path / "there"
+    subprocess.run(
+        [sys.executable, "-c", script, str(there)],
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        cwd=ROOT,
+    )
+    paths = charts.write(found(recorded(swept(), points=sizes(SIZES))), tmp_path / "here")
+    assert len(paths) == 4
+    for path in paths:
+        assert path.read_bytes() == (there / path.name).read_bytes()
+
+
+def test_a_session_of_timed_runs_alone(tmp_path: Path) -> None:
+    described = recorded(swept(), points=sizes(SIZES))
+    session = tmp_path / "timed.profdiff"
+    session.mkdir()
+    (session / "manifest.json").write_bytes(msgspec.json.encode(described))
+    profdiff("report", session, "--charts", tmp_path / "out", "--html", tmp_path / "page.html")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {f"{n}-latency.{s}" for n in ("sweep", "ladder") for s in ("svg", "png")}
+    assert (tmp_path / "page.html").stat().st_size > 50_000
+    failed = [m.replace(run, measured=[]) for run in described.runs]
+    empty = msgspec.json.encode(m.replace(described, runs=failed))
+    (session / "manifest.json").write_bytes(empty)
+    result = profdiff("report", session, "--charts", tmp_path / "none", status=2)
+    assert "nothing to draw" in error_line(result)
+
+
+@pytest.mark.guest
+def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
+    """Two exact runs of each kernel, equal bit for bit."""
+    profdiff("report", recorded, "--charts", tmp_path)
+    names = {path.stem for path in tmp_path.iterdir()}
+    assert names == {"ladder-instructions", "deltas", "totals"}
+    shown = texts((tmp_path / "ladder-instructions.svg").read_text())
+    for text in ("instructions per op, kernel by kernel", "136.70", "233.67", "+70.9 %", "exact"):
+        assert text in shown
+    assert "every boot of a kernel gave the same value" in shown
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8), st.booleans())
+def test_scales_hold_their_values(values: list[float], log: bool) -> None:
+    scale = Scale.of(values, log=log)
+    assert scale.log == (log and min(values) >= 1e-300)
+    for value in values:
+        assert -1e-9 <= scale.at(value) <= 1 + 1e-9
+    assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
+    assert len(scale.labels) == len(scale.ticks) <= 20
+    assert all(len(label) < 24 for label in scale.labels)
+
+
+@given(st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=60, unique=True), st.floats(0.5, 7))
+def test_ticks_have_room(values: list[float], inches: float) -> None:
+    values.sort()
+    names = [f"{value:g}" for value in values]
+    scale = Scale.of(values).with_ticks(values, names, inches)
+    assert scale.labels[0] == names[0]
+    places = [scale.at(tick) * inches for tick in scale.ticks]
+    gaps = [b - a for a, b in pairwise(places)]
+    for gap, (name, after) in zip(gaps, pairwise(scale.labels), strict=True):
+        assert gap > 0.05 * (len(name) + len(after)) / 2
