@@ -150,7 +150,7 @@ def _result(
         metric=metric,
         per_op=per_op,
         deterministic=deterministic,
-        virtual=emulated and metric.unit in ("ns", "us", "ms", "s"),
+        virtual=emulated and _of_time(metric.unit),
         cells=cells,
         changes=[None, *(compare(cells[0], cell) for cell in cells[1:])],
         steps=[None, *(compare(a, b) for a, b in pairwise(cells))],
@@ -199,6 +199,11 @@ def _emulated(manifest: Manifest, collector: Collector) -> bool:
     """Whether all runs of a collector were in guests whose time is their instructions."""
     mine = [run for run in manifest.runs if run.collector == collector and run.failure is None]
     return bool(mine) and all(run.qemu and "-icount" in run.qemu.arguments for run in mine)
+
+
+def _of_time(unit: str) -> bool:
+    """Whether time is in it: ``ns``, ``ns/page``, ``ops/s``."""
+    return not {"ns", "us", "ms", "s"}.isdisjoint(unit.split("/"))
 
 
 def _against_noise(found: Estimate, noise: NoiseFloor | None) -> Estimate:

@@ -133,6 +133,8 @@ def kind(result: Result) -> str:
     """Where values come from, in words."""
     if result.virtual:
         return "timed by the guest's clock, 1 ns an instruction: instruction counts, NOT time"
+    if result.collector == "timed" and result.deterministic:
+        return "of timed runs in an emulated guest"
     return {"exact": "exact counts", "timed": "timed", "perf": "sampled"}.get(
         result.collector, result.collector
     )
