@@ -50,8 +50,9 @@ def points(
     """All points: ``parameters`` crossed, or one by one (``zipped``), each with every number of
     vCPUs and with both lengths of ``difference``.
 
-    ``ops``: a number, or a product of numbers and ``{NAME}``. ``command``: where parameters are to
-    be used. Raises InputError for a parameter that the command does not use.
+    ``ops``: a number, or a product of numbers and ``{NAME}``; with ``difference`` one that depends
+    on the length. ``command``: where parameters are to be used. Raises InputError for a parameter
+    that the command does not use.
     """
     names = [*parameters, *([difference.parameter] if difference else [])]
     if difference and difference.parameter in parameters:
@@ -76,6 +77,11 @@ def points(
     lengths: list[dict[str, str]] = [{}]
     if difference:
         lengths = [{difference.parameter: str(n)} for n in (difference.short, difference.long)]
+        if ops is not None and f"{{{difference.parameter}}}" not in ops:
+            raise InputError(
+                f"--ops {ops}: both lengths would hold as many operations, their difference none; "
+                f"multiply by {{{difference.parameter}}}"
+            )
     made = [({**row, **length}, number) for row in rows for number in cpus for length in lengths]
     return [m.Point(row, number, _ops(ops, row)) for row, number in made]
 

@@ -95,7 +95,11 @@ def test_a_difference_pairs_points() -> None:
     difference = sweep.parse_difference("N=100,300")
     parameters = {"size": ["4", "40"]}
     found = made(
-        parameters, (1, 2), difference=difference, command=["./w", "{size}", "{N}"], ops="{size}"
+        parameters,
+        (1, 2),
+        difference=difference,
+        command=["./w", "{size}", "{N}"],
+        ops="{size} * {N}",
     )
     assert len(found) == 8
     described = m.replace(manifest(["a", "b"]), points=found, difference=difference)
@@ -109,8 +113,16 @@ def test_a_difference_pairs_points() -> None:
     for one in pairs:
         assert found[one.short].parameters["N"] == "100"  # type: ignore[index]
         assert found[one.point].parameters["N"] == "300"
+    assert [one.ops for one in pairs] == [800, 800, 8000, 8000]
     assert points.varied(described) == ["size", "vCPUs"]
     assert points.title(described, pairs[-1]) == "size 40, vCPUs 2"
+
+
+def test_operations_that_cancel_are_refused() -> None:
+    """Else all of the difference would be taken for the cost of one."""
+    difference = sweep.parse_difference("N=100,300")
+    with pytest.raises(InputError, match=r"--ops 40: .*multiply by \{N\}"):
+        made({}, difference=difference, command=["./w", "{N}"], ops="40")
 
 
 @dataclass(frozen=True)
