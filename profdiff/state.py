@@ -123,8 +123,9 @@ def _facts(session: Session, run: Run) -> dict[str, str]:
             facts[words[0].removeprefix("/sys/kernel/").removeprefix("/proc/sys/")] = _chosen(words)
     output = _text(session, run, "stdout")
     if output is not None:
-        # Numbers are what is measured.
-        facts["output"] = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", output)[:_MAX_NAMES]
+        # Numbers are what is measured; how many blanks stand before one depends on its length.
+        output = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", output)
+        facts["output"] = re.sub(r"[ \t]+", " ", output)[:_MAX_NAMES]
     return facts
 
 

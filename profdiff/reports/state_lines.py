@@ -1,5 +1,8 @@
 """What differs in the state of the kernels, in words: above the results, not below."""
 
+import re
+from collections.abc import Sequence
+
 from profdiff.state import State
 
 _LONGEST = 60
@@ -16,7 +19,10 @@ def lines(state: State) -> list[str]:
         return []
     found = [
         f"STATE DIFFERS: {_WORDS.get(one.what, one.what.replace('_', ' '))}: "
-        + ", ".join(f"{label} {_short(value)}" for label, value in one.values.items())
+        + ", ".join(
+            f"{label} {_short(value, _alike(list(one.values.values())))}"
+            for label, value in one.values.items()
+        )
         for one in state.differences
     ]
     same = _equal(state)
@@ -54,8 +60,20 @@ def _equal(state: State) -> list[str]:
     return told
 
 
-def _short(value: str | None) -> str:
+def _alike(values: Sequence[str | None]) -> int:
+    """How many characters at the beginning of long texts are the same."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2 or max(map(len, known)) <= _LONGEST:
+        return 0
+    first, last = min(known), max(known)
+    pairs = enumerate(zip(first, last, strict=False))
+    start = next((i for i, (one, other) in pairs if one != other), len(first))
+    return start - len(re.split(r"\s", first[:start])[-1])
+
+
+def _short(value: str | None, start: int = 0) -> str:
+    """``value`` on one line from ``start`` on, cut where it is long."""
     if value is None:
         return "none"
-    text = " ".join(value.split())
+    text = (".." if start else "") + " ".join(value[start:].split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}.."

@@ -86,6 +86,19 @@ def test_other_output_is_other_work(tmp_path: Path) -> None:
     assert [one.what for one in state.differences] == ["output"]
 
 
+def test_blanks_before_a_shorter_number_are_no_difference(tmp_path: Path) -> None:
+    wide, narrow = ({**left(), "stdout": f"time {n:>8} ns\n"} for n in (99, 1000))
+    state = compared(tmp_path, a=wide, b=narrow)
+    assert "output" in state.equal
+
+
+def test_long_outputs_are_shown_where_they_part(tmp_path: Path) -> None:
+    rule = "-" * 100
+    good, bad = ({**left(), "stdout": f"{rule}\nall went {how}\n"} for how in ("well", "wrong"))
+    (line, *_) = state_lines.lines(compared(tmp_path, a=good, b=bad))
+    assert line == "STATE DIFFERS: output: a ..well, b ..wrong"
+
+
 def test_what_was_not_seen_to_its_end_is_not_compared(tmp_path: Path) -> None:
     state = compared(tmp_path, a=left(complete=0), b=left(complete=0, calls=999))
     assert state.differences == []
