@@ -49,7 +49,10 @@ def _where(comparison: Comparison, index: int, delta: int, side: Side | None) ->
         return ""
     names = [comparison.functions[rows[i]].name for i in largest]
     part = sum(int(deltas[i]) for i in largest) / abs(delta)
-    return f"; {units.printable(', '.join(names))} alone make {100 * part:.0f} % of that"
+    told = units.printable(", ".join(names))
+    if part > 1:
+        return f"; {told} alone change by {part:.1f} times that, others the other way"
+    return f"; {told} alone make {100 * part:.0f} % of that"
 
 
 def workload(manifest: Manifest, setting: points.Setting) -> str:

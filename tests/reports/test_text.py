@@ -107,6 +107,24 @@ def test_three_kernels_have_a_column_each() -> None:
 
 
 @pytest.mark.parametrize(
+    ("less", "said"),
+    [
+        (0, "f alone make 100 % of that."),
+        (90, "f alone change by 10.0 times that, others the other way."),
+    ],
+)
+def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
+    rows = {
+        label: [
+            ([frame("f")], "f", True, [f]),
+            ([frame("g")], "g", True, [g]),
+        ]
+        for label, f, g in (("base", 100, 100), ("new", 200, 100 - less))
+    }
+    assert f"; {said}" in text.render(findings([compare(rows)]), Selection(), width=200)
+
+
+@pytest.mark.parametrize(
     ("base", "other", "said"),
     [
         (0, 0, "0 %"),
