@@ -54,10 +54,11 @@ def compare_states(session: Session, setting: Setting) -> State:
     seen: set[str] = set()
     for collector in session.manifest.collectors:
         runs = {label: _first(session, label, collector, setting) for label in labels}
-        told = {label: _facts(session, run) if run else {} for label, run in runs.items()}
+        # A kernel that has not run yet has no state to differ by.
+        told = {label: _facts(session, run) for label, run in runs.items() if run}
         names = dict.fromkeys(name for facts in told.values() for name in facts)
         for name in names:
-            values = {label: told[label].get(name) for label in labels}
+            values = {label: facts.get(name) for label, facts in told.items()}
             if name in seen or all(value is None for value in values.values()):
                 continue
             seen.add(name)
@@ -80,6 +81,8 @@ _EXPECTED = {
 
 def _enter(state: State, name: str, values: Mapping[str, str | None]) -> None:
     known = [value for value in values.values() if value is not None]
+    if len(values) < 2:
+        return
     if len(known) == len(values) and all(_same(name, known[0], value) for value in known[1:]):
         state.equal[name] = known[0]
     elif any(known) and (len(known) == len(values) or name.startswith("system call")):

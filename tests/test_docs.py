@@ -11,7 +11,7 @@ from support import ROOT, profdiff
 
 from profdiff import manifest
 from profdiff._native import reasons
-from profdiff.cli import cli
+from profdiff.cli import _COMMANDS, cli
 from profdiff.collectors import exact, guest_channel, run_result
 from profdiff.mail import checklist
 from profdiff.reports import samples
