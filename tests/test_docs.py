@@ -109,7 +109,7 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], ["record"], ["report"], ["mail"], ["diff"], ["doctor"], ["kernel"])
+        for command in ([], *([name] for name in _COMMANDS))
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options
