@@ -50,6 +50,14 @@ _OPTIONS = [
         type=click.IntRange(MIN_WIDTH),
         help="Columns.  [default: terminal, at most 100]",
     ),
+    click.option(
+        "--text",
+        "text_file",
+        is_flag=False,
+        flag_value="-",
+        metavar="[FILE]",
+        help="Write the text.  [default: here, where no file is asked for]",
+    ),
     click.option("--ascii", "ascii_only", is_flag=True, help="The text in ASCII only."),
     click.option(
         "--html",
@@ -170,13 +178,18 @@ class Output:
     folded_file: str | None
     folded_diff_file: str | None
     charts_folder: str | None
+    text_file: str | None
     ascii_only: bool
 
     @property
     def only_folded(self) -> bool:
         """Whether nothing is wanted for which kernels must be compared."""
-        others = (self.html_file, self.folded_diff_file, self.charts_folder)
-        return self.folded_file is not None and not self.files and others == (None, None, None)
+        others = (self.html_file, self.folded_diff_file, self.charts_folder, self.text_file)
+        return (
+            self.folded_file is not None
+            and not self.files
+            and not any(file is not None for file in others)
+        )
 
     def write(self, findings: Findings, name: str) -> None:
         """Write the files, or else print the table. ``name``: of the page, if it has none.
@@ -218,8 +231,10 @@ class Output:
             folder, side = Path(self.charts_folder), self.selection.side
             charts.write(findings, folder, side=side, per_op=self.per_op)
         special = (self.html_file, self.folded_file, self.folded_diff_file, self.charts_folder)
-        if not self.files and all(file is None for file in special):
-            self._print(findings)
+        if self.text_file is not None:
+            self._write_text(findings, self.text_file)
+        elif not self.files and all(file is None for file in special):
+            self._write_text(findings, "-")
 
     def write_folded(self, stacks: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
         """Write folded stacks, (label, stacks) of each kernel. Raises InputError."""
@@ -238,18 +253,20 @@ class Output:
                 target = target.with_name(f"{target.stem}.{label}{target.suffix}")
             write(str(target), make())
 
-    def _print(self, findings: Findings) -> None:
+    def _write_text(self, findings: Findings, target: str) -> None:
         from profdiff.reports import text
 
-        columns = self.width or min(
-            shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns, _MAIL_WIDTH
-        )
+        terminal = shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns
+        columns = self.width or min(terminal if target == "-" else _MAIL_WIDTH, _MAIL_WIDTH)
         selection = self.selection
         if not self.top_given:
             selection = selection.limited(_DEFAULT_TOP)
         table = text.render(findings, selection, width=columns, per_op=self.per_op)
         if self.ascii_only:
             table = units.ascii_only(table)
+        if target != "-":
+            write(target, table.encode(errors="backslashreplace"))
+            return
         # A terminal that lacks a name's characters shows their escapes.
         encoding = sys.stdout.encoding or "utf-8"
         click.echo(table.encode(encoding, "backslashreplace").decode(encoding), nl=False)
@@ -271,6 +288,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         folded_file: str | None,
         folded_diff_file: str | None,
         charts_folder: str | None,
+        text_file: str | None,
         ascii_only: bool,
         **others: Any,
     ) -> Any:
@@ -279,7 +297,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             for form in _FORMS
             if (target := others.pop(f"form_{form.replace('-', '_')}")) is not None
         }
-        if [*files.values(), html_file, folded_file, folded_diff_file].count("-") > 1:
+        if [*files.values(), html_file, folded_file, folded_diff_file, text_file].count("-") > 1:
             raise InputError("only one file can go to standard output (-)")
         if kernel_only and user_only:
             raise InputError("--kernel-only and --user-only exclude each other")
@@ -294,6 +312,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             folded_file,
             folded_diff_file,
             charts_folder,
+            text_file,
             ascii_only,
         )
         return command(output=output, **others)

@@ -5,12 +5,15 @@ import numpy as np
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.comparison import Comparison
 from profdiff.errors import SessionError
-from profdiff.reports import units
+from profdiff.evidence import Evidence
+from profdiff.findings import choose
+from profdiff.reports import evidence_rows, evidence_text, units
 from profdiff.session import Session
 from profdiff.session_comparison import compare, open_perf_data
 from profdiff.session_symbols import keep, keep_perf, perf_chains, resolve
 
 _LARGEST = 3
+_WIDTH = 100
 
 
 def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
@@ -30,18 +33,27 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 
 
 def lines(session: Session) -> list[str]:
-    """Totals and ratios to the base, the largest deltas, failed runs. Raises SessionError."""
+    """The experiment's tables, or else totals and ratios to the base; the largest deltas; failed
+    runs. Raises SessionError."""
     failed = [
         f"failed run {run.id}: {units.printable(run.failure.message)}"
         for run in session.manifest.runs
         if run.failure
     ]
     try:
-        comparisons = compare(session)
+        setting = choose(session.manifest, None)
+        comparisons = compare(session, setting)
     except SessionError:
         # The base has no result: the failed runs say why.
         return failed
-    found = [line for one in comparisons for line in (*_totals(one), *_deltas(one))]
+    evidence = Evidence.gather(session.manifest)
+    found: list[str] = []
+    if evidence_text.worth_showing(evidence):
+        for table in evidence_rows.tables(evidence, setting):
+            found += [*evidence_text.draw(table, _WIDTH), ""]
+    else:
+        found += [line for one in comparisons for line in _totals(one)]
+    found += [line for one in comparisons for line in _deltas(one)]
     return [*found, *failed]
 
 
