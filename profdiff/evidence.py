@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from profdiff.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.points import Setting, cell_runs, settings
+from profdiff.points import Setting, by_boot, cell_runs, settings
 from profdiff.statistics import Estimate, NoiseFloor, Rule, estimate, noise_floor
 from profdiff.workload_metrics import Metric
 
@@ -186,12 +186,17 @@ def _labels(manifest: Manifest) -> set[str]:
 
 
 def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
-    return [
-        one.values
+    """Values by boot: on a machine several runs may share one."""
+    found = [
+        (run, one.values)
         for run in runs
         if run.failure is None
         for one in run.measured
         if _metric(one) == metric
+    ]
+    return [
+        [value for number in boot for value in found[number][1]]
+        for boot in by_boot([run for run, _ in found])
     ]
 
 

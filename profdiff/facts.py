@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from profdiff.kernel_config import OptionDifference
 
 _NAMED = 3
-# Words of a command line that name the kernel itself.
-_OWN_NAME = ("BOOT_IMAGE=", "initrd=")
+# Words of a command line that name the kernel itself, or are drawn for each boot.
+_OWN_NAME = ("BOOT_IMAGE=", "initrd=", "profdiff.settle=")
 # What a machine says of itself that is the kernel's release or a path, or is no state of it.
 _UNCOMPARED = {"kernel", "release", "perf", "user", "perf_event_max_sample_rate_after"}
 

@@ -1,8 +1,10 @@
 """Which functions of a comparison changed, by the boots of both kernels."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profdiff.comparison import Comparison
+from profdiff.points import by_boot
 from profdiff.statistics import FunctionTests, Rule, function_tests
 
 
@@ -14,14 +16,7 @@ def function_verdicts(
     repetitions = [comparison.repetitions[number] for number in (0, kernel)]
     if min(one.runs for one in repetitions) < 2 or all(one.identical for one in repetitions):
         return None
-    labels = [run.kernel for run in comparison.runs]
-    by_kernel = []
-    for number in (0, kernel):
-        columns = [at for at, label in enumerate(labels) if label == comparison.labels[number]]
-        counts = comparison.run_counts[:, columns]
-        size = len(comparison.functions) + len(comparison.unnamed)
-        by_function = comparison.stacks.self_by_function(counts, size)
-        by_kernel.append(by_function[: len(comparison.functions)].astype(np.float64))
+    by_kernel = [_boots(comparison, comparison.labels[number]) for number in (0, kernel)]
     totals = comparison.totals()
     return function_tests(
         by_kernel[0],
@@ -31,3 +26,13 @@ def function_verdicts(
         deterministic=comparison.metric.exact,
         seed=comparison.manifest.order.seed,
     )
+
+
+def _boots(comparison: Comparison, label: str) -> NDArray[np.float64]:
+    """float64[F, boots]: self counts, the mean of the runs of a boot."""
+    columns = [at for at, run in enumerate(comparison.runs) if run.kernel == label]
+    size = len(comparison.functions) + len(comparison.unnamed)
+    counts = comparison.stacks.self_by_function(comparison.run_counts[:, columns], size)
+    counts = counts[: len(comparison.functions)]
+    runs = [comparison.runs[at] for at in columns]
+    return np.stack([counts[:, boot].mean(axis=1) for boot in by_boot(runs)], axis=1)

@@ -197,7 +197,8 @@ class PerfRun(Part, frozen=True):
 
 class Run(Part, frozen=True, kw_only=True):
     """One execution of the workload on one kernel in one boot, or with ``timed`` several. ``point``
-    is a row of the manifest's points. ``files`` maps what a file is (``counts``, ``perf-data``,
+    is a row of the manifest's points. ``boot``: the machine's boot, in which other runs were too;
+    a guest's run has one of its own. ``files`` maps what a file is (``counts``, ``perf-data``,
     ``stdout``, ``dmesg`` …) to its path in the session."""
 
     id: Label
@@ -206,6 +207,7 @@ class Run(Part, frozen=True, kw_only=True):
     point: Annotated[int, msgspec.Meta(ge=0, lt=10**5)] = 0
     repetition: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     started: str
+    boot: Text | None = None
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
     files: dict[str, SafePath]
     qemu: Qemu | None = None

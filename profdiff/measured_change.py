@@ -55,14 +55,11 @@ def _of_profile(comparison: Comparison, condition: Condition, at: str) -> Iterat
     rows = _stack_rows(comparison, condition)
     totals = comparison.run_counts[rows].sum(axis=0)
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1
-    by_kernel: list[Boots] = [
-        [
-            [float(total) / ops]
-            for total, run in zip(totals, comparison.runs, strict=True)
-            if run.kernel == label
-        ]
-        for label in comparison.labels
-    ]
+    by_kernel: list[Boots] = []
+    for label in comparison.labels:
+        columns = [at for at, run in enumerate(comparison.runs) if run.kernel == label]
+        boots = points.by_boot([comparison.runs[at] for at in columns])
+        by_kernel.append([[float(totals[columns[at]]) / ops for at in boot] for boot in boots])
     for label, boots in zip(comparison.labels[1:], by_kernel[1:], strict=True):
         found = estimate(
             by_kernel[0],

@@ -1,7 +1,7 @@
 """What results are about: the points of a session, or pairs of them whose difference counts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from profdiff.manifest import Manifest, Run
@@ -84,6 +84,14 @@ def substitute(text: str, parameters: Mapping[str, str]) -> str:
         return text
     names = "|".join(map(re.escape, parameters))
     return re.sub(rf"\{{({names})\}}", lambda match: parameters[match[1]], text)
+
+
+def by_boot(runs: Sequence[Run]) -> list[list[int]]:
+    """Which of ``runs`` shared a boot: their numbers, boot after boot."""
+    boots: dict[str, list[int]] = {}
+    for number, run in enumerate(runs):
+        boots.setdefault(run.boot or run.id, []).append(number)
+    return list(boots.values())
 
 
 def cell_runs(manifest: Manifest, label: str, collector: str, point: int) -> list[Run]:

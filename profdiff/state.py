@@ -122,7 +122,7 @@ def _facts(session: Session, run: Run) -> dict[str, str]:
     facts |= {name: observed[name] for name in (*_MEMORY, "processes") if name in observed}
     facts |= _vmstat(session, run)
     for words in _lines(session, run, "state"):
-        if len(words) > 1:
+        if len(words) > 1 and words[0] != "boot_id":
             facts[words[0].removeprefix("/sys/kernel/").removeprefix("/proc/sys/")] = _chosen(words)
     output = _text(session, run, "stdout")
     if output is not None:

@@ -23,6 +23,7 @@ for file in /sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/mm/transpare
 	/sys/kernel/mm/ksm/run /sys/kernel/mm/lru_gen/enabled; do
 	[ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
 done > state
+echo "boot_id $(cat /proc/sys/kernel/random/boot_id 2> /dev/null)" >> state
 [ -r /proc/swaps ] && echo "swap_areas $(grep -c '^/' /proc/swaps)" >> state
 for file in /sys/module/*/sections/.[a-z_]*; do
 	[ -r "$file" ] || continue

@@ -99,6 +99,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         point=item.pending.point,
         repetition=item.pending.repetition,
         started=item.started,
+        boot=_boot(item, result),
         wall_seconds=round(result.wall_seconds, 3),
         files={what: f"{prefix}/{name}" for what, name in sorted(result.files.items())},
         failure=m.Failure(kind=failure.kind, message=failure.message, console=failure.console)
@@ -114,6 +115,15 @@ def _enter(session: Session, item: _Active) -> m.Run:
     ]
     session.save(m.replace(manifest, kernels=kernels, runs=[*manifest.runs, run]))
     return run
+
+
+def _boot(item: _Active, result: RunResult) -> str | None:
+    """Which boot of a machine the run was in (random(4), boot_id)."""
+    if item.pending.kernel.machine is None or "state" not in result.files:
+        return None
+    text = (item.folder / result.files["state"]).read_text(errors="replace")
+    found = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
+    return found[1] if found else None
 
 
 def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) -> m.Kernel:

@@ -78,6 +78,8 @@ def notes(evidence: Evidence) -> list[str]:
         f"seed {manifest.order.seed}, kernels interleaved; {failed} failed runs; the boot is the "
         "unit of replication"
     )
+    if any(run.boot for run in manifest.runs):
+        lines.append("runs on a machine that was not rebooted in between are one boot")
     if manifest.order.vary:
         lines.append(
             "each repetition had its own random numbers, user addresses and time of settling"

@@ -140,6 +140,17 @@ def test_every_boots_value_is_shown_unrounded() -> None:
     ]
 
 
+def test_runs_in_one_boot_of_a_machine_are_no_boots() -> None:
+    described = recorded({"base": [boots(100)], "new": [boots(150)]})
+    runs = [
+        m.replace(run, boot=f"{run.kernel}-{(run.repetition - 1) // 3}") for run in described.runs
+    ]
+    (result,) = Evidence.gather(m.replace(described, runs=runs)).results
+    assert [len(boot) for boot in result.cells[0].boots] == [3, 3, 3]
+    # Nine runs each would tell, three boots each do not.
+    assert result.changes[1].verdict == "unsure"  # type: ignore[union-attr]
+
+
 def test_failed_runs_are_counted_and_make_a_cell_partial() -> None:
     described = recorded({"base": [boots(100)], "new": [boots(150)]})
     failure = m.Failure(kind="workload", message="killed")
