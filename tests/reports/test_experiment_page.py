@@ -1,5 +1,6 @@
 """The page's measurements, in a real Chromium."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -228,6 +229,12 @@ def test_pictures_of_counts_below_nothing() -> None:
         assert "gone" not in text.partition("</text>")[2].partition("alone make")[2]
         assert 'width="-' not in text
         assert "self: base 100, new -10, delta -110 (-110.0 %)" in text
+    # A picture of 1,200 with margins of 10, and one in each half of it.
+    for picture, room in ((svg.difference([made]), 1190), (svg.side_by_side([made]), 590)):
+        boxes = re.findall(rb'</title><rect x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"', picture)
+        starts = [float(x) % (room + 10) for x, _ in boxes]
+        assert len(boxes) >= 3
+        assert max(x + float(width) for x, (_, width) in zip(starts, boxes, strict=True)) <= room
 
 
 def test_evidence_of_what_is_shown() -> None:
