@@ -58,8 +58,8 @@ def _of_profile(comparison: Comparison, condition: Condition, at: str) -> Iterat
     by_kernel: list[Boots] = []
     for label in comparison.labels:
         columns = [at for at, run in enumerate(comparison.runs) if run.kernel == label]
-        boots = points.by_boot([comparison.runs[at] for at in columns])
-        by_kernel.append([[float(totals[columns[at]]) / ops for at in boot] for boot in boots])
+        grouped = points.by_boot([comparison.runs[at] for at in columns])
+        by_kernel.append([[float(totals[columns[at]]) / ops for at in boot] for boot in grouped])
     for label, boots in zip(comparison.labels[1:], by_kernel[1:], strict=True):
         found = estimate(
             by_kernel[0],
