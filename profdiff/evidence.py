@@ -10,6 +10,7 @@ from profdiff.statistics import Estimate, NoiseFloor, Rule, estimate, noise_floo
 from profdiff.workload_metrics import Metric
 
 _RULE = Rule()
+_TIMES = {"ns", "us", "ms", "s"}
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,11 @@ def _metrics(manifest: Manifest, setting: Setting, collector: Collector) -> list
                 if one.is_total or setting.short is None:
                     found.setdefault(_metric(one), one)
     return list(found.values())
+
+
+def is_time(metric: Metric) -> bool:
+    """Whether it is a time, perhaps of each of something: ``ns``, ``us/call``."""
+    return metric.unit.partition("/")[0] in _TIMES
 
 
 def _metric(measured: Measured) -> Metric:
@@ -208,7 +214,7 @@ def _emulated(manifest: Manifest, collector: Collector) -> bool:
 
 def _of_time(unit: str) -> bool:
     """Whether time is in it: ``ns``, ``ns/page``, ``ops/s``."""
-    return not {"ns", "us", "ms", "s"}.isdisjoint(unit.split("/"))
+    return not _TIMES.isdisjoint(unit.split("/"))
 
 
 def _against_noise(found: Estimate, noise: NoiseFloor | None) -> Estimate:

@@ -53,14 +53,15 @@ class Facts:
                 found.append(Difference(f"machine: {name}", values))
         return found
 
-    def summaries(self, labels: Sequence[str]) -> list[str]:
+    def summaries(self, labels: Sequence[str], named: int = _NAMED) -> list[str]:
         """One line for each kernel but the base: config, compiler, command line and machine
         against the base's; nothing for kernels of which nothing is known. ``labels``: the base's
-        first. The texts come from recordings: units.printable is the caller's."""
+        first; ``named``: how many config options are told, not only counted. The texts come from
+        recordings: units.printable is the caller's."""
         lines = []
         for label in labels[1:]:
             parts = [
-                self._config(labels[0], label),
+                self._config(labels[0], label, named),
                 _same("compiler", self.compilers, labels[0], label),
                 _same("command line", self.command_lines, labels[0], label),
                 self._machine(labels[0], label),
@@ -73,7 +74,7 @@ class Facts:
                 lines.append(f"{label}: {line}" if len(labels) > 2 else line)
         return lines
 
-    def _config(self, base: str, label: str) -> str:
+    def _config(self, base: str, label: str, named: int) -> str:
         for one in (base, label):
             if one in self.config_problems:
                 return f"config of {one}: {self.config_problems[one]}"
@@ -91,9 +92,11 @@ class Facts:
             told += f", {len(found) - len(differ):,} in one config only"
         if not relevant:
             return f"{told} (none relevant)"
-        named = [_change(one, base, label) for one in relevant[:_NAMED]]
-        more = [f"{len(relevant) - _NAMED:,} more"] if len(relevant) > _NAMED else []
-        return f"{told} ({len(relevant):,} relevant: {', '.join(named + more)})"
+        if not named:
+            return f"{told} ({len(relevant):,} relevant)"
+        first = [_change(one, base, label) for one in relevant[:named]]
+        more = [f"{len(relevant) - named:,} more"] if len(relevant) > named else []
+        return f"{told} ({len(relevant):,} relevant: {', '.join(first + more)})"
 
     def _machine(self, base: str, label: str) -> str:
         if base not in self.machines or label not in self.machines:

@@ -72,11 +72,15 @@ def notes(evidence: Evidence) -> list[str]:
     counts = sorted({len(cell.boots) for cell in cells})
     boots = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     inside = f", {manifest.boot_runs} executions in each" if manifest.boot_runs > 1 else ""
+    at = " at each point" if points.varied(manifest) else ""
     failed = sum(run.failure is not None for run in manifest.runs)
+    drawn = (
+        f", in rounds of all kernels, each in an order drawn with seed {manifest.order.seed}; the "
+        "boot is the unit of replication"
+    )
     lines.append(
-        f"{boots} boot{'' if boots == '1' else 's'} of each cell{inside}, in an order drawn with "
-        f"seed {manifest.order.seed}, kernels interleaved; {failed} failed runs; the boot is the "
-        "unit of replication"
+        f"{boots} boot{'' if boots == '1' else 's'} of each kernel{at}{inside}"
+        f"{drawn if evidence.repeated else ''}; {failed} failed run{'' if failed == 1 else 's'}"
     )
     if any(run.boot for run in manifest.runs):
         lines.append("runs on a machine that was not rebooted in between are one boot")
@@ -91,7 +95,11 @@ def notes(evidence: Evidence) -> list[str]:
         if change and change.verdict != "exact"
     ]
     if any(change and change.verdict == "exact" for r in evidence.results for change in r.changes):
-        lines.append("exact: counts, equal in every boot; no statistics are needed")
+        lines.append(
+            "exact: counts, equal in every boot; no statistics are needed"
+            if evidence.repeated
+            else "exact: counted, not sampled; whether counts repeat, one boot cannot show"
+        )
     if statistical:
         least = min(min(change.boots) for change in statistical)
         lines.append(
@@ -99,11 +107,10 @@ def notes(evidence: Evidence) -> list[str]:
             f"interval outside 0 and at least {100 * rule.relevance:g} %; unchanged: the interval "
             f"within ±{100 * rule.relevance:g} %; else unsure (docs/statistics.md)"
         )
-        lines.append(
-            f"{least} against {least} boots can reach p = {smallest_p(least, least):.2g} at the "
-            "smallest"
-        )
+        smallest = f"{smallest_p(least, least):.2g} at the smallest"
+        lines.append(f"{least} against {least} boots can reach p = {smallest}")
         reasons = dict.fromkeys(change.reason for change in statistical if change.reason)
+        reasons.pop(f"{least} against {least} boots reach p = {smallest}", None)
         lines += [f"why unsure or not reliable: {reason}" for reason in list(reasons)[:3]]
     if any(result.noise for result in evidence.results):
         lines.append(

@@ -18,7 +18,7 @@ def lines(state: State) -> list[str]:
     if not state.differences and not state.equal:
         return []
     found = [
-        f"STATE DIFFERS: {_WORDS.get(one.what, one.what.replace('_', ' '))}: "
+        f"STATE DIFFERS: {name(one.what)}: "
         + ", ".join(
             f"{label} {_short(value, _alike(list(one.values.values())))}"
             for label, value in one.values.items()
@@ -31,6 +31,11 @@ def lines(state: State) -> list[str]:
     if state.unknown:
         found.append(f"state not known: {', '.join(state.unknown)}")
     return found
+
+
+def name(what: str) -> str:
+    """What differs, as people call it."""
+    return _WORDS.get(what, what.replace("_", " "))
 
 
 def _equal(state: State) -> list[str]:

@@ -12,6 +12,8 @@ from profdiff.manifest import Manifest
 from profdiff.reports import units
 
 _NAMED = 3
+# Said to who recorded, not to who reads a mail.
+ONE_RUN = "one run each: record with --verify to see whether they reproduce"
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[str]:
@@ -34,25 +36,27 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[str]:
                 f"{label} {verb} {totals[index] / totals[0]:.3f} times the {what} of "
                 f"{base}{where} in this workload: {delta:+,} ({units.change(*totals[[0, index]])})"
             )
-        sentences.append(f"{sentence}{_where(comparison, index, delta, side)}.")
+        functions = largest(comparison, index, side)
+        sentences.append(f"{sentence}{f'; {functions}' if functions else ''}.")
     return sentences
 
 
-def _where(comparison: Comparison, index: int, delta: int, side: Side | None) -> str:
-    """The functions with the largest deltas in the direction of the whole, and their part of it."""
-    if delta == 0:
-        return ""
+def largest(comparison: Comparison, index: int, side: Side | None = None, of: str = "that") -> str:
+    """The functions with the largest deltas in the direction of the whole, and their part ``of``
+    it; "" where there are none."""
+    totals = comparison.totals(side)
+    delta = int(totals[index] - totals[0])
     rows = comparison.rows(side)
     deltas = comparison.deltas()[rows, index] * (1 if delta > 0 else -1)
-    largest = [i for i in np.argsort(-deltas, kind="stable")[:_NAMED] if deltas[i] > 0]
-    if not largest:
+    most = [i for i in np.argsort(-deltas, kind="stable")[:_NAMED] if deltas[i] > 0]
+    if not delta or not most:
         return ""
-    names = [comparison.functions[rows[i]].name for i in largest]
-    part = sum(int(deltas[i]) for i in largest) / abs(delta)
+    names = [comparison.functions[rows[i]].name for i in most]
+    part = sum(int(deltas[i]) for i in most) / abs(delta)
     told = units.printable(", ".join(names))
     if part > 1:
-        return f"; {told} alone change by {part:.1f} times that, others the other way"
-    return f"; {told} alone make {100 * part:.0f} % of that"
+        return f"{told} alone change by {part:.1f} times {of}, others the other way"
+    return f"{told} alone make {100 * part:.0f} % of {of}"
 
 
 def workload(manifest: Manifest, setting: points.Setting) -> str:
@@ -196,5 +200,5 @@ def _repetition_lines(comparison: Comparison) -> list[str]:
     if not comparison.metric.exact:
         return lines
     if not comparison.manifest.verify and all(r.runs == 1 for r in comparison.repetitions):
-        lines.append("one run each: record with --verify to see whether they reproduce")
+        lines.append(ONE_RUN)
     return lines

@@ -159,7 +159,7 @@ def test_failed_runs_are_counted_and_make_a_cell_partial() -> None:
     (result,) = Evidence.gather(described).results
     assert result.cells[1].failed == 1
     assert result.changes[1].quality == "partial"  # type: ignore[union-attr]
-    assert "1 failed runs" in text(described)
+    assert "1 failed run\n" in text(described)
     assert "changed (partial)" in text(described)
 
 

@@ -65,7 +65,7 @@ def test_timed_runs_alone(browser: Any, tmp_path: Path) -> None:
     assert column(page, 0) == ["size_kib", "1", "1", "10", "10", "100", "100", "1000", "1000"]
     assert column(page, 4)[:2] == ["change", "+30.0 %"]
     assert column(page, 5) == ["verdict"] + 8 * ["changed"]
-    assert "5 boots of each cell" in page.page.inner_text("#experiment-notes")
+    assert "5 boots of each kernel" in page.page.inner_text("#experiment-notes")
     facts = page.page.inner_text("#kernels")
     assert "Inlined" not in facts
     assert "Runs\t5\t5" in facts

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -218,6 +219,8 @@ def test_a_session_is_read(session: Session) -> None:
     assert facts.machines["new"]["mitigation l1tf"] == "Not affected"
     assert facts.machines["new"]["emulator"] == "QEMU emulator version 7.2.22"
     (line,) = facts.summaries(["base", "new"])
+    (short,) = facts.summaries(["base", "new"], 0)
+    assert re.fullmatch(r"config: .* \(\d+ relevant\); .*", short)
     assert line == (
         "config: 1 option differs (1 relevant: HZ 250 -> 1000); same compiler; same command line; "
         "same machine"
