@@ -8,12 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from profdiff import points
+from profdiff.evidence import is_time
 from profdiff.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import Reproducer
+from profdiff.reports import evidence_rows, state_lines
 
-_STATE = ("processor", "transparent_hugepage", "numa_balancing", "microcode", "swap")
+_NAMED = 3
+# Fewer values of a size are no sweep.
+_SWEPT = 3
+# What a report must say of a machine, as environment.sh names it; and of the state of its memory,
+# with what it is called where a guest told it.
+_MACHINE = ("processor", "microcode", "numa_balancing")
+_STATE = {"transparent_hugepage": "transparent_hugepage/enabled", "swap": "swap"}
 
 
 @dataclass(frozen=True)
@@ -43,33 +51,35 @@ def items(evidence: Evidence) -> list[Item]:
 def _plain_sentence(evidence: Evidence) -> Verdict:
     known = [kernel for kernel in evidence.findings.kernels if kernel.release]
     if len(known) < len(evidence.labels):
-        return False, "the release of a kernel is unknown"
+        return False, "the release of a kernel"
     if not measured.architecture(evidence.findings):
-        return False, "the architecture is unknown"
+        return False, "the architecture"
     return True, f"{known[0].release} to {known[-1].release}"
 
 
 def _real_use(evidence: Evidence) -> Verdict:
-    if evidence.real_use:
-        return True, "said above"
-    return False, "the workload is synthetic, and no real user of the path is known"
+    return bool(evidence.real_use), "said above" if evidence.real_use else "none is known"
 
 
 def _bisection(evidence: Evidence) -> Verdict:
     reverts = [label for label in evidence.labels if "revert" in label.lower()]
-    lacking = [] if evidence.culprit else ["a bisection to one commit"]
-    lacking += [] if reverts else ["a column with that commit reverted"]
+    lacking = [] if evidence.culprit else ["the culprit"]
+    lacking += [] if reverts else ["a kernel with it reverted"]
     if lacking:
         return False, " and ".join(lacking)
     return True, f"{evidence.culprit}; {', '.join(reverts)}"
 
 
 def _sweep(evidence: Evidence) -> Verdict:
-    manifest = evidence.findings.manifest
-    swept = points.varied(manifest)
-    if not swept:
-        return False, "one set of parameters was measured, no range of sizes"
-    return True, f"{len(points.settings(manifest))} settings of {', '.join(swept)}"
+    findings = evidence.findings
+    known = points.settings(findings.manifest)
+    complete = [one for one in known if _fewest_boots(findings, one)]
+    told, wide = [], False
+    for name in points.varied(findings.manifest):
+        values = list(dict.fromkeys(points.value_of(one, name) for one in complete))
+        wide = wide or (name != "vCPUs" and len(values) >= _SWEPT)
+        told += [f"{name} {values[0]} to {values[-1]}, {len(values)} values"] if values else []
+    return wide, "; ".join(told) or "one size"
 
 
 def _microarchitectures(evidence: Evidence) -> Verdict:
@@ -77,20 +87,18 @@ def _microarchitectures(evidence: Evidence) -> Verdict:
         return False, "an emulator has none"
     machines = evidence.findings.facts.machines.values()
     names = sorted({own["processor"] for own in machines if own.get("processor")})
-    return len(names) > 1, ", ".join(names) if len(names) > 1 else "one processor, or unknown ones"
+    return len(names) > 1, ", ".join(names) or "the processor is not known"
 
 
 def _series(evidence: Evidence) -> Verdict:
-    fewest = measured.fewest_runs(evidence.findings)
-    if len(evidence.labels) < 3:
-        return False, "fewer than three kernels, no patch of a series on its own"
-    if fewest < 2:
-        return False, "a kernel has one run, and so no spread"
-    return True, f"{len(evidence.labels)} kernels, {fewest} runs or more of each"
+    findings = evidence.findings
+    fewest = _fewest_boots(findings, findings.setting)
+    told = f"{_number(len(evidence.labels), 'kernel')}, {_number(fewest, _what(findings))} of each"
+    return len(evidence.labels) > 2 and fewest > 1, told
 
 
 def _other_case(evidence: Evidence) -> Verdict:
-    return False, "only this workload was measured, not one that the change could help or hurt"
+    return False, "only this workload was measured"
 
 
 def _hot_functions(evidence: Evidence) -> Verdict:
@@ -98,67 +106,118 @@ def _hot_functions(evidence: Evidence) -> Verdict:
     if "instructions" not in [one.metric.name for one in comparisons]:
         return False, "instructions were not counted"
     if not all(comparisons[0].inlines_visible):
-        return False, "functions are shown, inlined ones not (a kernel has no debug ELF)"
+        return False, "inlined ones (a kernel has no debug ELF)"
     return True, "in the table, inlined ones too"
 
 
 def _code_layout(evidence: Evidence) -> Verdict:
-    used = sorted({one.compiler or "an unknown compiler" for one in evidence.findings.kernels})
-    return False, f"symbol sizes and disassembly per compiler; used was {', '.join(used)}"
+    return False, "symbol sizes and disassembly, with another compiler too"
 
 
 def _same_state(evidence: Evidence) -> Verdict:
     state = evidence.findings.state
     if state.differences:
-        return False, f"what differs is said above ({len(state.differences)})"
+        named = [state_lines.name(one.what) for one in state.differences[:_NAMED]]
+        more = len(state.differences) - _NAMED
+        return False, f"{', '.join(named)}{f' and {more} more' if more > 0 else ''} differ"
     unknown = state.unknown or ([] if state.equal else ["state"])
     if unknown:
-        return False, f"not known of the workload: {', '.join(unknown)}"
-    return True, f"nothing differs of what was compared ({len(state.equal)})"
+        return False, f"not known: {', '.join(unknown)}"
+    return True, f"{len(state.equal)} things compared, all equal (above)"
 
 
 def _reproducer(evidence: Evidence) -> Verdict:
     if evidence.reproducer is None:
         return False, "the workload's source"
     if evidence.reproducer.text is None:
-        return False, "the source is too long for this mail: link it"
-    return True, "its source and the command are above"
+        return False, "too long for this mail: link it"
+    return True, "source and command are above"
 
 
 def _own_tree(evidence: Evidence) -> Verdict:
-    return False, "a retest on the maintainer's tree"
+    return False, "not retested there"
 
 
 def _bare_metal(evidence: Evidence) -> Verdict:
+    if measured.emulated(evidence.findings):
+        return False, "an emulator"
     facts = evidence.findings.facts
     machines = [facts.machines.get(label, {}) for label in evidence.labels]
-    known = all(own.get("processor") and not own.get("hypervisor") for own in machines)
-    if known and not measured.emulated(evidence.findings):
-        return True, machines[0]["processor"]
-    return False, "an emulator or a virtual machine, or a machine that is not known"
+    if measured.guests(evidence.findings) or any(own.get("hypervisor") for own in machines):
+        return False, "a virtual machine"
+    if not all(own.get("processor") for own in machines):
+        return False, "the machine is not known"
+    return True, machines[0]["processor"]
 
 
 def _state(evidence: Evidence) -> Verdict:
-    facts, labels = evidence.findings.facts, evidence.labels
+    findings = evidence.findings
+    facts, labels = findings.facts, evidence.labels
     lacking = [] if set(labels) <= set(facts.configs) else ["config"]
     lacking += [] if set(labels) <= facts.command_lines.keys() else ["command line"]
     own = facts.machines.get(labels[0], {})
-    lacking += [name.replace("_", " ") for name in _STATE if not own.get(name)]
-    lacking += [] if any(name.startswith("mitigation ") for name in own) else ["mitigations"]
-    return not lacking, ", ".join(lacking) or "said above, where it differs"
+    for name in () if measured.emulated(findings) else _MACHINE:
+        lacking += [] if own.get(name) else [name.replace("_", " ")]
+    compared = {*findings.state.equal, *(one.what for one in findings.state.differences)}
+    for name, member in _STATE.items():
+        if not own.get(name) and not any(member in one for one in compared):
+            lacking.append(name.replace("_", " "))
+    mitigations = any(name.startswith("mitigation ") for name in own) or all(
+        "mitigations=" in facts.command_lines.get(label, "") for label in labels
+    )
+    lacking += [] if mitigations else ["mitigations"]
+    return not lacking, ", ".join(lacking) or "said above"
 
 
 def _repetitions(evidence: Evidence) -> Verdict:
-    fewest = measured.fewest_runs(evidence.findings)
-    if fewest < 2:
-        return False, "a kernel has one run only"
-    failed = sum(run.failure is not None for run in evidence.findings.manifest.runs)
-    return True, f"{fewest} runs or more of each kernel, each shown unrounded; {failed} failed"
+    findings = evidence.findings
+    fewest = _fewest_boots(findings, findings.setting)
+    failed = sum(run.failure is not None for run in findings.manifest.runs)
+    told = f"{_number(fewest, _what(findings))} of each kernel, {failed} failed"
+    changes = [one for result in findings.evidence.at(findings.setting) for one in result.changes]
+    weak = [
+        one.smallest_p
+        for one in changes
+        if one and one.verdict != "exact" and one.smallest_p > findings.evidence.rule.alpha
+    ]
+    if weak:
+        told += f"; p cannot be below {max(weak):.2g}"
+    return fewest > 1 and not weak, told
 
 
 def _work(evidence: Evidence) -> Verdict:
-    ops = evidence.findings.ops
-    return bool(ops), f"counts per op, {ops:,} ops" if ops else "how many ops it was is not known"
+    findings = evidence.findings
+    if findings.ops:
+        return True, f"{findings.ops:,} ops, counts per op"
+    results = findings.evidence.at(findings.setting)
+    own = [one.metric for one in results if is_time(one.metric) and "/" in one.metric.unit]
+    told = ", ".join(f"{metric.name} in {metric.unit}" for metric in own[:_NAMED])
+    return bool(own), told or "the number of ops"
+
+
+def _noise(evidence: Evidence) -> Verdict:
+    findings = evidence.findings
+    floors = [one for one in findings.evidence.at(findings.setting) if one.noise]
+    told = [f"{one.metric.name} {evidence_rows.floor(one)}" for one in floors]
+    return bool(told), ", ".join(told) or "the base was not run against itself"
+
+
+def _fewest_boots(findings: Findings, setting: points.Setting) -> int:
+    """Finished runs at a setting, of the kernel that has fewest."""
+    results = findings.evidence.at(setting)
+    if results:
+        return min(len(cell.boots) for one in results for cell in one.cells)
+    if setting == findings.setting and findings.comparisons:
+        return min(one.runs for one in findings.comparisons[0].repetitions)
+    return 0
+
+
+def _what(findings: Findings) -> str:
+    return "boot" if findings.evidence.results else "run"
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 # Name and judge.
@@ -178,5 +237,6 @@ POINTS: list[tuple[str, Callable[[Evidence], Verdict]]] = [
     ("Bare metal", _bare_metal),
     ("State of the machine", _state),
     ("Repetitions", _repetitions),
+    ("Noise floor (A/A)", _noise),
     ("Work per op", _work),
 ]

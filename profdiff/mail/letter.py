@@ -62,8 +62,7 @@ class Item:
 
     def lines(self) -> list[str]:
         """The point with its box."""
-        said = self.note if self.done else f"missing: {self.note}"
-        return Prose(f"[{'x' if self.done else '_'}] {self.text}: {said}", 4).lines()
+        return Prose(f"[{'x' if self.done else '_'}] {self.text}: {self.note}", 4).lines()
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Letter:
-    """``sentence``: what the mail is about, in one plain sentence. ``trailers`` and ``regzbot``
+    """``sentence``: what the mail is about, in one plain sentence; ``opening``: what a reader must
+    know with it. ``trailers`` and ``regzbot``
     are lines that were checked (profdiff.mail.trailers). ``footer`` is the signature."""
 
     subject: str
@@ -150,6 +150,7 @@ class Letter:
     regzbot: Sequence[str] = ()
     footer: Sequence[str] = ()
     quote: Quote | None = None
+    opening: Sequence[Part] = ()
 
     def render(self, limit: int = LIMIT) -> str:
         """The text, shorter than ``limit`` octets of UTF-8; tables are shortened for that, the last
@@ -171,7 +172,7 @@ class Letter:
 
     def _parts(self) -> list[Part]:
         parts: list[Part] = [self.quote] if self.quote else []
-        parts.append(Prose(self.sentence))
+        parts += [Prose(self.sentence), *self.opening]
         for section in self.sections:
             if not section.parts:
                 continue

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from profdiff.comparison import Comparison
 from profdiff.findings import Findings
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
 from profdiff.manifest import Run
-from profdiff.reports import evidence_text, state_lines, summary, units
+from profdiff.reports import state_lines, summary, units
 from profdiff.reports.columns import Columns
+from profdiff.state import State
 
-_NAMED_RUNS = 24
 _WIDTH = 100
+_BUILD_ID = 12
+_FEW = 6
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
 _MACHINE = {
@@ -26,24 +27,40 @@ _MACHINE = {
 
 
 def section(findings: Findings, real_use: str | None) -> Section:
-    """Workload, state, kernels, machine, how it was counted, runs, and what else differs."""
-    labels = [kernel.label for kernel in findings.kernels]
-    workload = summary.workload(findings.manifest, findings.setting)
+    """Workload, kernels, machine, how it was counted, state, failed runs, and what else differs."""
+    said = summary.workload(findings.manifest, findings.setting)
     parts: list[Part] = [
-        Prose(f"Workload: {workload}. {_use(real_use)}"),
-        Notes(state_lines.lines(findings.state)),
+        Prose(f"Workload: {said}. {_use(real_use)}"),
         Notes(_kernels(findings)),
-        Notes([*_how(findings), *_machines(findings)]),
-        Notes(_runs(findings)),
-        _totals(findings.comparisons),
-        Notes([f"Differs: {line}" for line in findings.facts.summaries(labels)]),
+        Notes([*_how(findings), *_machines(findings), *_order(findings), *_failed(findings)]),
+        Notes([*_same_state(findings.state), *_differs(findings)]),
     ]
     return Section("What was measured", [*parts, *_config(findings)])
 
 
+def state_differences(findings: Findings) -> list[str]:
+    """What of the kernels' state differs: who reads the result must know it before."""
+    lines = state_lines.lines(State(findings.state.differences))
+    more = len(lines) - _FEW
+    return lines[:_FEW] + ([f"{more:,} more differences of state"] if more > 0 else [])
+
+
+def guests(findings: Findings) -> bool:
+    """Whether guests of profdiff's own ran the kernels."""
+    return any(run.qemu for run in _finished(findings))
+
+
 def emulated(findings: Findings) -> bool:
-    """Whether an emulator or virtual machine of profdiff's own ran the kernels."""
-    return any(run.qemu for run in findings.manifest.runs)
+    """Whether guests ran on an emulator, whose time is none."""
+    return any(run.qemu and "kvm" not in run.qemu.arguments for run in _finished(findings))
+
+
+def where(findings: Findings) -> str:
+    """On what the kernels ran, for a sentence: ``x86_64 under an emulator``."""
+    name = architecture(findings) or "an unknown architecture"
+    if emulated(findings):
+        return f"{name} under an emulator"
+    return f"{name} in a virtual machine" if guests(findings) else name
 
 
 def architecture(findings: Findings) -> str:
@@ -59,94 +76,120 @@ def architecture(findings: Findings) -> str:
     return ""
 
 
-def fewest_runs(findings: Findings) -> int:
-    """Finished runs at the setting, of the kernel and collector that has fewest."""
-    counts = {
-        (kernel.label, collector): 0
-        for kernel in findings.kernels
-        for collector in findings.manifest.collectors
-    }
-    for run in findings.manifest.runs:
-        key = (run.kernel, run.collector)
-        if run.point == findings.setting.point and run.failure is None and key in counts:
-            counts[key] += 1
-    return min(counts.values())
-
-
-def order(runs: Sequence[Run]) -> list[Run]:
-    """Runs in the order in which they started."""
-    return sorted(runs, key=lambda run: run.started)
-
-
 def interleaved(runs: Sequence[Run]) -> bool:
     """Whether no kernel's runs were over before another's began."""
-    labels = [run.kernel for run in order(runs)]
+    labels = [run.kernel for run in sorted(runs, key=lambda run: run.started)]
     blocks = sum(a != b for a, b in pairwise(labels)) + 1
     return len(set(labels)) > 1 and blocks > len(set(labels))
+
+
+def totals(findings: Findings) -> Table:
+    """Every recording's whole, unrounded, where nothing else tells it."""
+    rows = []
+    for comparison in findings.comparisons:
+        sums = comparison.run_counts.sum(axis=0)
+        for run, total in zip(comparison.runs, sums.tolist(), strict=True):
+            rows.append(([f"{total:,}", comparison.metric.title], units.printable(run.id)))
+    head, *lines = Columns((["total", "metric"], "recording"), rows, [], _WIDTH).lines()
+    return Table([head], lines[: len(rows)])
+
+
+def _finished(findings: Findings) -> list[Run]:
+    return [run for run in findings.manifest.runs if not run.failure]
 
 
 def _use(real_use: str | None) -> str:
     if real_use:
         return f"Its real use: {real_use}"
-    return "Take it for synthetic: nothing is known that people use and that runs like this."
+    return "It is synthetic: no real user of it is known."
 
 
 def _kernels(findings: Findings) -> list[str]:
+    kernels = findings.kernels
+    compilers = list(dict.fromkeys(kernel.compiler or "" for kernel in kernels))
     lines = []
-    for index, kernel in enumerate(findings.kernels):
+    for index, kernel in enumerate(kernels):
         facts = [
             f"Linux {kernel.release}" if kernel.release else "release unknown",
-            f"build id {kernel.build_id}" if kernel.build_id else "no build id",
-            kernel.compiler or "compiler unknown",
-            *(["the base"] if index == 0 else []),
+            f"build id {kernel.build_id[:_BUILD_ID]}" if kernel.build_id else "no build id",
+            *([kernel.compiler or "compiler unknown"] if len(compilers) > 1 else []),
+            *(["the base"] if index == 0 and len(kernels) > 1 else []),
         ]
         lines.append(f"{kernel.label}: {', '.join(facts)}")
+    if len(compilers) == 1:
+        lines.append(f"compiler: {compilers[0] or 'unknown'}")
     return lines
 
 
 def _how(findings: Findings) -> list[str]:
-    lines = summary.evidence(findings.comparisons)
-    if evidence_text.worth_showing(findings.evidence):
-        lines += evidence_text.notes(findings.evidence)
+    comparisons = findings.comparisons
+    lines = [line for line in summary.evidence(comparisons) if line != summary.ONE_RUN]
+    lines += _timed(findings)
     if emulated(findings):
         lines.append(
-            "These are instruction counts from an emulator: they say which code is executed how "
-            "often, and nothing of time, cycles or caches on hardware."
+            "An emulator's counts say which code is executed how often, and nothing of time, "
+            "cycles or caches on hardware."
         )
     return lines
+
+
+def _timed(findings: Findings) -> list[str]:
+    """How timed runs ran, which no comparison tells of."""
+    runs = [run for run in _finished(findings) if run.collector == "timed"]
+    if not runs:
+        return []
+    inside = findings.manifest.boot_runs
+    times = f", {inside} executions in each boot" if inside > 1 else ""
+    guest, qemu = findings.manifest.guest, runs[0].qemu
+    machine = ""
+    # Of guests that count or sample it was said with them.
+    if guest and qemu and not findings.comparisons:
+        version = units.printable(qemu.version.removeprefix("QEMU emulator "))
+        how = "KVM" if "kvm" in qemu.arguments else "TCG"
+        machine = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
+    return [f"timed: the command alone, not profiled{times}{machine}"]
 
 
 def _machines(findings: Findings) -> list[str]:
     """The base's machine; what differs from it is said with the differences."""
     known = findings.facts.machines.get(findings.kernels[0].label, {})
     told = [f"{said} {known[name]}" for name, said in _MACHINE.items() if known.get(name)]
-    return [f"machine: {', '.join(told)}"] if told else []
+    lines = [f"machine: {', '.join(told)}"] if told else []
+    line = findings.facts.command_lines.get(findings.kernels[0].label)
+    return lines + ([f"kernel's command line: {line}"] if line else [])
 
 
-def _runs(findings: Findings) -> list[str]:
-    """How many runs, in which order, and which failed."""
-    runs = order(findings.manifest.runs)
-    failed = sum(run.failure is not None for run in runs)
-    named = ", ".join(run.kernel + ("!" if run.failure else "") for run in runs[:_NAMED_RUNS])
-    more = f" and {len(runs) - _NAMED_RUNS:,} more" if len(runs) > _NAMED_RUNS else ""
-    boots = ", each in a boot of its own" if all(run.qemu for run in runs) else ""
-    how = "interleaved" if interleaved(runs) else "not interleaved"
-    lines = [f"{len(runs):,} runs{boots}, in this order ({how}): {named}{more}"]
-    lines.append(f"failed runs: {failed:,}" + (" (!)" if failed else ""))
-    return lines
+def _order(findings: Findings) -> list[str]:
+    """Where runs were meant to be interleaved, and were not."""
+    if not findings.evidence.repeated:
+        return []
+    found = []
+    for collector in findings.manifest.collectors:
+        runs = [run for run in _finished(findings) if run.collector == collector]
+        if len({run.kernel for run in runs}) > 1 and not interleaved(runs):
+            found.append(
+                f"{collector} runs were NOT interleaved: one kernel's were over before another's "
+                "began"
+            )
+    return found
 
 
-def _totals(comparisons: Sequence[Comparison]) -> Table:
-    """Every run's whole, unrounded."""
-    rows = []
-    for comparison in comparisons:
-        totals = comparison.run_counts.sum(axis=0)
-        for run, total in zip(comparison.runs, totals.tolist(), strict=True):
-            rows.append(([f"{total:,}", comparison.metric.title], units.printable(run.id)))
-    if not rows:
-        return Table([], [])
-    head, *lines = Columns((["total", "metric"], "run"), rows, [], _WIDTH).lines()
-    return Table([head], lines[: len(rows)])
+def _failed(findings: Findings) -> list[str]:
+    """The failed runs that no comparison names."""
+    named = {run.id for comparison in findings.comparisons for run in comparison.failed}
+    failed = [run for run in findings.manifest.runs if run.failure and run.id not in named]
+    lines = [f"failed run {run.id}: {run.failure.message}" for run in failed[:_FEW] if run.failure]
+    more = len(failed) - _FEW
+    return lines + ([f"{more:,} more failed runs"] if more > 0 else [])
+
+
+def _same_state(state: State) -> list[str]:
+    return state_lines.lines(State([], state.equal, state.unknown))
+
+
+def _differs(findings: Findings) -> list[str]:
+    labels = [kernel.label for kernel in findings.kernels]
+    return [f"differs: {line}" for line in findings.facts.summaries(labels, 0)]
 
 
 def _config(findings: Findings) -> list[Part]:

@@ -11,18 +11,19 @@ from email.header import decode_header, make_header
 from email.message import EmailMessage
 from email.utils import getaddresses
 from pathlib import Path
+from typing import Any
 
-import b4
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mail.letters import NEWEST_ID, RILEY, ROOT_ID, THREAD, written
-from support import need_program
+from mail.letters import NEWEST_ID, RILEY, ROOT_ID, SOURCE, THREAD, timed, written
+from support import need_program, profdiff
 
 from profdiff.errors import InputError
 from profdiff.mail.address import Address
 from profdiff.mail.attachment import Attachment
 from profdiff.mail.content import Wishes
+from profdiff.mail.content import letter as letter_about
 from profdiff.mail.draft import compose
 from profdiff.mail.letter import LIMIT, Letter, Section, Table
 from profdiff.mail.recipients import Recipients, reply_to_all
@@ -38,6 +39,12 @@ NAMES = [
     "=?utf-8?q?Somebody_else?=",
     "Ngưỡng, with a name that is so long that it takes several lines of <any@header.example.org>",
 ]
+
+
+@pytest.fixture(scope="module")
+def b4() -> Any:
+    """The kernel maintainers' own tool."""
+    return pytest.importorskip("b4", reason="b4 is not installed (pip install b4)")
 
 
 def mail(
@@ -123,7 +130,7 @@ def test_git_send_email_sends_it_as_it_is(tmp_path: Path) -> None:
     assert people(passed, "From") == [(NAMES[1], "jirina@example.org")]
 
 
-def test_a_reply_is_threaded_and_reaches_all(tmp_path: Path) -> None:
+def test_a_reply_is_threaded_and_reaches_all(b4: Any, tmp_path: Path) -> None:
     answer = reply_to_all(Thread.read(THREAD).message(None), RILEY)
     data = mail(replace(written(), subject=answer.subject or ""), answer)
     passed, to = sent(data, tmp_path, f"--from={RILEY}")
@@ -151,7 +158,48 @@ def test_a_reply_is_threaded_and_reaches_all(tmp_path: Path) -> None:
     assert people(data, "Cc") == [(one.name, one.address) for one in answer.cc]
 
 
-def test_b4_finds_the_trailers_and_the_signature() -> None:
+def test_spreads_survive(tmp_path: Path) -> None:
+    """Tables hold characters that are not ASCII."""
+    boots = [100.0, 101.0, 102.0, 103.0, 104.0]
+    found = timed({"base": [boots], "new": [[2 * value for value in boots]]})
+    data = mail(letter_about(found, Wishes(["profdiff", "mail"])))
+    passed, _ = sent(data, tmp_path, f"--from={RILEY}")
+    assert "102 ±1.6 %".encode() in passed
+    assert body_of(passed) == body_of(data)
+
+
+@pytest.mark.guest
+def test_the_mail_of_the_main_job_could_be_sent(b4: Any, recorded: Path, tmp_path: Path) -> None:
+    """A recorded session, as a reply into a thread: nothing in it needs a hand."""
+    draft = tmp_path / "reply.eml"
+    reply = ["--thread", THREAD, "--from", str(RILEY), "--reproducer", SOURCE]
+    profdiff("mail", recorded, "-o", draft, *reply)
+    data = draft.read_bytes()
+    passed, to = sent(data, tmp_path, f"--from={RILEY}")
+    assert body_of(passed) == body_of(data)
+    answer = reply_to_all(Thread.read(THREAD).message(None), RILEY)
+    assert set(to) - {RILEY.address} == {one.address for one in (*answer.to, *answer.cc)}
+    for made in (data, passed):
+        assert b4.LoreMessage(parsed(made)).in_reply_to == NEWEST_ID.strip("<>")
+        whole = b4.mailsplit_bytes(THREAD.read_bytes())
+        threaded = b4.get_strict_thread([*whole, parsed(made)], ROOT_ID.strip("<>"))
+        assert parsed(made)["Message-ID"] in {one["Message-ID"] for one in threaded or []}
+    body = parsed(data).get_content()
+    assert len(data) < LIMIT
+    assert re.match(r"mprotect-toggle executes 7\d\.\d % more instructions\b", body)
+    first = " ".join(body.split("\n\n")[0].split())
+    assert "on Linux 6.18.15-profdiff (new) than on Linux 6.12.107-profdiff (base)" in first
+    assert re.search(r"on x86_64 under an emulator: 2\d\d.* instead of 1\d\d.* per op\.$", first)
+    assert "same state: " in body
+    assert re.search(r"(?m)^instructions, new: 2\d\d\.\d+ \(2 times\)$", body)
+    assert SOURCE.read_text() in body
+    own, source = body.split("mprotect-toggle.c:\n")
+    for block in (own + source.split("Without profdiff")[1]).split("\n\n"):
+        table = any("  " in line.strip() for line in block.splitlines())
+        assert max(map(len, block.splitlines())) <= (100 if table else 75), block
+
+
+def test_b4_finds_the_trailers_and_the_signature(b4: Any) -> None:
     trailers = [
         'Fixes: 54a4f0239f2e ("mm: do it")',
         "Reported-by: Jiřina Nováková <jirina@example.org>",

@@ -1,0 +1,237 @@
+"""What the letter says of experiments: which claim comes first, tables, boots, evidence."""
+
+from dataclasses import replace
+
+import pytest
+from mail.letters import timed
+
+from profdiff import manifest as m
+from profdiff.errors import InputError
+from profdiff.findings import Findings
+from profdiff.mail import measured
+from profdiff.mail.attachment import attach
+from profdiff.mail.checklist import Evidence, items
+from profdiff.mail.claim import claim
+from profdiff.mail.content import Wishes, letter
+from profdiff.mail.letter import Item
+from profdiff.state import State, StateDifference
+
+ICOUNT = m.Qemu(
+    version="QEMU emulator version 7.2.22",
+    arguments=["/usr/bin/qemu-system-x86_64", "-accel", "tcg", "-icount", "shift=0"],
+)
+KVM = m.Qemu(
+    version="QEMU emulator version 7.2.22",
+    arguments=["/usr/bin/qemu-system-x86_64", "-accel", "kvm"],
+)
+STEADY = [100.0, 100.1, 100.2, 100.3, 100.4]
+WALL = m.Measured("wall-time", "ns", "lower", True, [1.0])
+OWN = m.Measured("latency", "ns/call", "lower", False, [1.0])
+RATE = m.Measured("throughput", "ops/s", "higher", False, [1.0])
+
+
+def times(factor: float, values: list[float] | None = None) -> list[float]:
+    return [factor * value for value in values or STEADY]
+
+
+def text(findings: Findings) -> str:
+    return letter(findings, Wishes(["profdiff", "mail"])).render()
+
+
+def flat(findings: Findings) -> str:
+    return " ".join(text(findings).split())
+
+
+def point(findings: Findings, name: str) -> Item:
+    found = {item.text: item for item in items(Evidence(findings, None, None, None))}
+    return found[name]
+
+
+def test_a_time_on_hardware_is_a_time() -> None:
+    said = claim(timed({"base": [STEADY], "new": [times(1.5)]}))
+    assert said.subject == "work: 50.0 % more time on 6.1.0 than on 6.0.0"
+    assert said.sentence == (
+        "work takes 50.0 % more time on Linux 6.1.0 (new) than on Linux 6.0.0 (base), on an "
+        "unknown architecture: latency 150.30 instead of 100.20 ns/call."
+    )
+    assert "95 % interval of [+4" in said.more[0]
+    assert "from 5 and 5 boots" in said.more[0]
+    faster = claim(timed({"base": [STEADY], "new": [times(0.5)]}))
+    assert "takes 50.0 % less time on Linux 6.1.0" in faster.sentence
+
+
+@pytest.mark.parametrize("metrics", [[OWN], [WALL], [WALL, OWN]])
+def test_an_emulated_clock_is_never_called_time(metrics: list[m.Measured]) -> None:
+    found = timed({"base": [STEADY], "new": [times(1.5)]}, metrics=metrics, qemu=ICOUNT)
+    said = claim(found)
+    assert "executes 50.0 % more instructions by an emulated clock" in said.sentence
+    assert "on x86_64 under an emulator" in said.sentence
+    for line in (said.subject, said.sentence.replace("wall-time", "")):
+        assert "time" not in line
+    assert "instruction counts, NOT time" in text(found)
+    rate = claim(timed({"base": [STEADY], "new": [times(2)]}, metrics=[RATE], qemu=ICOUNT))
+    assert "has 100.0 % higher throughput by an emulated clock" in rate.sentence
+    guest = claim(timed({"base": [STEADY], "new": [times(1.5)]}, metrics=metrics, qemu=KVM))
+    assert "takes 50.0 % more time" in guest.sentence
+    assert "x86_64 in a virtual machine" in guest.sentence
+
+
+def test_what_the_workload_says_of_itself_comes_first() -> None:
+    both = {"base": [STEADY], "new": [times(1.5)]}
+    assert "latency 150.30" in claim(timed(both, metrics=[WALL, OWN])).sentence
+    assert "wall-time 150.30" in claim(timed(both, metrics=[WALL])).sentence
+
+
+def test_the_worst_kernel_stands_for_all_and_the_last_is_told() -> None:
+    ladder = {"base": [STEADY], "a": [times(1.2)], "b": [times(1.5)], "c": [times(0.9)]}
+    said = claim(timed(ladder))
+    assert "50.0 % more time on Linux 6.2.0 (b)" in said.sentence
+    assert "On the last kernel, Linux 6.3.0 (c), it is -10.0 % (changed)." in said.more
+    higher = claim(timed(ladder, metrics=[RATE]))
+    assert "has 10.0 % lower throughput on Linux 6.3.0 (c)" in higher.sentence
+    better = claim(timed({"base": [STEADY], "a": [times(0.8)], "b": [times(0.9)]}))
+    assert "20.0 % less time on Linux 6.1.0 (a)" in better.sentence
+
+
+def test_what_is_uncertain_is_not_claimed() -> None:
+    few = claim(timed({"base": [STEADY[:3]], "new": [times(1.5, STEADY[:3])]}))
+    assert few.subject.endswith("(unsure)")
+    assert few.sentence.startswith("It is not certain that work takes 50.0 % more time")
+    assert "3 against 3 boots reach p = 0.1 at the smallest" in few.more[0]
+    same = claim(timed({"base": [STEADY], "new": [times(1.0001)]}))
+    assert "takes the same time on Linux 6.1.0 (new) as on Linux 6.0.0 (base), to within 1 %" in (
+        same.sentence
+    )
+    # A change that is certain comes before a larger one that is not.
+    wild = [50.0, 400.0, 90.0, 300.0, 95.0]
+    mixed = claim(timed({"base": [STEADY], "a": [wild], "b": [times(1.02)]}))
+    assert "2.0 % more time on Linux 6.2.0 (b)" in mixed.sentence
+
+
+def test_counts_and_their_limits() -> None:
+    exact = timed(
+        {"base": [[1000.0]], "new": [[1100.0]]},
+        metrics=[m.Measured("instructions", "instructions", "lower", True, [1.0])],
+        qemu=ICOUNT,
+        collector="exact",
+        ops=100,
+    )
+    assert claim(exact).sentence.endswith("emulator: 11 instead of 10 instructions per op.")
+    assert "whether counts repeat, one boot cannot show" in flat(exact)
+    assert "instructions, base: 10\ninstructions, new: 11\n" in text(exact)
+    equal = timed({"base": [[5.0]], "new": [[5.0]]}, qemu=ICOUNT)
+    assert "executes exactly as many instructions by an emulated clock" in claim(equal).sentence
+    from_nothing = timed({"base": [[0.0]], "new": [[5.0]]}, qemu=ICOUNT)
+    assert "executes more instructions by an emulated clock" in claim(from_nothing).sentence
+
+
+def test_a_kernel_without_a_result_and_one_kernel() -> None:
+    alone = claim(timed({"base": [STEADY], "new": [[]]}))
+    assert "no second kernel has a result" in alone.sentence
+    third = claim(timed({"base": [STEADY], "a": [[]], "b": [times(1.5)]}))
+    assert "50.0 % more time on Linux 6.2.0 (b)" in third.sentence
+
+
+def test_a_sweep_is_a_table_and_a_sentence() -> None:
+    sizes = ["4", "40", "400"]
+    swept = timed(
+        {
+            "base": [STEADY, STEADY, STEADY],
+            "new": [times(1.1), times(1.2), times(1.3)],
+        },
+        sizes=sizes,
+    )
+    said = claim(swept)
+    assert ", at size 400: latency 130.26" in said.sentence
+    assert "Over the 3 points of the sweep the change is +10.0 % to +30.0 %." in said.more
+    rows = [line.split()[0] for line in text(swept).splitlines() if "±" in line and "%" in line]
+    assert [row for row in rows if row in sizes] == sizes
+    assert "Every boot's value at size 400, not rounded:" in text(swept)
+    assert "latency, new: 130 130.13 130.26 130.39 130.52" in text(swept)
+    swept_ = point(swept, "Sweep over sizes")
+    assert (swept_.done, swept_.note) == (True, "size 4 to 400, 3 values")
+    two = timed({"base": [STEADY] * 2, "new": [STEADY] * 2}, sizes=sizes[:2])
+    assert not point(two, "Sweep over sizes").done
+    partly = timed({"base": [STEADY] * 3, "new": [STEADY, STEADY, []]}, sizes=sizes)
+    assert not point(partly, "Sweep over sizes").done
+
+
+def test_tables_of_a_series_are_not_doubled() -> None:
+    series = timed({"base": [STEADY], "one": [times(1.1)], "two": [times(1.2)]})
+    said = text(series)
+    assert said.count("+20.0 %") == 1
+    assert "to previous" in said
+    assert point(series, "Every patch, with its spread").done
+    pair = timed({"base": [STEADY], "new": [STEADY]})
+    assert not point(pair, "Every patch, with its spread").done
+    once = timed({"base": [[1.0]], "one": [[1.0]], "two": [[1.0]]})
+    assert not point(once, "Every patch, with its spread").done
+
+
+def test_repetitions_must_be_able_to_tell() -> None:
+    assert point(timed({"base": [STEADY], "new": [STEADY]}), "Repetitions").done
+    few = point(timed({"base": [STEADY[:3]], "new": [STEADY[:3]]}), "Repetitions")
+    assert (few.done, few.note) == (
+        False,
+        "3 boots of each kernel, 0 failed; p cannot be below 0.1",
+    )
+
+
+def test_the_noise_floor_is_a_point() -> None:
+    with_twin = timed({"base": [STEADY], "base.aa": [times(1.01)], "new": [times(2)]})
+    found = point(with_twin, "Noise floor (A/A)")
+    assert found.done
+    assert found.note.startswith("latency ±1.")
+    assert not point(timed({"base": [STEADY], "new": [STEADY]}), "Noise floor (A/A)").done
+
+
+def test_what_differs_in_state_stands_before_everything() -> None:
+    plain = timed({"base": [STEADY], "new": [times(2)]})
+    differences = [
+        StateDifference(f"system call {n}", {"base": "0", "new": "16"}) for n in range(9)
+    ]
+    differs = replace(plain, state=State([StateDifference("anon_huge_kib", {}), *differences]))
+    said = text(differs)
+    assert said.index("STATE DIFFERS: AnonHugePages") < said.index("What was measured")
+    assert "4 more differences of state" in said
+    assert "\nsame state:" not in said
+    same = point(differs, "Same work in the same state")
+    assert not same.done
+    assert same.note.startswith("AnonHugePages of the workload (KiB), system call 0")
+    equal = text(replace(plain, state=State(equal={"minor_faults": "7"}, unknown=["output"])))
+    assert "same state: 7 minor faults" in equal
+    assert "state not known: output" in equal
+
+
+def test_an_order_that_was_not_kept_is_told() -> None:
+    plain = timed({"base": [STEADY], "new": [STEADY]})
+    assert "NOT interleaved" not in text(plain)
+    runs = [
+        m.replace(run, started=f"2026-11-20T22:00:{number:02}Z")
+        for number, run in enumerate(plain.manifest.runs)
+    ]
+    blocks = replace(plain, manifest=m.replace(plain.manifest, runs=runs))
+    assert "timed runs were NOT interleaved" in flat(blocks)
+
+
+def test_the_machine_decides_what_is_bare_metal() -> None:
+    values = {"base": [STEADY], "new": [STEADY]}
+    for qemu, note in ((ICOUNT, "an emulator"), (KVM, "a virtual machine")):
+        found = point(timed(values, qemu=qemu), "Bare metal")
+        assert (found.done, found.note) == (False, note)
+    assert point(timed(values), "Bare metal").note == "the machine is not known"
+    assert measured.architecture(timed(values, qemu=KVM)) == "x86_64"
+
+
+def test_timed_runs_have_no_stacks_to_attach() -> None:
+    with pytest.raises(InputError, match="there is no profile"):
+        attach("svg", timed({"base": [STEADY], "new": [STEADY]}).comparisons, 1000)
+
+
+def test_prose_is_narrow_and_tables_are_not_wide() -> None:
+    many = {f"kernel{number}": [times(1 + number / 10)] for number in range(9)}
+    many = {"base": many.pop("kernel0"), **many}
+    for findings in (timed(many), timed({**many, "base.aa": [STEADY]}, metrics=[OWN, WALL, RATE])):
+        assert all(len(line) <= 100 for line in text(findings).splitlines())
+        prose = [line for line in text(findings).splitlines() if "  " not in line.strip()]
+        assert all(len(line) <= 75 for line in prose), max(prose, key=len)
