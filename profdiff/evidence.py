@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from profdiff.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.points import Setting, by_boot, cell_runs, settings
+from profdiff.points import Cells, Setting, by_boot, cells, settings
 from profdiff.statistics import Estimate, NoiseFloor, Rule, estimate, noise_floor
 from profdiff.workload_metrics import Metric
 
@@ -63,11 +63,12 @@ class Evidence:
         """Everything that finished runs measured. Recordings that were imported have no such
         values; nothing is raised."""
         kernels = [kernel for kernel in manifest.kernels if not kernel.twin_of]
+        gatherer = _Gatherer(manifest, kernels, rule, cells(manifest))
         found = [
-            _result(manifest, kernels, setting, collector, measured, rule)
+            gatherer.result(setting, collector, measured)
             for setting in settings(manifest)
             for collector in manifest.collectors
-            for measured in _metrics(manifest, setting, collector)
+            for measured in gatherer.metrics(setting, collector)
         ]
         return Evidence(manifest, kernels, rule, found)
 
@@ -94,18 +95,6 @@ class Evidence:
         return [result for result in self.results if result.setting == setting]
 
 
-def _metrics(manifest: Manifest, setting: Setting, collector: Collector) -> list[Measured]:
-    """One of each metric that a run at the setting measured; with --difference only totals, which
-    can be subtracted."""
-    found: dict[Metric, Measured] = {}
-    for run in manifest.runs:
-        if run.failure is None and run.collector == collector and run.point == setting.point:
-            for one in run.measured:
-                if one.is_total or setting.short is None:
-                    found.setdefault(_metric(one), one)
-    return list(found.values())
-
-
 def is_time(metric: Metric) -> bool:
     """Whether it is a time, perhaps of each of something: ``ns``, ``us/call``."""
     return metric.unit.partition("/")[0] in _TIMES
@@ -115,80 +104,105 @@ def _metric(measured: Measured) -> Metric:
     return Metric(measured.name, measured.unit, measured.better)
 
 
-def _result(
-    manifest: Manifest,
-    kernels: Sequence[Kernel],
-    setting: Setting,
-    collector: Collector,
-    measured: Measured,
-    rule: Rule,
-) -> Result:
-    metric = _metric(measured)
-    per_op = measured.is_total and setting.ops is not None
-    cells = [
-        _cell(manifest, kernel.label, setting, collector, metric, per_op) for kernel in kernels
-    ]
-    emulated = _emulated(manifest, collector)
-    deterministic = emulated and collector in ("exact", "timed")
-    twin = next((kernel for kernel in manifest.kernels if kernel.twin_of), None)
-    noise = None
-    if twin:
-        other = _cell(manifest, twin.label, setting, collector, metric, per_op)
-        if other.boots and cells[0].boots:
-            noise = noise_floor(cells[0].boots, other.boots, rule, seed=manifest.order.seed)
+@dataclass(frozen=True)
+class _Gatherer:
+    """The runs of a session by cell, and what is made of them."""
 
-    def compare(base: Cell, other: Cell) -> Estimate | None:
+    manifest: Manifest
+    kernels: Sequence[Kernel]
+    rule: Rule
+    runs: Cells
+
+    def metrics(self, setting: Setting, collector: Collector) -> list[Measured]:
+        """One of each metric that a run at the setting measured; with --difference only totals,
+        which can be subtracted."""
+        found: dict[Metric, Measured] = {}
+        for kernel in self.kernels:
+            for run in self.runs.get((kernel.label, collector, setting.point), ()):
+                for one in run.measured if run.failure is None else ():
+                    if one.is_total or setting.short is None:
+                        found.setdefault(_metric(one), one)
+        return list(found.values())
+
+    def result(self, setting: Setting, collector: Collector, measured: Measured) -> Result:
+        metric = _metric(measured)
+        per_op = measured.is_total and setting.ops is not None
+
+        def cell(label: str, planned: int) -> Cell:
+            return self._cell(label, planned, setting, collector, metric, per_op)
+
+        found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
+        emulated = self._emulated(collector)
+        deterministic = emulated and collector in ("exact", "timed")
+        twin = next((kernel for kernel in self.manifest.kernels if kernel.twin_of), None)
+        noise = None
+        if twin:
+            boots = cell(twin.label, self.manifest.twin_repeat).boots
+            if boots and found[0].boots:
+                seed = self.manifest.order.seed
+                noise = noise_floor(found[0].boots, boots, self.rule, seed=seed)
+        changes = [self._change(found[0], one, deterministic, noise) for one in found[1:]]
+        steps = [self._change(a, b, deterministic, noise) for a, b in pairwise(found[1:])]
+        return Result(
+            setting=setting,
+            collector=collector,
+            metric=metric,
+            per_op=per_op,
+            deterministic=deterministic,
+            virtual=emulated and is_time(metric),
+            cells=found,
+            changes=[None, *changes],
+            steps=[None, *changes[:1], *steps],
+            noise=noise,
+        )
+
+    def _cell(
+        self,
+        label: str,
+        planned: int,
+        setting: Setting,
+        collector: Collector,
+        metric: Metric,
+        per_op: bool,
+    ) -> Cell:
+        by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
+        ops = (setting.ops or 1) if per_op else 1
+        longer = _boots(by_point[-1], metric)
+        boots = [[value / ops for value in boot] for boot in longer]
+        if len(by_point) > 1:
+            shorter = _boots(by_point[0], metric)
+            boots = [
+                [(more - less) / ops for less, more in zip(before, after, strict=False)]
+                for before, after in zip(shorter, longer, strict=False)
+            ]
+        failed = sum(run.failure is not None for runs in by_point for run in runs)
+        return Cell(boots, planned, failed)
+
+    def _change(
+        self, base: Cell, other: Cell, deterministic: bool, noise: NoiseFloor | None
+    ) -> Estimate | None:
         if not base.boots or not other.boots:
             return None
         found = estimate(
             base.boots,
             other.boots,
-            rule,
-            planned=manifest.repeat,
+            self.rule,
+            planned=self.manifest.repeat,
             deterministic=deterministic,
-            seed=manifest.order.seed,
+            seed=self.manifest.order.seed,
         )
         return _against_noise(found, noise)
 
-    return Result(
-        setting=setting,
-        collector=collector,
-        metric=metric,
-        per_op=per_op,
-        deterministic=deterministic,
-        virtual=emulated and _of_time(metric.unit),
-        cells=cells,
-        changes=[None, *(compare(cells[0], cell) for cell in cells[1:])],
-        steps=[None, *(compare(a, b) for a, b in pairwise(cells))],
-        noise=noise,
-    )
-
-
-def _cell(
-    manifest: Manifest,
-    label: str,
-    setting: Setting,
-    collector: Collector,
-    metric: Metric,
-    per_op: bool,
-) -> Cell:
-    by_point = [cell_runs(manifest, label, collector, point) for point in setting.points]
-    ops = (setting.ops or 1) if per_op else 1
-    longer = _boots(by_point[-1], metric)
-    boots = [[value / ops for value in boot] for boot in longer]
-    if len(by_point) > 1:
-        shorter = _boots(by_point[0], metric)
-        boots = [
-            [(more - less) / ops for less, more in zip(before, after, strict=False)]
-            for before, after in zip(shorter, longer, strict=False)
+    def _emulated(self, collector: Collector) -> bool:
+        """Whether all runs of a collector were in guests whose time is their instructions."""
+        mine = [
+            run
+            for (_, name, _), runs in self.runs.items()
+            if name == collector
+            for run in runs
+            if run.failure is None
         ]
-    failed = sum(run.failure is not None for runs in by_point for run in runs)
-    twin = manifest.twin_repeat if label not in _labels(manifest) else manifest.repeat
-    return Cell(boots, twin, failed)
-
-
-def _labels(manifest: Manifest) -> set[str]:
-    return {kernel.label for kernel in manifest.kernels if not kernel.twin_of}
+        return bool(mine) and all(run.qemu and "-icount" in run.qemu.arguments for run in mine)
 
 
 def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
@@ -204,17 +218,6 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
         [value for number in boot for value in found[number][1]]
         for boot in by_boot([run for run, _ in found])
     ]
-
-
-def _emulated(manifest: Manifest, collector: Collector) -> bool:
-    """Whether all runs of a collector were in guests whose time is their instructions."""
-    mine = [run for run in manifest.runs if run.collector == collector and run.failure is None]
-    return bool(mine) and all(run.qemu and "-icount" in run.qemu.arguments for run in mine)
-
-
-def _of_time(unit: str) -> bool:
-    """Whether time is in it: ``ns``, ``ns/page``, ``ops/s``."""
-    return not _TIMES.isdisjoint(unit.split("/"))
 
 
 def _against_noise(found: Estimate, noise: NoiseFloor | None) -> Estimate:

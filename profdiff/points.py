@@ -94,11 +94,13 @@ def by_boot(runs: Sequence[Run]) -> list[list[int]]:
     return list(boots.values())
 
 
-def cell_runs(manifest: Manifest, label: str, collector: str, point: int) -> list[Run]:
-    """All runs of a cell by one collector, failed ones too, in the order of their repetitions."""
-    mine = [
-        run
-        for run in manifest.runs
-        if run.kernel == label and run.collector == collector and run.point == point
-    ]
-    return sorted(mine, key=lambda run: run.repetition)
+Cells = Mapping[tuple[str, str, int], Sequence[Run]]
+
+
+def cells(manifest: Manifest) -> Cells:
+    """All runs of each cell, failed ones too, in the order of their repetitions; by the kernel's
+    label, collector and point. A cell without a run is left out."""
+    found: dict[tuple[str, str, int], list[Run]] = {}
+    for run in sorted(manifest.runs, key=lambda run: run.repetition):
+        found.setdefault((run.kernel, run.collector, run.point), []).append(run)
+    return found

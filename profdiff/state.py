@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from profdiff.errors import SessionError
 from profdiff.manifest import Collector, Run
-from profdiff.points import Setting, cell_runs
+from profdiff.points import Setting, cells
 from profdiff.session import Session
 
 # A count that differs by less is the same state: a tick's worth of faults and switches.
@@ -102,7 +102,7 @@ def _same(name: str, one: str, other: str) -> bool:
 
 
 def _first(session: Session, label: str, collector: Collector, setting: Setting) -> Run | None:
-    runs = cell_runs(session.manifest, label, collector, setting.point)
+    runs = cells(session.manifest).get((label, collector, setting.point), ())
     return next((run for run in runs if run.failure is None), None)
 
 

@@ -7,7 +7,7 @@ from statistics import mean
 
 from profdiff import manifest as m
 from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.points import cell_runs
+from profdiff.points import cells
 from profdiff.recording.recorders import Recorder
 
 # Where nothing was recorded yet: boot, settle and a short workload, measured on two cores.
@@ -31,6 +31,7 @@ def missing_runs(
     """The runs that are still to be made. Each round has one of every cell that lacks one, in an
     order that the manifest's seed draws, so that no kernel is always first."""
     missing: list[PendingRun] = []
+    known = cells(manifest)
     twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
     for recorder in recorders:
         for turn in range(max(manifest.repeat, manifest.twin_repeat)):
@@ -40,7 +41,7 @@ def missing_runs(
             random.Random(f"{manifest.order.seed}:{turn}").shuffle(round_)  # noqa: S311
             for point, kernel in round_:
                 wanted = manifest.twin_repeat if kernel.label in twins else manifest.repeat
-                made = cell_runs(manifest, kernel.label, recorder.collector, point)
+                made = known.get((kernel.label, recorder.collector, point), ())
                 if turn >= wanted - sum(run.failure is None for run in made):
                     continue
                 number = len(made) + turn + 1

@@ -1,5 +1,6 @@
 """One metric on two kernels: how large is the change, and is it one?"""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,22 +86,23 @@ def estimate(
     Raises InputError for a side without a value, and for a value that is no finite number.
     """
     first, second, exponent = read(base, other)
+    if deterministic and _constant(first) and _constant(second):
+        return _exact(first, second, exponent, planned)
     found = find(first, second, rule, seed)
-    exact = deterministic and _constant(first) and _constant(second)
-    verdict: Verdict = "exact" if exact else _VERDICTS[str(found.verdicts[0])]
+    verdict = _VERDICTS[str(found.verdicts[0])]
     boots = (first.boots, second.boots)
     quality: Quality = "reliable"
     if planned is not None and min(boots) < planned:
         quality = "partial"
-    elif not exact and not _agree(found, rule):
+    elif not _agree(found, rule):
         quality = "robust-only"
     return Estimate(
         boots=boots,
         medians=_pair(exponent, *(np.median(side.medians()) for side in (first, second))),
         means=_pair(exponent, *(np.mean(side.means()) for side in (first, second))),
         spread=_pair(0, *(spread(side.means())[0] for side in (first, second))),
-        median=interval(found.median, exact),
-        mean=interval(found.mean, exact),
+        median=interval(found.median),
+        mean=interval(found.mean),
         mann_whitney=float(found.mann_whitney[0]),
         welch=float(found.welch[0]),
         smallest_p=found.smallest_p,
@@ -108,6 +110,34 @@ def estimate(
         quality=quality,
         reason=_reason(found, verdict, quality, boots, planned, rule),
     )
+
+
+def _exact(first: Sample, second: Sample, exponent: int, planned: int | None) -> Estimate:
+    """Of sides whose values are all equal: nothing is resampled or tested, and nothing loaded."""
+    values = _pair(exponent, *(np.median(side.medians()) for side in (first, second)))
+    change = values[1] / values[0] - 1 if values[0] else math.nan
+    boots = (first.boots, second.boots)
+    partial = planned is not None and min(boots) < planned
+    known = zip(boots, values, strict=True)
+    some = [0.0 if count > 1 and value else math.nan for count, value in known]
+    return Estimate(
+        boots=boots,
+        medians=values,
+        means=values,
+        spread=(some[0], some[1]),
+        median=Interval(change, change, change),
+        mean=Interval(change, change, change),
+        mann_whitney=math.nan,
+        welch=math.nan,
+        smallest_p=smallest_p(*boots),
+        verdict="exact",
+        quality="partial" if partial else "reliable",
+        reason=_few(boots, planned) if partial else "",
+    )
+
+
+def _few(boots: tuple[int, int], planned: int | None) -> str:
+    return f"{boots[0]} and {boots[1]} of {planned} planned boots"
 
 
 def welch(base: Floats, other: Floats) -> Floats:
@@ -130,12 +160,9 @@ def welch(base: Floats, other: Floats) -> Floats:
     return np.where(constant, np.where(base[:, 0] == other[:, 0], 1.0, 0.0), p)
 
 
-def interval(change: Change, exact: bool = False) -> Interval:
-    """Of the first experiment; a point where the values are exact."""
-    middle = float(change.estimate[0])
-    if exact:
-        return Interval(middle, middle, middle)
-    return Interval(middle, float(change.low[0]), float(change.high[0]))
+def interval(change: Change) -> Interval:
+    """Of the first experiment."""
+    return Interval(float(change.estimate[0]), float(change.low[0]), float(change.high[0]))
 
 
 def _verdicts(change: Change, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
@@ -179,7 +206,7 @@ def _reason(
     if verdict == "unsure":
         return _why_unsure(found, boots, rule)
     if quality == "partial":
-        return f"{boots[0]} and {boots[1]} of {planned} planned boots"
+        return _few(boots, planned)
     if quality == "robust-only":
         median, mean = float(found.median.estimate[0]), float(found.mean.estimate[0])
         return f"the median says {_percent(median)}, the mean {_percent(mean)}"
