@@ -85,7 +85,7 @@ _OPTIONS = [
         "--charts",
         "charts_folder",
         metavar="DIR",
-        help="Write figures of deltas and totals for print, as SVG and PNG.",
+        help="Write figures for print, as SVG and PNG: sweeps, ladders, deltas, totals.",
     ),
 ]
 

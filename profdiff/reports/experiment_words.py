@@ -35,7 +35,7 @@ def axis_of(result: Result) -> str:
     """What stands along the values."""
     unit = units.shorten(result.metric.unit or result.metric.name, _METRIC)
     per_op = " per op" if result.per_op else ""
-    return f"{unit}{per_op}{', 1 ns an instruction' if result.virtual else ''}"
+    return f"{unit}{per_op}{', by a virtual clock' if result.virtual else ''}"
 
 
 def notes(evidence: Evidence, results: Sequence[Result], workload: str) -> list[str]:
