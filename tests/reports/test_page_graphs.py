@@ -252,7 +252,8 @@ def test_facts_and_charts_are_shown_if_there(
         ],
     }
     monkeypatch.setattr(html, "document", lambda all_: {**written(all_), "facts": facts})
-    monkeypatch.setattr(html.charts, "figures", lambda all_: [{"title": "Runs", "svg": svg}])
+    chart = {"title": "Runs", "about": "functions", "svg": svg}
+    monkeypatch.setattr(html.charts, "figures", lambda all_: [chart])
     page = Page(browser, compare(call_stacks()), tmp_path, 1280)
     assert "Mitigations, 1 config options (1 relevant)" in page.page.inner_text("#differs")
     assert "CONFIG_X" in page.page.inner_text("#config")
