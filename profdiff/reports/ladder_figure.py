@@ -47,7 +47,7 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
         BASE: base,
         LESS: f"less than {base}",
         MORE: f"more than {base}",
-        NEITHER: "no change is shown",
+        NEITHER: "unsure or unchanged",
     }
     seen = {rung.colour for rung in rungs if rung.median is not None}
     ladder = Ladder(

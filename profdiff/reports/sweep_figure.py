@@ -164,6 +164,6 @@ def _scatter(
         found = level([[float(number)] for number in range(count)], evidence.rule)
         if found is not None and count > 1:
             told.append(f"{100 * found.confidence:.1f} % with {count:,} boots")
-    every = "small points: every boot" if with_boots else "there are too many boots to draw each"
+    every = "small points: every boot" if with_boots else "too many boots to draw each"
     what = "bands" if bands else "lines"
-    return f"{every}; {what}: confidence interval of the median over boots, {', '.join(told)}"
+    return f"{every}; {what}: the median's confidence interval, {', '.join(told)}"

@@ -115,6 +115,7 @@ def test_a_sweep_has_every_boot_the_median_and_its_interval() -> None:
             assert around is not None
             assert {(size, around.low), (size, around.high)} <= edge
     assert "96.1 % with 9 boots" in words(figure)
+    assert ".." not in words(figure)
     assert "lower is better" in words(figure)
 
 
@@ -168,7 +169,8 @@ def test_too_many_boots_are_not_drawn_each() -> None:
     described = m.replace(described, points=sizes([1, 2]))
     figure = sweep(described)[1]
     assert dots(figure.axes[0], "o") == []
-    assert "too many boots to draw each" in words(figure)
+    assert "too many boots to draw each; bands: the median's confidence" in words(figure)
+    assert ".." not in words(figure)
 
 
 def test_equal_boots_have_no_band() -> None:
