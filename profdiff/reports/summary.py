@@ -36,27 +36,34 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[str]:
                 f"{label} {verb} {totals[index] / totals[0]:.3f} times the {what} of "
                 f"{base}{where} in this workload: {delta:+,} ({units.change(*totals[[0, index]])})"
             )
-        functions = largest(comparison, index, side)
-        sentences.append(f"{sentence}{f'; {functions}' if functions else ''}.")
+        sentences.append(f"{sentence}{_where(comparison, index, side)}.")
     return sentences
 
 
-def largest(comparison: Comparison, index: int, side: Side | None = None, of: str = "that") -> str:
-    """The functions with the largest deltas in the direction of the whole, and their part ``of``
-    it; "" where there are none."""
+def _where(comparison: Comparison, index: int, side: Side | None) -> str:
+    found = largest(comparison, index, side)
+    if found is None:
+        return ""
+    names, part = found
+    if part > 1:
+        return f"; {names} alone change by {part:.1f} times that, others the other way"
+    return f"; {names} alone make {100 * part:.0f} % of that"
+
+
+def largest(
+    comparison: Comparison, index: int, side: Side | None = None
+) -> tuple[str, float] | None:
+    """The functions with the largest deltas in the direction of the whole, and their part of it:
+    above 1 where others go the other way. None where there are none."""
     totals = comparison.totals(side)
     delta = int(totals[index] - totals[0])
     rows = comparison.rows(side)
     deltas = comparison.deltas()[rows, index] * (1 if delta > 0 else -1)
     most = [i for i in np.argsort(-deltas, kind="stable")[:_NAMED] if deltas[i] > 0]
     if not delta or not most:
-        return ""
+        return None
     names = [comparison.functions[rows[i]].name for i in most]
-    part = sum(int(deltas[i]) for i in most) / abs(delta)
-    told = units.printable(", ".join(names))
-    if part > 1:
-        return f"{told} alone change by {part:.1f} times {of}, others the other way"
-    return f"{told} alone make {100 * part:.0f} % of {of}"
+    return units.printable(", ".join(names)), sum(int(deltas[i]) for i in most) / abs(delta)
 
 
 def workload(manifest: Manifest, setting: points.Setting) -> str:
