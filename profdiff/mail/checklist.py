@@ -13,7 +13,7 @@ from profdiff.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import Reproducer
-from profdiff.reports import evidence_rows, state_lines
+from profdiff.reports import state_lines
 
 _NAMED = 3
 # Fewer values of a size are no sweep.
@@ -198,8 +198,9 @@ def _work(evidence: Evidence) -> Verdict:
 def _noise(evidence: Evidence) -> Verdict:
     findings = evidence.findings
     floors = [one for one in findings.evidence.at(findings.setting) if one.noise]
-    told = [f"{one.metric.name} {evidence_rows.floor(one)}" for one in floors]
-    return bool(told), ", ".join(told) or "the base was not run against itself"
+    if not floors:
+        return False, "the base was not run against itself"
+    return True, f"{_number(len(floors), 'metric')}, above"
 
 
 def _fewest_boots(findings: Findings, setting: points.Setting) -> int:

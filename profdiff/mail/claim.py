@@ -166,7 +166,7 @@ def _last(findings: Findings, result: Result, kernel: int) -> str:
     change = result.changes[-1]
     if change is None or kernel == len(result.changes) - 1:
         return ""
-    told = f"{evidence_rows.change_text(change)} ({evidence_rows.verdict(change)})"
+    told = f"{evidence_rows.change_text(change)}, {evidence_rows.verdict(change)}"
     return f"On the last kernel, {_named(findings.evidence.kernels[-1])}, it is {told}."
 
 
@@ -187,8 +187,14 @@ def _counts(findings: Findings, kernel: Kernel, result: Result) -> list[str]:
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
-    found = summary.largest(comparison, kernel, of="it")
-    return f"{found}." if found else ""
+    found = summary.largest(comparison, kernel)
+    if found is None:
+        return ""
+    names, part = found
+    if part > 1:
+        return f"Functions changed both ways; in that direction most did {names}."
+    verb = "make" if ", " in names else "makes"
+    return f"{names} alone {verb} {100 * part:.0f} % of it."
 
 
 def _workload(findings: Findings) -> str:

@@ -12,7 +12,8 @@ from profdiff.reports import evidence_rows, evidence_text, text, units
 from profdiff.reports.rows import Selection
 
 _WIDTH = 100
-_FEW = 3
+# Of more metrics one table is shorter than one each.
+_FEW = 8
 
 
 def functions(findings: Findings, top: int) -> Section:
@@ -30,6 +31,9 @@ def section(findings: Findings) -> Section:
     parts: list[Part] = []
     for table in _experiment(evidence, setting):
         parts += _tables(evidence_text.draw(table, _WIDTH))
+    if floors := [one for one in evidence.at(setting) if one.noise]:
+        told = [f"{one.metric.name} {evidence_rows.floor(one)}" for one in floors]
+        parts.append(Prose(f"A/A: {', '.join(told)}."))
     at = points.title(findings.manifest, setting)
     title = f"Every boot's value{f' at {at}' if at else ''}, not rounded:"
     boots = [
@@ -42,14 +46,14 @@ def section(findings: Findings) -> Section:
 
 
 def _experiment(evidence: Evidence, setting: points.Setting) -> list[evidence_rows.Table]:
-    """The report's tables, but for the ladder where tables kernel by kernel say the same."""
+    """The report's tables, but only the ladder or those kernel by kernel, which say the same."""
     if not evidence_text.worth_showing(evidence):
         return []
     tables = evidence_rows.tables(evidence, setting)
     metrics = len(evidence.at(setting))
-    if len(evidence.kernels) > 2 and not points.varied(evidence.manifest) and metrics <= _FEW:
-        return tables[-metrics:]
-    return tables
+    if len(evidence.kernels) < 3 or points.varied(evidence.manifest):
+        return tables
+    return tables[-metrics:] if metrics <= _FEW else tables[:-metrics]
 
 
 def _tables(lines: Sequence[str]) -> list[Part]:
@@ -60,10 +64,12 @@ def _tables(lines: Sequence[str]) -> list[Part]:
         block = list(members)
         if blank:
             continue
-        if not any("  " in line.strip() for line in block):
+        columns = [index for index, line in enumerate(block) if "  " in line.strip()]
+        if not columns:
             found.append(Prose(" ".join(block)))
             continue
+        first = columns[0] + 1
         rules = [index for index, line in enumerate(block) if set(line.strip()) == {"-"}]
-        end = rules[0] if rules else len(block)
-        found.append(Table(block[:2], block[2:end], block[max(end, 2) :]))
+        end = max(rules[0] if rules else len(block), first)
+        found.append(Table(block[:first], block[first:end], block[end:]))
     return found
