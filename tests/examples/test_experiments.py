@@ -1,0 +1,102 @@
+"""The experiment files of examples/: each is read as it is; one is recorded, at a small point."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from support import ROOT, profdiff
+
+from profdiff.commands.experiment_file import ExperimentCommand
+from profdiff.commands.record import record
+
+FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/*.c"))
+# Points of the sweep times numbers of vCPUs; runs of each kernel at each of them.
+EXPECTED = {
+    "mincore-present-pte": (3, 6),
+    "mprotect-pte-batching": (4, 6),
+    "mprotect-series": (1, 4),
+    "mprotect-shared-dirty": (1, 6),
+    "mprotect-write-fault": (3, 6),
+}
+
+
+def _kernels(*folders: Path) -> list[str]:
+    return [word for folder in folders for word in ("--kernel", f"{folder.name}={folder}")]
+
+
+def test_each_example_has_an_experiment() -> None:
+    assert [folder.name for folder in FOLDERS] == list(EXPECTED)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_anyone_can_get_its_kernels(folder: Path) -> None:
+    experiment = tomllib.loads((folder / "profdiff.toml").read_text())
+    assert len(experiment["kernel"]) >= 2
+    for kernel in experiment["kernel"]:
+        assert re.fullmatch(r"[\w.]+=debian:[\w.-]+", kernel), kernel
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_its_readme_shows_the_command(folder: Path) -> None:
+    readme = (folder / "README.md").read_text()
+    assert f"profdiff record --experiment examples/{folder.name}/profdiff.toml" in readme
+    for table in re.findall(r"^```\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL):
+        assert max(map(len, table.splitlines())) <= 100
+
+
+@pytest.mark.usefixtures("qemu")
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_its_plan(folder: Path, old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
+    experiment = folder / "profdiff.toml"
+    kernels = _kernels(old_kernel, new_kernel)
+    shown = profdiff("plan", "--experiment", experiment, *kernels, "--all", cwd=tmp_path).stdout
+    points, runs = EXPECTED[folder.name]
+    twin = tomllib.loads(experiment.read_text()).get("aa", 0)
+    assert f"{2 + bool(twin)} kernels, {points} points, " in shown
+    assert f" {points * (2 * runs + twin)} to make\n" in shown
+    rows = re.findall(r"^ *\d+  (?:timed|exact) .*$", shown, re.MULTILINE)
+    assert len(rows) == points * (2 * runs + twin)
+    assert all(f"{next(folder.glob('*.c')).name} " in row for row in rows)
+    assert not re.search(r"\{\w+\}", shown)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_documents_example_is_an_experiment(tmp_path: Path) -> None:
+    text = (ROOT / "docs/experiments.md").read_text()
+    shown = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(shown) == 1
+    file = tmp_path / "profdiff.toml"
+    file.write_text(shown[0])
+    assert isinstance(record, ExperimentCommand)
+    values = record.defaults(file)
+    assert values["sweep"] == ["size_kib=4,40,400,4000"]
+    assert (values["cpus"], values["collectors"]) == ("1,2", "timed,exact")
+
+
+@pytest.mark.guest
+@pytest.mark.usefixtures("qemu")
+def test_one_is_recorded(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
+    experiment = ROOT / "examples/mprotect-pte-batching/profdiff.toml"
+    kernels = _kernels(old_kernel, new_kernel)
+    small = ["--sweep", "size_kib=40", "--repeat", "1", "-o", tmp_path / "s.profdiff"]
+    profdiff("record", "--experiment", experiment, *kernels, *small, cwd=tmp_path)
+    shown = profdiff("report", tmp_path / "s.profdiff", "--width", "100").stdout
+    # What the workload calls nanoseconds is never said to be time.
+    clock, _, exact = shown.partition("\nexact counts\n")
+    assert "\ntimed by the guest's clock, 1 ns an instruction: instruction counts, NOT time\n" in (
+        clock
+    )
+    number = r"([\d,]+(?:\.\d+)?)"
+    row = rf" +{number} +{number} +\+({number}) % +exact$"
+    called = re.search(rf"^nsec_per_call, ns/call{row}", clock, re.MULTILINE)
+    counted = re.search(rf"^instructions per op{row}", exact, re.MULTILINE)
+    assert called, shown
+    assert counted, shown
+    values = [float(text.replace(",", "")) for text in (*called.groups(), *counted.groups())]
+    old_called, new_called, _, _, old_counted, new_counted, change, _ = values
+    # The clock is read once in 200 calls; and 10 pages have cost half as much again.
+    assert old_called == pytest.approx(old_counted, rel=0.05)
+    assert new_called == pytest.approx(new_counted, rel=0.05)
+    assert change == pytest.approx(100 * (new_counted / old_counted - 1), abs=0.1)
+    assert change > 20
