@@ -82,6 +82,12 @@ class Evidence:
         """Whether any cell has more than one boot."""
         return any(len(cell.boots) > 1 for result in self.results for cell in result.cells)
 
+    @property
+    def scattered(self) -> bool:
+        """Whether the boots of any cell differ."""
+        cells = [cell for result in self.results for cell in result.cells]
+        return any(boot != cell.boots[0] for cell in cells for boot in cell.boots)
+
     def metrics(self) -> list[tuple[Collector, Metric]]:
         """What was measured, in order."""
         return list(dict.fromkeys((result.collector, result.metric) for result in self.results))
@@ -98,6 +104,11 @@ class Evidence:
 def is_time(metric: Metric) -> bool:
     """Whether it is a time, perhaps of each of something: ``ns``, ``us/call``."""
     return metric.unit.partition("/")[0] in _TIMES
+
+
+def _of_time(unit: str) -> bool:
+    """Whether time is in it: ``ns``, ``ns/page``, ``ops/s``."""
+    return not _TIMES.isdisjoint(unit.split("/"))
 
 
 def _metric(measured: Measured) -> Metric:
@@ -149,7 +160,7 @@ class _Gatherer:
             metric=metric,
             per_op=per_op,
             deterministic=deterministic,
-            virtual=emulated and is_time(metric),
+            virtual=emulated and _of_time(metric.unit),
             cells=found,
             changes=[None, *changes],
             steps=[None, *changes[:1], *steps],

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from profdiff import points, session_facts
 from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.errors import InputError, SessionError
 from profdiff.evidence import Evidence
 from profdiff.facts import Facts
 from profdiff.manifest import Kernel, Manifest
@@ -18,7 +18,8 @@ from profdiff.state import State, compare_states
 @dataclass(frozen=True)
 class Findings:
     """``comparisons`` and ``state`` are those of ``setting``, ``evidence`` is of all settings.
-    ``comparisons`` is empty where all runs are timed ones."""
+    ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
+    """
 
     manifest: Manifest
     setting: points.Setting
@@ -26,18 +27,28 @@ class Findings:
     evidence: Evidence
     state: State
     facts: Facts
+    remarks: Sequence[str] = ()
 
     @staticmethod
     def of(session: Session, setting: points.Setting) -> "Findings":
         """Everything, computed once. Raises as ``compare``."""
-        comparisons = compare(session, setting)
+        evidence = Evidence.gather(session.manifest)
+        remarks: list[str] = []
+        try:
+            comparisons = compare(session, setting)
+        except SessionError as error:
+            # A recording that goes on may have other points, or timed runs.
+            if not any(result.cells[0].boots for result in evidence.results):
+                raise
+            comparisons, remarks = [], [f"no functions are shown: {error}"]
         return Findings(
             session.manifest,
             setting,
             comparisons,
-            Evidence.gather(session.manifest),
+            evidence,
             compare_states(session, setting),
             comparisons[0].facts if comparisons else session_facts.read(session),
+            remarks,
         )
 
     @staticmethod

@@ -271,6 +271,7 @@ class Experiment:
         sweep_: tuple[str, ...],
         zipped: bool,
         metrics: tuple[str, ...],
+        metrics_by_default: bool,
         difference: str | None,
         perf: PerfRequest,
         files: tuple[str, ...],
@@ -300,6 +301,8 @@ class Experiment:
             twin = plan.describe_kernel(located[1], located[0].label)
             described.insert(1, twin)
         wanted = place.collectors(collectors or (["timed"] if metrics else []))
+        if metrics_by_default and "timed" not in wanted:
+            metrics = ()
         if metrics and "timed" not in wanted:
             raise InputError("--metric: only timed runs read the output, add --collector timed")
         emulators = preparation.Emulators.find(place, wanted, qemu)
@@ -357,6 +360,9 @@ class Experiment:
         guest = m.Guest(**{name: taken.pop(name) for name in m.Guest.__struct_fields__})
         order = m.Order(seed=taken.pop("seed"), vary=taken.pop("vary_boots"))
         swept = taken.pop("sweep")
+        # Of an experiment file whose collectors the command line replaces.
+        source = click.get_current_context().get_parameter_source("metrics")
+        taken["metrics_by_default"] = source is click.core.ParameterSource.DEFAULT_MAP
         return Experiment.prepare(**taken, sweep_=swept, perf=request, guest=guest, order=order)
 
 

@@ -34,7 +34,7 @@ def document(findings: Findings) -> dict[str, Any]:
             *evidence_text.answers(findings.evidence, findings.setting),
             *(answer for one in comparisons for answer in summary.answers(one)),
         ],
-        "evidence": summary.evidence(comparisons),
+        "evidence": [*findings.remarks, *summary.evidence(comparisons)],
         "base": labels[0],
         "kernels": [
             {

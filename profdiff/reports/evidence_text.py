@@ -54,10 +54,11 @@ def _answer(evidence: Evidence, result: Result, label: str, change: Estimate) ->
 
 
 def worth_showing(evidence: Evidence) -> bool:
-    """Whether there is more than one exact run of each of two kernels."""
+    """Whether there is more than the exact counts of two kernels, equal in every boot, which the
+    functions' table has as its last row."""
     results = evidence.results
     return bool(results) and (
-        evidence.repeated
+        evidence.scattered
         or len(results) > 1
         or len(evidence.kernels) > 2
         or results[0].collector == "timed"

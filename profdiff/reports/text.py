@@ -125,8 +125,8 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     lines += units.wrap(
         f"workload: {summary.workload(findings.manifest, findings.setting)}", width, 2
     )
-    for line in summary.evidence(comparisons):
-        lines += units.wrap(line, width, 2)
+    for line in (*findings.remarks, *summary.evidence(comparisons)):
+        lines += units.wrap(units.printable(line), width, 2)
     return lines
 
 

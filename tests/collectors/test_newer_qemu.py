@@ -85,9 +85,10 @@ def test_both_qemus_count_the_same_work(
                 if count
             }
         )
-    # The agent begins to wait for the workload inside the window or before it: once.
+    # The agent and init's shell begin to wait for the workload inside the window or before it:
+    # once, and an instruction that faults counts once more.
     both = user[0].keys() & user[1].keys()
-    assert {n for u in user for place, n in u.items() if place not in both} <= {1}
+    assert {n for u in user for place, n in u.items() if place not in both} <= {1, 2}
     assert max(user[0][place] for place in both) >= 50
     assert {place: user[0][place] for place in both} == {place: user[1][place] for place in both}
     assert totals[0] == pytest.approx(totals[1], rel=0.03)

@@ -57,6 +57,15 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     assert "4 to make" in plan
     assert "assumed" in plan
     profdiff("record", *kernels, *options, *command)
+    # What was not made yet hides nothing: here, exact runs.
+    manifest = session / "manifest.json"
+    text = manifest.read_text()
+    manifest.write_text(text.replace('"timed"\n ],', '"timed",\n  "exact"\n ],', 1))
+    assert Session.open(session).manifest.collectors == ["timed", "exact"]
+    shown = profdiff("report", session).stdout
+    assert "no functions are shown: the base, base, has no finished run" in shown
+    assert "latency, us" in shown
+    manifest.write_text(text)
     first = Session.open(session).manifest.runs
     assert len(first) == 4
     for run in first:
@@ -116,7 +125,7 @@ def test_boots_that_vary_and_the_base_against_itself(kernels: list[str], tmp_pat
     session = tmp_path / "s.profdiff"
     profdiff(
         *("record", *kernels, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
-        *("--no-call-tree", "--no-observe", "-o", session, "--", EXAMPLE, "400", "200"),
+        *("--no-call-tree", "--no-observe", "-o", session, "--", EXAMPLE, "400", "1000"),
     )
     opened = Session.open(session)
     assert [kernel.twin_of for kernel in opened.manifest.kernels] == [None, "base", None]

@@ -36,8 +36,8 @@ def test_the_numbers_are_those_measured_beforehand(recorded: Path) -> None:
     assert rows["commit_anon_folio_batch"]["self"]["base"] == 0
     with_inlinees = inlined_total(recorded, "commit_anon_folio_batch", "new")
     assert with_inlinees / PTES == pytest.approx(22, rel=0.001)
-    # And with what they call: prot_commit_flush_ptes().
-    assert rows["commit_anon_folio_batch"]["total"]["new"] / PTES == pytest.approx(56, rel=0.001)
+    # And with what they call: prot_commit_flush_ptes(), and a timer tick that interrupts them.
+    assert 56 <= rows["commit_anon_folio_batch"]["total"]["new"] / PTES < 56.5
     assert rows["change_pte_range"]["self"]["base"] == pytest.approx(1_144_320, rel=0.001)
 
 
@@ -138,20 +138,21 @@ def test_the_same_command_resumes(
         [sys.executable, "-m", "profdiff", *command], stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 120
-    while not (session / "runs/new-1/console.log").exists():
+    # The order is drawn.
+    while len(list(session.glob("runs/*/console.log"))) < 2:
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = Session.open(session).manifest.runs
-    assert [run.id for run in kept] == ["old-1"]
+    assert len(kept) == 1
     left = subprocess.run(["pgrep", "-f", str(session / "runs")], capture_output=True, text=True)
     assert left.stdout == ""
 
     result = profdiff(*command)
-    assert "old-1" not in result.stderr
-    assert [run.id for run in Session.open(session).manifest.runs] == ["old-1", "new-1"]
+    assert kept[0].id not in result.stderr
+    assert {run.id for run in Session.open(session).manifest.runs} == {"old-1", "new-1"}
     assert Session.open(session).manifest.runs[0] == kept[0]
     assert "all runs are there already" in profdiff(*command).stderr
     other = profdiff(*command[:-1], "21", status=2)
