@@ -6,6 +6,7 @@ from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import GuestRun, RunFailure
 from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.run_in_progress import RunInProgress
 from profdiff.collectors.run_result import (
     RunResult,
     exit_status,
@@ -20,7 +21,7 @@ from profdiff.errors import MissingError, SessionError
 BASE_APPEND = "console=ttyS0 nokaslr norandmaps mitigations=off panic=-1"
 
 
-class ExactRun:
+class ExactRun(RunInProgress):
     """One run in progress. ``folder`` exists and is empty; what the run leaves goes there. With
     ``calls``, who called whom is recorded too."""
 
@@ -41,7 +42,7 @@ class ExactRun:
     ) -> None:
         self._folder = folder
         self._expect_marks = expect_marks
-        self.arguments = qemu.arguments(
+        arguments = qemu.arguments(
             image=image,
             initramfs=initramfs,
             append=f"{variation.words(BASE_APPEND)} {append}".strip(),
@@ -52,20 +53,8 @@ class ExactRun:
             counts=folder / "counts.bin",
             calls=calls,
         )
-        self._guest = GuestRun(self.arguments, folder, timeout)
-
-    @property
-    def phase(self) -> str:
-        """boot, settle, measure or collect."""
-        return self._guest.phase
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._guest.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._guest.stop()
+        self._guest = GuestRun(arguments, folder, timeout)
+        super().__init__(self._guest, arguments)
 
     def finish(self) -> RunResult:
         """Write what the guest sent, read the counts, and judge the run.

@@ -2,80 +2,19 @@
 
 from pathlib import Path
 
-from profdiff.collectors.boot_variation import NO_VARIATION, Variation
-from profdiff.collectors.guest_run import GuestRun, RunFailure
+from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.perf_command import refusal_line
-from profdiff.collectors.qemu import Qemu
-from profdiff.collectors.run_result import (
-    RunResult,
-    exit_status,
-    guest_files,
-    with_output,
-    write_files,
-)
-
-_CONSOLE = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
-# As for the exact collector: a quiet, equal machine.
-_APPEND = "nokaslr norandmaps mitigations=off panic=-1"
+from profdiff.collectors.run_in_progress import PlainGuest
+from profdiff.collectors.run_result import RunResult, exit_status, with_output
 
 
-class PerfGuestRun:
-    """One run in progress. ``folder`` exists and is empty; what the run leaves goes there."""
-
-    def __init__(
-        self,
-        qemu: Qemu,
-        *,
-        image: Path,
-        initramfs: Path,
-        append: str,
-        memory: int,
-        cpus: int,
-        timeout: float,
-        folder: Path,
-        variation: Variation = NO_VARIATION,
-    ) -> None:
-        self._folder = folder
-        self.arguments = qemu.arguments(
-            image=image,
-            initramfs=initramfs,
-            append=console_arguments(qemu, variation, append),
-            seed=variation.seed,
-            memory=memory,
-            cpus=cpus,
-            folder=folder,
-            counts=None,
-        )
-        self._guest = GuestRun(self.arguments, folder, timeout)
-
-    @property
-    def phase(self) -> str:
-        """boot, settle, measure or collect."""
-        return self._guest.phase
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._guest.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._guest.stop()
+class PerfGuestRun(PlainGuest):
+    """One run in progress."""
 
     def finish(self) -> RunResult:
         """Write what the guest sent, and judge the run. Raises OSError."""
-        outcome = self._guest.result()
-        sent = {} if isinstance(outcome, RunFailure) else outcome
-        files = write_files(self._folder, sent) | guest_files(self._folder)
-        failure = outcome if isinstance(outcome, RunFailure) else None
-        return judge(
-            self._folder, files, failure, self._guest.wall_seconds, "put it into the guest"
-        )
-
-
-def console_arguments(qemu: Qemu, variation: Variation, append: str) -> str:
-    """The guest's kernel arguments, ``append`` behind profdiff's own."""
-    console = f"console={_CONSOLE[qemu.architecture]}"
-    return f"{console} {variation.words(_APPEND)} {append}".strip()
+        files, failure, seconds = self.left()
+        return judge(self.folder, files, failure, seconds, "put it into the guest")
 
 
 def judge(

@@ -9,6 +9,7 @@ from profdiff.collectors.initramfs import PERF_SCRIPTS, guest_resources, nul_sep
 from profdiff.collectors.machine import Address, MachineRun
 from profdiff.collectors.perf_command import Attempt
 from profdiff.collectors.perf_guest import judge
+from profdiff.collectors.run_in_progress import RunInProgress
 from profdiff.collectors.run_result import NAMES, RunResult
 from profdiff.collectors.workload import GUEST_FOLDER, PreparedWorkload
 
@@ -17,7 +18,7 @@ _SCRIPTS = ("machine.sh", "facts.sh", *PERF_SCRIPTS)
 _COMPRESSED = ("kallsyms", "config", "dmesg")
 
 
-class PerfMachineRun:
+class PerfMachineRun(RunInProgress):
     """One run in progress of ``argv`` (of the workload in a guest); what it leaves goes to
     ``folder``. On this machine the workload runs in ``work_folder`` as the user would start it; on
     another one in a folder with its own files."""
@@ -49,20 +50,7 @@ class PerfMachineRun:
             timeout=timeout,
             work_folder=work_folder,
         )
-        self.arguments = self._run.command
-
-    @property
-    def phase(self) -> str:
-        """boot (connecting), settle, measure or collect."""
-        return self._run.phase
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._run.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._run.stop()
+        super().__init__(self._run, self._run.command)
 
     def finish(self) -> RunResult:
         """Take what it left, and judge the run. Raises OSError."""

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from profdiff.collectors.boot_variation import NO_VARIATION, Variation
-from profdiff.collectors.guest_run import GuestRun, RunFailure
+from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.initramfs import (
     ENVIRONMENT_SCRIPT,
     build_agent,
@@ -12,73 +11,24 @@ from profdiff.collectors.initramfs import (
     nul_separated,
 )
 from profdiff.collectors.machine import Address, MachineRun
-from profdiff.collectors.perf_guest import console_arguments
 from profdiff.collectors.perf_machine import take_files, workload_there
-from profdiff.collectors.qemu import Qemu
-from profdiff.collectors.run_result import (
-    RunResult,
-    exit_status,
-    guest_files,
-    with_output,
-    write_files,
-)
+from profdiff.collectors.run_in_progress import PlainGuest, RunInProgress
+from profdiff.collectors.run_result import RunResult, exit_status, with_output
 from profdiff.collectors.workload import PreparedWorkload
 
 _SCRIPTS = ("timed.sh", "facts.sh", ENVIRONMENT_SCRIPT)
 
 
-class TimedGuestRun:
-    """One boot in progress. ``folder`` exists and is empty; what the run leaves goes there."""
-
-    def __init__(
-        self,
-        qemu: Qemu,
-        *,
-        image: Path,
-        initramfs: Path,
-        append: str,
-        memory: int,
-        cpus: int,
-        timeout: float,
-        folder: Path,
-        variation: Variation = NO_VARIATION,
-    ) -> None:
-        self._folder = folder
-        self.arguments = qemu.arguments(
-            image=image,
-            initramfs=initramfs,
-            append=console_arguments(qemu, variation, append),
-            memory=memory,
-            cpus=cpus,
-            folder=folder,
-            counts=None,
-            seed=variation.seed,
-        )
-        self._guest = GuestRun(self.arguments, folder, timeout)
-
-    @property
-    def phase(self) -> str:
-        """boot, settle, measure or collect."""
-        return self._guest.phase
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._guest.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._guest.stop()
+class TimedGuestRun(PlainGuest):
+    """One boot in progress."""
 
     def finish(self) -> RunResult:
         """Write what the guest sent, and judge the run. Raises OSError."""
-        outcome = self._guest.result()
-        sent = {} if isinstance(outcome, RunFailure) else outcome
-        files = write_files(self._folder, sent) | guest_files(self._folder)
-        failure = outcome if isinstance(outcome, RunFailure) else None
-        return _judge(self._folder, files, failure, self._guest.wall_seconds)
+        files, failure, seconds = self.left()
+        return _judge(self.folder, files, failure, seconds)
 
 
-class TimedMachineRun:
+class TimedMachineRun(RunInProgress):
     """The same on a machine that runs its kernel already. The agent travels, as the workload does:
     both must suit the machine. On this one the workload runs in ``work_folder``."""
 
@@ -108,20 +58,7 @@ class TimedMachineRun:
             timeout=timeout,
             work_folder=work_folder,
         )
-        self.arguments = self._run.command
-
-    @property
-    def phase(self) -> str:
-        """boot (connecting), settle, measure or collect."""
-        return self._run.phase
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._run.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._run.stop()
+        super().__init__(self._run, self._run.command)
 
     def finish(self) -> RunResult:
         """Take what it left, and judge the run. Raises OSError."""

@@ -101,7 +101,7 @@ class Measured(Part, frozen=True):
     unit: Text
     better: Better
     is_total: bool
-    values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=1_000_000)]
+    values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]
 
 
 class Guest(Part, frozen=True):
@@ -231,7 +231,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     verify: bool
     call_tree: bool = True
     twin_repeat: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
-    boot_runs: Annotated[int, msgspec.Meta(ge=1, le=10**6)] = 1
+    boot_runs: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     metrics: list[Text] = []
     order: Order = Order()
     difference: Difference | None = None

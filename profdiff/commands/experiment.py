@@ -193,7 +193,7 @@ _OPTIONS = [
     ),
     click.option(
         "--boot-runs",
-        type=click.IntRange(1, 10**6),
+        type=click.IntRange(1, 10_000),
         default=1,
         show_default=True,
         help="How often a timed run executes the workload in its boot.",
