@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from profdiff import points, session_facts
 from profdiff.comparison import Comparison
-from profdiff.errors import InputError, SessionError
+from profdiff.errors import InputError
 from profdiff.evidence import Evidence
 from profdiff.facts import Facts
 from profdiff.manifest import Kernel, Manifest
@@ -33,14 +33,16 @@ class Findings:
     def of(session: Session, setting: points.Setting) -> "Findings":
         """Everything, computed once. Raises as ``compare``."""
         evidence = Evidence.gather(session.manifest)
+        measured = any(result.cells[0].boots for result in evidence.results)
+        comparisons: list[Comparison] = []
         remarks: list[str] = []
-        try:
+        # A recording that goes on may have other points by now, or timed runs.
+        if measured and not _profiled(session.manifest, setting):
+            if set(session.manifest.collectors) != {"timed"}:
+                base = session.manifest.kernels[0].label
+                remarks = [f"no functions are shown: {base} has no finished profile here yet"]
+        else:
             comparisons = compare(session, setting)
-        except SessionError as error:
-            # A recording that goes on may have other points, or timed runs.
-            if not any(result.cells[0].boots for result in evidence.results):
-                raise
-            comparisons, remarks = [], [f"no functions are shown: {error}"]
         return Findings(
             session.manifest,
             setting,
@@ -69,6 +71,20 @@ class Findings:
     def ops(self) -> int | None:
         """Operations at the setting."""
         return self.setting.ops
+
+
+def _profiled(manifest: Manifest, setting: points.Setting) -> bool:
+    """Whether the base has a finished run whose functions are known at all points of a setting."""
+    runs = points.cells(manifest)
+    base = manifest.kernels[0].label
+    return any(
+        all(
+            any(run.failure is None for run in runs.get((base, collector, point), ()))
+            for point in setting.points
+        )
+        for collector in manifest.collectors
+        if collector != "timed"
+    )
 
 
 def choose(manifest: Manifest, wanted: str | None) -> points.Setting:
