@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from profdiff.reports import charts, ladder_figure, sweep_figure
 from profdiff.reports.bar_chart import LESS, MORE
 from profdiff.reports.chart_scale import Scale
 from profdiff.reports.ladder_chart import NEITHER
+from profdiff.session import Session
 from profdiff.statistics import Rule, level
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -342,11 +344,21 @@ def test_a_session_of_timed_runs_alone(tmp_path: Path) -> None:
 
 @pytest.mark.guest
 def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
-    """Two exact runs of each kernel, equal bit for bit."""
-    profdiff("report", recorded, "--charts", tmp_path)
-    names = {path.stem for path in tmp_path.iterdir()}
-    assert names == {"ladder-instructions", "deltas", "totals"}
-    shown = texts((tmp_path / "ladder-instructions.svg").read_text())
+    """Exact runs of two kernels, equal bit for bit, say in the totals all that a ladder would; a
+    third kernel makes one."""
+    profdiff("report", recorded, "--charts", tmp_path / "two")
+    assert {path.stem for path in (tmp_path / "two").iterdir()} == {"deltas", "totals"}
+    copy = tmp_path / "three.profdiff"
+    shutil.copytree(recorded, copy)
+    session = Session.open(copy)
+    third = [
+        m.replace(run, id=f"x-{run.id}", kernel="x") for run in session.finished("new", "exact")
+    ]
+    kernels = [*session.manifest.kernels, m.replace(session.kernel("new"), label="x", symbols=None)]
+    runs = [*session.manifest.runs, *third]
+    session.save(m.replace(session.manifest, kernels=kernels, runs=runs))
+    profdiff("report", copy, "--charts", tmp_path / "charts")
+    shown = texts((tmp_path / "charts/ladder-instructions.svg").read_text())
     for text in ("instructions per op, kernel by kernel", "136.70", "233.67", "+70.9 %", "exact"):
         assert text in shown
     assert "every boot of a kernel gave the same value" in shown
