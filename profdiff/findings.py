@@ -30,9 +30,12 @@ class Findings:
     remarks: Sequence[str] = ()
 
     @staticmethod
-    def of(session: Session, setting: points.Setting) -> "Findings":
-        """Everything, computed once. Raises as ``compare``."""
-        evidence = Evidence.gather(session.manifest)
+    def of(
+        session: Session, setting: points.Setting, evidence: Evidence | None = None
+    ) -> "Findings":
+        """Everything, computed once; ``evidence`` of the session, if it was gathered before. Raises
+        as ``compare``."""
+        evidence = evidence or Evidence.gather(session.manifest)
         measured = any(result.cells[0].boots for result in evidence.results)
         comparisons: list[Comparison] = []
         remarks: list[str] = []

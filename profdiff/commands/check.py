@@ -10,6 +10,7 @@ from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.condition import Condition, Judgement, exit_status
 from profdiff.errors import InputError
+from profdiff.evidence import Evidence
 from profdiff.findings import Findings, choose
 from profdiff.reports import github_summary, judgements, junit, units
 from profdiff.session import Session
@@ -55,7 +56,9 @@ def check(
     opened = Session.open(session or newest(Path()))
     chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
     conditions = [Condition.parse(text) for text in texts]
-    judged = _judge([Findings.of(opened, setting) for setting in chosen], conditions, labels)
+    evidence = Evidence.gather(opened.manifest)
+    found = [Findings.of(opened, setting, evidence) for setting in chosen]
+    judged = _judge(found, conditions, labels)
     for judgement in judged:
         verdict = judgements.VERDICTS[judgement.outcome]
         click.echo(f"{verdict}: {units.printable(str(judgement.condition))}")

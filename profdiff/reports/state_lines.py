@@ -56,9 +56,7 @@ def _equal(state: State) -> list[str]:
     ):
         if name in state.equal:
             told.append(f"{int(state.equal[name]):,} {words}")
-    if "kernel/mm/transparent_hugepage/enabled" in state.equal:
-        told.append(f"THP {state.equal['kernel/mm/transparent_hugepage/enabled']}")
-    elif "mm/transparent_hugepage/enabled" in state.equal:
+    if "mm/transparent_hugepage/enabled" in state.equal:
         told.append(f"THP {state.equal['mm/transparent_hugepage/enabled']}")
     if "output" in state.equal:
         told.append("output but for numbers")
