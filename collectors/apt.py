@@ -7,18 +7,18 @@ keyring.
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from profdiff.cache import cache_folder
 from profdiff.collectors.deb_package import locked
 from profdiff.collectors.programs import find_program
+from profdiff.console import CleanConsole
 from profdiff.errors import InputError, MissingError
+from profdiff.terminal import tell
 
 # Hooks of the system's configuration would run for this apt too, and change what is the system's:
 # docker-clean empties /var/cache/apt, appstream refreshes its cache. #clear is for files only.
@@ -56,7 +56,7 @@ class Apt:
         find_program("apt-get")
         if not Path(KEYRING).exists():
             raise MissingError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
-        say(f"reading Debian's package lists: {', '.join(suites)}")
+        tell(f"reading Debian's package lists: {', '.join(suites)}")
         with locked(self._folder / "lock"):
             problem = None
             try:
@@ -69,7 +69,7 @@ class Apt:
             raise problem
         if problem:
             # A kernel that is in the cache is found without a network.
-            say(f"{problem}; using the lists that were fetched before")
+            tell(f"{problem}; using the lists that were fetched before")
 
     def _update(self, suites: tuple[str, ...]) -> None:
         (self._folder / "apt.conf").write_text(_CONFIGURATION)
@@ -145,7 +145,7 @@ class Apt:
     def download(self, what: str, packages: list[Package], folder: Path) -> list[Path]:
         """Download ``packages`` to ``folder``; signatures are checked. Raises MissingError."""
         total = sum(package.size for package in packages)
-        say(f"{what}: downloading {total / 1e6:.0f} MB from {MIRROR}")
+        tell(f"{what}: downloading {total / 1e6:.0f} MB from {MIRROR}")
         names = [f"{package.name}={package.version}" for package in packages]
         command = [str(find_program("apt-get")), *self._options(), "-q", "download", *names]
         read, write = os.pipe()
@@ -171,7 +171,7 @@ class Apt:
 
 def _show_download(status: Iterable[str], what: str, total: int) -> None:
     """A bar on a terminal, fed by apt's status lines (``dlstatus:FILE:PERCENT:TEXT``)."""
-    console = Console(stderr=True)
+    console = CleanConsole(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with progress:
@@ -180,8 +180,3 @@ def _show_download(status: Iterable[str], what: str, total: int) -> None:
             fields = line.split(":")
             if fields[0] == "dlstatus" and len(fields) > 2:
                 progress.update(task, completed=total * float(fields[2]) / 100)
-
-
-def say(line: str) -> None:
-    """A line on standard error, at once."""
-    print(line, file=sys.stderr, flush=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.cache import cache_folder
-from profdiff.collectors.apt import Apt, Package, say
+from profdiff.collectors.apt import Apt, Package
 from profdiff.collectors.deb_package import KERNEL_FILES, locked, unpack_into
 from profdiff.errors import InputError
+from profdiff.terminal import tell
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid")
@@ -63,7 +64,9 @@ def fetch(spec: str) -> Path:
             f"{spec}: the archive has no such kernel of flavour {flavour}; it has {available}"
         )
     if kernel.debug is None:
-        say(f"{spec}: {kernel.release} has no debug symbols: inlined functions will not be visible")
+        tell(
+            f"{spec}: {kernel.release} has no debug symbols: inlined functions will not be visible"
+        )
     name = f"debian-{kernel.release}-{kernel.image.version}{'-dbg' if kernel.debug else ''}"
     target = cache_folder("kernels") / re.sub(r"[^A-Za-z0-9.+_-]", "_", name)
     # Not '.NAME.': folders of that name are unpack_into's.
@@ -75,7 +78,7 @@ def fetch(spec: str) -> Path:
                 shutil.rmtree(stale, ignore_errors=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as folder:
                 files = apt.download(kernel.release, kernel.packages, Path(folder))
-                say(f"{kernel.release}: unpacking")
+                tell(f"{kernel.release}: unpacking")
                 unpack_into(target, files, KERNEL_FILES)
     return target
 

@@ -1,21 +1,23 @@
 """The command line: ``profdiff COMMAND``. The one place where an error becomes an exit status."""
 
-import errno
+import contextlib
 import os
+import signal
 import sys
 import traceback
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
-from profdiff import __version__
-from profdiff.errors import ProfdiffError
+from profdiff import __version__, terminal
+from profdiff.errors import ProfdiffError, told
 
 # NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_ERROR = 2
-EXIT_INTERRUPTED = 130
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 # Where each command is. Loading all of them takes longer than reading a small recording.
@@ -62,52 +64,64 @@ def cli(debug: bool) -> None:
     """
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Entry point of the ``profdiff`` program."""
+    _end_on_signals()
+    status = _status()
+    # Everything is written and closed: taking the memory apart piece by piece takes longer than
+    # reading a small recording, and what could not be written will not be at a second try.
+    os._exit(status)
+
+
+def _status() -> int:
+    """Run the command that the arguments ask for; its exit status."""
     # Read here as well: an error in the arguments themselves comes before click has parsed them.
     debug = "--debug" in sys.argv[1:]
     try:
         status = cli.main(prog_name="profdiff", standalone_mode=False)
+        terminal.close()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        sys.exit(EXIT_ERROR)
+        return EXIT_ERROR
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see {context.command_path} --help)" if context else ""
         _complain(f"{error.format_message().rstrip('.')}{hint}", debug)
-        sys.exit(EXIT_ERROR)
-    except (KeyboardInterrupt, click.Abort):
+        return EXIT_ERROR
+    except (KeyboardInterrupt, click.Abort) as error:
         _complain("interrupted: the same command goes on where this one was", debug)
-        sys.exit(EXIT_INTERRUPTED)
+        return 128 + _signal_of(error)
     except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_ERROR)
-    except ProfdiffError as error:
-        _complain(str(error), debug)
-        sys.exit(EXIT_ERROR)
-    except OSError as error:
-        _complain(_os_error(error), debug)
-        sys.exit(EXIT_ERROR)
-    # Everything is written and closed: taking the memory apart piece by piece takes longer than
-    # reading a small recording.
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        os._exit(EXIT_ERROR)
-    os._exit(status or 0)
+        return EXIT_ERROR
+    except Exception as error:
+        _complain(told(error), debug)
+        return error.status if isinstance(error, ProfdiffError) else EXIT_ERROR
+    return status or 0
 
 
-def _os_error(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
-    text = f"{where}{error.strerror or error}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{text}: make room and run the same command again; what is finished is kept"
-    return text
+def _end_on_signals() -> None:
+    """End on SIGTERM and SIGHUP as on SIGINT: runs are stopped, temporary folders go. What our
+    caller ignores (nohup) stays ignored."""
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    for other in _ENDING:
+        signal.signal(other, signal.SIG_IGN)  # what is being cleaned up is cleaned up whole
+    raise KeyboardInterrupt(number)
+
+
+def _signal_of(error: BaseException) -> int:
+    """The signal that interrupted: click raises Abort from what it caught."""
+    cause = error.__cause__ or error
+    return cause.args[0] if cause.args and isinstance(cause.args[0], int) else signal.SIGINT
 
 
 def _complain(message: str, debug: bool) -> None:
-    if debug:
-        traceback.print_exc()
-    print("profdiff: " + " ".join(message.split()), file=sys.stderr)
+    with contextlib.suppress(OSError):
+        if debug:
+            terminal.tell(traceback.format_exc().rstrip("\n"))
+        terminal.tell("profdiff: " + " ".join(message.split()))

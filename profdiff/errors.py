@@ -1,8 +1,15 @@
-"""The one exception root. ``profdiff.cli.main`` catches it, prints one line and exits with 2."""
+"""The one exception root, and how an error is told. ``profdiff.cli.main`` catches what is raised,
+prints one line and exits with the error's status."""
+
+import errno
+
+_LONGEST = 500
 
 
 class ProfdiffError(Exception):
-    """What went wrong and what to do, in one line for a person."""
+    """What went wrong and what to do, in one line for a person. ``status``: the exit status."""
+
+    status = 2
 
 
 class InputError(ProfdiffError):
@@ -19,3 +26,26 @@ class RunError(ProfdiffError):
 
 class SessionError(ProfdiffError):
     """A session folder is missing, damaged, hostile, or of a newer schema."""
+
+
+class UndecidedError(ProfdiffError):
+    """``check`` could not judge. ``git bisect run`` skips a commit with this status, where any
+    other below 128 but 0 calls it bad (git-bisect(1))."""
+
+    status = 125
+
+
+def told(error: BaseException) -> str:
+    """``error`` in one line for a person: what happened and what to do."""
+    if isinstance(error, ProfdiffError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        text = f"{where}{error.strerror or error}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return f"{text}: make room and run the same command again; what is finished is kept"
+        return text
+    if isinstance(error, MemoryError):
+        return "this machine has not enough memory for that"
+    what = f"{type(error).__name__}: {error}"[:_LONGEST]
+    return f"a defect of profdiff, please report it with its trace (profdiff --debug): {what}"

@@ -1,14 +1,15 @@
 """What a recording shows while it goes on: a live table on a terminal, plain lines elsewhere."""
 
-import sys
 import time
 from types import TracebackType
 from typing import Protocol, Self
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from profdiff.console import CleanConsole
+from profdiff.terminal import tell
 
 _PHASES = {
     "boot": "booting",
@@ -42,7 +43,7 @@ class Progress(Protocol):
 
 def progress(total: int) -> Progress:
     """The display for ``total`` runs that fits standard error."""
-    console = Console(stderr=True)
+    console = CleanConsole(stderr=True)
     return _Live(console, total) if console.is_terminal else _Lines()
 
 
@@ -61,7 +62,7 @@ class _Lines:
         self.say(f"{run}: {outcome}")
 
     def say(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        tell(line)
 
     def __enter__(self) -> Self:
         return self
@@ -73,7 +74,7 @@ class _Lines:
 class _Live:
     """A table of the guests that are running, redrawn four times a second."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: CleanConsole, total: int) -> None:
         self._total = total
         self._done = 0
         self._runs: dict[str, tuple[str, float]] = {}

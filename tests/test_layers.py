@@ -8,9 +8,9 @@ from support import ROOT
 
 # Lowest first. A name stands for the module and everything in it.
 LAYERS = [
-    ["profdiff.errors"],
+    ["profdiff.errors", "profdiff.bounded", "profdiff.temporary", "profdiff.terminal"],
     ["profdiff.workload_metrics", "profdiff.statistics", "profdiff.condition"],
-    ["profdiff.atomic", "profdiff.cache", "profdiff._native"],
+    ["profdiff.atomic", "profdiff.cache", "profdiff._native", "profdiff.console"],
     ["profdiff.collectors", "profdiff.symbolization", "profdiff.templates"],
     ["profdiff.manifest", "profdiff.kernel_config"],
     ["profdiff.points"],

@@ -1,6 +1,8 @@
 """``profdiff check``: does a session show what must not be? For scripts, CI, and git bisect run."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,11 +11,12 @@ from profdiff import measured_change, points
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.condition import Condition, Judgement, exit_status
-from profdiff.errors import InputError
+from profdiff.errors import InputError, ProfdiffError, UndecidedError, told
 from profdiff.evidence import Evidence
 from profdiff.findings import Findings, choose
-from profdiff.reports import github_summary, judgements, junit, units
+from profdiff.reports import github_summary, judgements, junit
 from profdiff.session import Session
+from profdiff.terminal import say
 
 
 @click.command()
@@ -50,24 +53,43 @@ def check(
 ) -> int:
     """Judge SESSION, by default the newest one here, by conditions on changes against the base.
 
-    Exit status: 0 no condition holds; 1 one does; 125 it cannot be told, so that `git bisect run`
-    skips; 2 wrong use.
+    Exit status: 0 no condition holds; 1 one does; 125 it cannot be told, or the session cannot be
+    read, so that `git bisect run` skips; 2 wrong use.
     """
-    opened = Session.open(session or newest(Path()))
-    chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
-    conditions = [Condition.parse(text) for text in texts]
-    evidence = Evidence.gather(opened.manifest)
-    found = [Findings.of(opened, setting, evidence) for setting in chosen]
-    judged = _judge(found, conditions, labels)
+    with _undecided_unless(ProfdiffError):
+        conditions = [Condition.parse(text) for text in texts]
+        with _undecided_unless():
+            opened = Session.open(session or newest(Path()))
+        chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
+        with _undecided_unless():
+            evidence = Evidence.gather(opened.manifest)
+            found = [Findings.of(opened, setting, evidence) for setting in chosen]
+        judged = _judge(found, conditions, labels)
+        _report(judged, junit_file, summary_file)
+        return exit_status(judged)
+
+
+@contextlib.contextmanager
+def _undecided_unless(*passed: type[Exception]) -> Iterator[None]:
+    """What goes wrong in the block says nothing of the kernels, and ends with 125, unless it is one
+    of ``passed``."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (BrokenPipeError, *passed)):
+            raise
+        raise UndecidedError(told(error)) from error
+
+
+def _report(judged: list[Judgement], junit_file: str | None, summary_file: str | None) -> None:
     for judgement in judged:
         verdict = judgements.VERDICTS[judgement.outcome]
-        click.echo(f"{verdict}: {units.printable(str(judgement.condition))}")
-        click.echo(f"  {judgements.sentence(judgement)}")
+        say(f"{verdict}: {judgement.condition}")
+        say(f"  {judgements.sentence(judgement)}")
     if junit_file is not None:
         write(junit_file, junit.render(judged))
     if summary_file is not None:
         _append(summary_file or os.environ.get("GITHUB_STEP_SUMMARY", ""), judged)
-    return exit_status(judged)
 
 
 def _judge(

@@ -4,7 +4,6 @@ import os
 import shutil
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,8 +15,8 @@ from profdiff.collectors.machine import Address
 from profdiff.collectors.machine_environment import environment_of
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.qemu import find_emulator, find_qemu
+from profdiff.console import CleanConsole
 from profdiff.errors import MissingError, ProfdiffError
-from profdiff.reports import units
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 
@@ -96,13 +95,11 @@ def _program(name: str) -> Finding:
 
 
 def _show(title: str, findings: list[Finding]) -> None:
-    console = Console(highlight=False)
+    console = CleanConsole()
     table = Table.grid(padding=(0, 2))
     for one in findings:
-        value = units.printable(one.value)
-        table.add_row(
-            Text(one.state, _STYLE[one.state]), Text(one.what), Text(value), Text(one.mend)
-        )
+        told = (Text(text) for text in (one.what, one.value, one.mend))
+        table.add_row(Text(one.state, _STYLE[one.state]), *told)
     if not console.is_terminal:
         console.width = 400  # nothing is to be wrapped in a pipe
     console.print(Text(title, "bold"))

@@ -16,6 +16,7 @@ from profdiff.errors import InputError
 from profdiff.findings import Findings
 from profdiff.importing import Imported, Source
 from profdiff.sampled_profile import folded, folded_profile
+from profdiff.terminal import say
 
 _FILES = [
     click.option(
@@ -78,7 +79,7 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
     importing.compare(imported, described)  # what cannot be compared is refused now
     session = importing.keep(folder, imported, described)
-    click.echo(f"profdiff report {shlex.quote(str(session.folder))}")
+    say(f"profdiff report {shlex.quote(str(session.folder))}")
 
 
 @click.command()

@@ -9,6 +9,7 @@ from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_source import locate
 from profdiff.collectors.kernel_spec import KernelArgument, derive_label
 from profdiff.errors import ProfdiffError
+from profdiff.terminal import say, tell
 
 
 @click.group()
@@ -39,7 +40,7 @@ def add(name: str, spec: str) -> None:
     Paths are made absolute. A NAME that is known gets the new meaning.
     """
     kernel_registry.add(name, spec)
-    click.echo(f"{name} = {kernel_registry.lookup(name)}")
+    say(f"{name} = {kernel_registry.lookup(name)}")
 
 
 @kernel.command()
@@ -54,10 +55,10 @@ def list_() -> None:
     """List names, what they stand for, and what is wrong with it."""
     names = kernel_registry.registered()
     if not names:
-        click.echo("no names yet: profdiff kernel add NAME SPEC", err=True)
+        tell("no names yet: profdiff kernel add NAME SPEC")
     width = max(map(len, names), default=0)
     for name, spec in names.items():
-        click.echo(f"{name:{width}}  {spec}  {_state(name, spec)}".rstrip())
+        say(f"{name:{width}}  {spec}  {_state(name, spec)}".rstrip())
 
 
 @kernel.command()
@@ -70,9 +71,9 @@ def fetch(specs: tuple[str, ...]) -> None:
     """
     for spec in specs:
         files = locate(KernelArgument(derive_label(spec), spec))
-        click.echo(f"{spec}:")
+        say(f"{spec}:")
         for what, path in _parts(files):
-            click.echo(f"  {what:10} {path or '-'}")
+            say(f"  {what:10} {path or '-'}")
 
 
 def _parts(files: KernelFiles) -> list[tuple[str, object]]:

@@ -19,8 +19,8 @@ from profdiff.mail.attachment import Attachment, Kind, attach
 from profdiff.mail.letter import Letter, Notes, Quote, Section
 from profdiff.mail.recipients import Recipients
 from profdiff.mail.reproducer import Reproducer
-from profdiff.reports.units import printable
 from profdiff.session import Session
+from profdiff.terminal import say, tell
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -122,10 +122,10 @@ def mail(
         attachments.append(attach(kind, findings.comparisons, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
-    _show(data)
+    say(data.decode(errors="backslashreplace"), end="")
     if output != "-":
         write(output, data)
-        click.echo(_send(output, own if sender else None, there), err=True)
+        tell(_send(output, own if sender else None, there))
 
 
 def _recipients(
@@ -153,14 +153,6 @@ def _regression(subject: str) -> str:
 def _with_notes(said: Letter, attachments: Sequence[Attachment]) -> Letter:
     notes = Section("Attached", [Notes([one.note for one in attachments])])
     return replace(said, sections=[*said.sections, notes])
-
-
-def _show(data: bytes) -> None:
-    """The draft for a terminal: the same, but that what moves a cursor is escaped."""
-    lines = data.decode(errors="backslashreplace").split("\n")
-    text = "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
-    encoding = sys.stdout.encoding or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False)
 
 
 def _send(file: str, sender: Address | None, there: Recipients) -> str:

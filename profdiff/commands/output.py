@@ -1,7 +1,6 @@
 """The options that say what of a comparison is shown and written: of ``report`` and ``diff``."""
 
 import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import click
 
+from profdiff import terminal
 from profdiff.atomic import write_atomic
 from profdiff.comparison import Side
 from profdiff.errors import InputError
@@ -213,7 +213,8 @@ class Output:
             target = self.html_file or f"{name}.html"
             write(target, html.render(findings).encode(errors="backslashreplace"))
             if target != "-":
-                click.echo(target, err="-" in (*self.files.values(), self.folded_file))
+                taken = "-" in (*self.files.values(), self.folded_file)
+                (terminal.tell if taken else terminal.say)(target)
         if self.folded_diff_file is not None:
             from profdiff.reports import folded_difference
 
@@ -256,20 +257,18 @@ class Output:
     def _write_text(self, findings: Findings, target: str) -> None:
         from profdiff.reports import text
 
-        terminal = shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns
-        columns = self.width or min(terminal if target == "-" else _MAIL_WIDTH, _MAIL_WIDTH)
+        wide = shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns
+        columns = self.width or min(wide if target == "-" else _MAIL_WIDTH, _MAIL_WIDTH)
         selection = self.selection
         if not self.top_given:
             selection = selection.limited(_DEFAULT_TOP)
         table = text.render(findings, selection, width=columns, per_op=self.per_op)
         if self.ascii_only:
             table = units.ascii_only(table)
-        if target != "-":
+        if target == "-":
+            terminal.say(table, end="")
+        else:
             write(target, table.encode(errors="backslashreplace"))
-            return
-        # A terminal that lacks a name's characters shows their escapes.
-        encoding = sys.stdout.encoding or "utf-8"
-        click.echo(table.encode(encoding, "backslashreplace").decode(encoding), nl=False)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -328,7 +327,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def write(target: str, data: bytes) -> None:
     """Write a file whole or not at all; ``-`` is standard output. Raises InputError."""
     if target == "-":
-        click.echo(data, nl=False)
+        terminal.put(data)
         return
     try:
         write_atomic(Path(target), data, durable=False)

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 
 from profdiff.comparison import Comparison
+from profdiff.reports import units
 from profdiff.reports.calls import Calls
 from profdiff.reports.rows import Selection, select
 
@@ -13,7 +14,8 @@ def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
     """For each metric one line for each function, one for those left out, one for each reason of
     unresolved addresses: the self columns sum to all of the side that was asked for.
 
-    A text cell that a spreadsheet would take for a formula begins with an apostrophe.
+    A text cell that a spreadsheet would take for a formula begins with an apostrophe; control
+    characters are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -69,4 +71,5 @@ def _rows(
 
 
 def _text(value: str) -> str:
+    value = units.printable(value)
     return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

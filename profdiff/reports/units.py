@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from profdiff.terminal import printable as printable  # names, as reports print them
+
 
 def count(value: float, *, per_op: bool = False) -> str:
     """A count: whole with thousands separated, or with two decimals per op."""
@@ -40,15 +42,6 @@ def change(base: int, other: int) -> str:
 def share(part: int, whole: int) -> str:
     """A part of a whole in percent."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def printable(text: str) -> str:
-    """``text`` without what would move a terminal's cursor or reorder a line: control and format
-    characters (Unicode's Cc, Cf, Cs, Co, Zl, Zp) become their escapes."""
-    return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in _UNSAFE else c for c in text)
-
-
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def width(text: str) -> int:
