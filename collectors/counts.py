@@ -11,7 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff import bounded
 from profdiff.errors import SessionError
+
+MAX_BYTES = 2 << 30
+"""The largest file that is read: 30 million places with 60 million rows of a call tree."""
 
 _HEADER = struct.Struct("<8sIIQQQQ")
 _TREE_HEADER = struct.Struct("<QQ")
@@ -83,7 +87,7 @@ class Counts:
     def load(path: Path) -> "Counts":
         """Read the file. Raises SessionError when it is missing, cut short or not a counts file."""
         try:
-            data = path.read_bytes()
+            data = bounded.read(path, MAX_BYTES)
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
         if len(data) < _HEADER.size or data[:8] != b"PDCOUNTS":

@@ -14,7 +14,7 @@ from pathlib import Path
 from profdiff import __version__
 from profdiff import manifest as m
 from profdiff._native import NativeError, PerfData, PerfText, elf_build_id, is_perf_data
-from profdiff.atomic import write_atomic
+from profdiff.atomic import make_folder, write_atomic
 from profdiff.cache import symbol_cache
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError
@@ -207,13 +207,13 @@ def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparis
 
 
 def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Session:
-    """A new session in ``folder`` with copies of the recordings and their symbols.
-
-    Raises InputError when the folder holds something else, OSError.
+    """A new session in ``folder`` with copies of the recordings and their symbols, whole or not at
+    all. Raises InputError when the folder holds something else, OSError.
     """
-    session = Session.create(folder, manifest)
+    Session.refuse_occupied(folder)
     runs = []
-    with session.lock():
+    with make_folder(folder.resolve()) as unfinished:
+        session = Session.create(unfinished, manifest)
         for one, run in zip(imported, manifest.runs, strict=True):
             place = session.run_folder(run.id)
             name = "perf.data" if one.data else "stacks.txt"
@@ -227,7 +227,7 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
                 files["kallsyms"] = f"runs/{run.id}/kallsyms"
             runs.append(m.replace(run, files=files))
         session.save(m.replace(manifest, runs=runs))
-    return session
+    return Session(folder, session.manifest)
 
 
 def _modified(path: Path) -> str:

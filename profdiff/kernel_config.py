@@ -4,9 +4,10 @@ A config may be a stranger's: it is bounded, and nothing in it makes reading fai
 """
 
 import re
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from profdiff.bounded import gunzip
 
 # Debian's are 300 kB; allmodconfig's is below 1 MB.
 MAX_SIZE = 4 * 2**20
@@ -58,15 +59,9 @@ def parse(data: bytes) -> dict[str, str]:
 def unpacked(data: bytes) -> bytes:
     """``data``, uncompressed if it is gzip. Raises ValueError: damaged, or above ``MAX_SIZE``."""
     if data.startswith(_GZIP):
-        unzip = zlib.decompressobj(wbits=31)
-        try:
-            data = unzip.decompress(data, MAX_SIZE + 1)
-        except zlib.error as error:
-            raise ValueError(f"damaged: {error}") from error
-        if not unzip.eof and len(data) <= MAX_SIZE:
-            raise ValueError("damaged: its end is missing")
+        return gunzip(data, MAX_SIZE)
     if len(data) > MAX_SIZE:
-        raise ValueError(f"larger than {MAX_SIZE >> 20} MiB")
+        raise ValueError(f"it is larger than {MAX_SIZE >> 20} MiB")
     return data
 
 

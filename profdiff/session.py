@@ -2,7 +2,7 @@
 
 import contextlib
 import fcntl
-import gzip
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +11,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.atomic import write_atomic
+from profdiff import bounded
+from profdiff.atomic import remove_unfinished, write_atomic
 from profdiff.collectors.counts import CallTree, Counts
 from profdiff.errors import InputError, SessionError
 from profdiff.manifest import SCHEMA, Collector, Kernel, Manifest, Run
 
 _MANIFEST = "manifest.json"
-_MAX_MANIFEST = 256 * 2**20
+# Of the manifest, and of each file that a run left but recordings and counts.
+_MAX_FILE = 256 * 2**20
 # A place is an address and, in user space, the instruction there: 8 + 16 bytes.
 PLACE = np.dtype([("address", "<u8"), ("code", "V16")])
 
@@ -35,9 +37,7 @@ class Session:
         schema."""
         path = folder / _MANIFEST
         try:
-            if path.stat().st_size > _MAX_MANIFEST:
-                raise SessionError(f"{path} is too large to be a manifest")
-            data = path.read_bytes()
+            data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
             raise SessionError(
                 f"{folder} is no session: it has no {_MANIFEST} (profdiff record makes one)"
@@ -48,19 +48,30 @@ class Session:
 
     @staticmethod
     def create(folder: Path, manifest: Manifest) -> "Session":
-        """Make a new session. Raises InputError when the folder holds something else."""
+        """Make a new session. Raises InputError when the folder holds something else, OSError."""
+        Session.refuse_occupied(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        session = Session(folder, manifest)
+        session.save(manifest)
+        return session
+
+    @staticmethod
+    def refuse_occupied(folder: Path) -> None:
+        """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
+        if is_session(folder):
+            raise InputError(
+                f"-o {folder}: the folder is not empty, it holds a session: name another one"
+            )
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise InputError(f"-o {folder}: a file of that name is in the way") from error
-        foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
+            foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            raise InputError(f"-o {folder}: a file of that name is in the way") from None
         if foreign:
             raise InputError(
                 f"-o {folder}: the folder is not empty and no session: name another one"
             )
-        session = Session(folder, manifest)
-        session.save(manifest)
-        return session
 
     def save(self, manifest: Manifest) -> None:
         """Write ``manifest``, whole or not at all. Raises OSError."""
@@ -69,11 +80,19 @@ class Session:
         self.manifest = manifest
 
     def path(self, relative: str) -> Path:
-        """The path of a file of the session. Raises SessionError when a symbolic link leads out
-        of the folder (the manifest's own rules exclude ``..``)."""
+        """The path of a file or folder of the session, which need not exist. Raises SessionError
+        when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
+        for what would block its reader: a FIFO, a device."""
         path = self.folder / relative
-        if not path.resolve().is_relative_to(self.folder.resolve()):
+        try:
+            inside = path.resolve(strict=False).is_relative_to(self.folder.resolve())
+            special = path.exists() and not (path.is_file() or path.is_dir())
+        except (OSError, RuntimeError) as error:
+            raise SessionError(f"cannot read {path}: {error}") from error
+        if not inside:
             raise SessionError(f"{relative} leads out of the session folder: refused")
+        if special:
+            raise SessionError(f"{relative} is neither a file nor a folder: refused")
         return path
 
     def read(self, run: Run, what: str) -> bytes | None:
@@ -84,11 +103,22 @@ class Session:
             return None
         path = self.path(relative)
         try:
-            if path.suffix == ".gz":
-                return _gunzip(path)
-            return path.read_bytes()
-        except (OSError, EOFError) as error:
+            data = bounded.read(path, _MAX_FILE)
+            return bounded.gunzip(data, _MAX_FILE) if path.suffix == ".gz" else data
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        except ValueError as error:
             raise SessionError(f"cannot read {path}: {error}") from error
+
+    def head(self, run: Run, what: str, limit: int) -> bytes | None:
+        """The first ``limit`` bytes of a run's file that is not compressed; None if the run has
+        none, or it cannot be read."""
+        if what not in run.files:
+            return None
+        try:
+            return bounded.head(self.path(run.files[what]), limit)
+        except (OSError, SessionError):
+            return None
 
     def finished(self, label: str, collector: Collector) -> list[Run]:
         """The runs of a kernel by one collector that gave a result, in order."""
@@ -138,16 +168,6 @@ class Session:
             return None
         return counts.calls.placed(np.searchsorted(places, _places(counts)))
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep other recorders out. Raises InputError when one is at work."""
-        with (self.folder / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(f"{self.folder} is being recorded by another process") from None
-            yield
-
     def run_folder(self, run_id: str) -> Path:
         """An empty folder for a run that is about to start; a run that never ended left one behind,
         which goes."""
@@ -156,6 +176,28 @@ class Session:
             shutil.rmtree(folder)
         folder.mkdir(parents=True)
         return folder
+
+
+@contextlib.contextmanager
+def recording(folder: Path) -> Iterator[None]:
+    """Keep other recorders out of a session's folder, which is made if absent; what a killed one
+    left half written goes. Raises InputError when one is at work, OSError."""
+    if not is_session(folder):
+        Session.refuse_occupied(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    # A stranger's session may have a link or a FIFO of that name.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(folder / ".lock", flags, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{folder} is being recorded by another process") from None
+        for name in ("", "kernels", "symbols", "workload"):
+            remove_unfinished(folder / name)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_session(folder: Path) -> bool:
@@ -175,14 +217,6 @@ def place_columns(places: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray
     address = np.ascontiguousarray(places["address"])
     code = np.ascontiguousarray(places["code"]).view(np.uint8).reshape(-1, 16)
     return address, code
-
-
-def _gunzip(path: Path) -> bytes:
-    with gzip.open(path) as file:
-        data = file.read(_MAX_MANIFEST + 1)
-    if len(data) > _MAX_MANIFEST:
-        raise SessionError(f"{path} unpacks to more than {_MAX_MANIFEST >> 20} MiB: refused")
-    return data
 
 
 def _decode(path: Path, data: bytes) -> Manifest:

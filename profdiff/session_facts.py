@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
+from profdiff import bounded
 from profdiff.collectors.environment import Environment
 from profdiff.errors import SessionError
 from profdiff.facts import Facts
@@ -28,7 +28,7 @@ def read(session: Session) -> Facts:
         if kernel.config is None:
             continue
         try:
-            options = parse(unpacked(_bounded(session.path(kernel.config), MAX_SIZE)))
+            options = parse(unpacked(bounded.read(session.path(kernel.config), MAX_SIZE)))
         except (OSError, ValueError, SessionError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             problems[kernel.label] = f"not read: {reason or error}"
@@ -96,14 +96,6 @@ def _machines(session: Session) -> dict[str, dict[str, str]]:
 
 def _text(session: Session, run: Run, what: str, limit: int) -> str:
     try:
-        return _bounded(session.path(run.files[what]), limit).decode(errors="replace")
-    except (OSError, ValueError, SessionError):
+        return bounded.read(session.path(run.files[what]), limit).decode(errors="replace")
+    except (OSError, SessionError):
         return ""
-
-
-def _bounded(path: Path, limit: int) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"larger than {limit >> 10} KiB")
-    return data

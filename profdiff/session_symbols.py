@@ -4,7 +4,6 @@ They are what makes a session self-contained: a report needs no debug ELF, which
 times as large and on another machine.
 """
 
-import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from profdiff.symbolization.symbolize import symbolize
 
 def chains(session: Session, label: str) -> Chains:
     """Chains of ``session.places(label)``, in their order: the ones kept in the session if they
-    still fit its runs, else resolved anew and kept where the session can be written.
+    still fit its runs, else resolved anew. Nothing is kept: who reads a session does not write it.
 
     Raises SessionError, and InputError for a damaged debug ELF.
     """
@@ -37,12 +36,7 @@ def chains(session: Session, label: str) -> Chains:
             kept = Chains.load(path)
             if np.array_equal(kept.address, addresses):
                 return kept
-    result = resolve(session, kernel, {})
-    # Not where the session is read-only, or someone records it: they keep their own.
-    with contextlib.suppress(InputError, OSError), session.lock():
-        if Session.open(session.folder).manifest == session.manifest:
-            keep(session, kernel, result)
-    return result
+    return resolve(session, kernel, {})
 
 
 def resolve(session: Session, kernel: Kernel, modules: Mapping[str, Path]) -> Chains:

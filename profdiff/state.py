@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from profdiff.errors import SessionError
 from profdiff.manifest import Collector, Run
 from profdiff.points import Setting, cells
 from profdiff.session import Session
@@ -155,8 +154,5 @@ def _lines(session: Session, run: Run, what: str) -> list[list[str]]:
 
 
 def _text(session: Session, run: Run, what: str) -> str | None:
-    try:
-        data = session.read(run, what)
-    except SessionError:
-        return None
-    return None if data is None else data[:_MAX_TEXT].decode(errors="replace")
+    data = session.head(run, what, _MAX_TEXT)
+    return None if data is None else data.decode(errors="replace")

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from profdiff._native import NativeError, elf_build_id
+from profdiff.atomic import write_atomic
 from profdiff.cache import cache_folder
 from profdiff.errors import MissingError
 
@@ -119,7 +120,7 @@ def own_vdso() -> Path | None:
                     content = memory.read(int(end, 16) - int(start, 16))
                 path = cache_folder("symbols") / f"vdso-{os.uname().release}.so"
                 if not path.is_file() or path.read_bytes() != content:
-                    path.write_bytes(content)
+                    write_atomic(path, content, durable=False)
                 return path
     except (OSError, MissingError, ValueError):
         return None

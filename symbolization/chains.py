@@ -2,24 +2,31 @@
 
 import io
 import math
+import os
 import struct
 import tokenize
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from profdiff.atomic import open_atomic
+from profdiff.bounded import open_regular
 from profdiff.errors import SessionError
 
 FORMAT = 1
 """Version of the file that `Chains.save` writes."""
 
-MAX_MEMBER_BYTES = 1 << 30
-"""The largest column that `Chains.load` accepts: 134 million addresses."""
+MAX_BYTES = 2 << 30
+"""The largest file that `Chains.load` accepts: some 50 million addresses."""
+# Of the archive's directory, which names 15 members; zipfile makes an object of each.
+_MAX_DIRECTORY = 16 << 10
+# APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
+_END = struct.Struct("<4s8xI6x")
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class Chains:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in ("strings", "reasons"):
-                text = "\0".join(value).encode("utf-8", "surrogateescape")
+                text = "\0".join(value).encode()
                 columns[field.name] = np.frombuffer(text, dtype=np.uint8)
             elif field.name != "inlines_visible":
                 columns[field.name] = value
@@ -152,7 +159,7 @@ class Chains:
             for field in fields(cls):
                 column = columns[field.name]
                 if field.name in ("strings", "reasons"):
-                    text = column.tobytes().decode("utf-8", "surrogateescape")
+                    text = column.tobytes().decode()
                     values[field.name] = text.split("\0")
                 elif field.name == "inlines_visible":
                     values[field.name] = bool(column[0])
@@ -197,17 +204,17 @@ def _members(path: Path) -> dict[str, NDArray[np.generic]]:
     """The columns of an ``.npz``, read without trusting what its headers declare."""
     wanted = {"format", *(field.name for field in fields(Chains))}
     columns: dict[str, NDArray[np.generic]] = {}
-    size = path.stat().st_size
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file:
+        left = _checked_size(file)
+        archive = zipfile.ZipFile(file)
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")
             if name not in wanted or name in columns:
                 raise ValueError(f"unexpected member {info.filename!r}")
-            # Stored, not deflated: a column is never larger than the file that holds it.
-            if info.compress_type != zipfile.ZIP_STORED or info.file_size > size:
+            # Stored, not deflated: the columns together are never larger than their file.
+            left -= info.file_size
+            if info.compress_type != zipfile.ZIP_STORED or left < 0:
                 raise ValueError(f"{name} is compressed or larger than the file")
-            if info.file_size > MAX_MEMBER_BYTES:
-                raise ValueError(f"{name} has more than {MAX_MEMBER_BYTES} bytes")
             try:
                 data = archive.read(info)
             except (NotImplementedError, RuntimeError) as error:
@@ -217,6 +224,24 @@ def _members(path: Path) -> dict[str, NDArray[np.generic]]:
     if missing:
         raise ValueError(f"no {', '.join(missing)}")
     return columns
+
+
+def _checked_size(file: BinaryIO) -> int:
+    """The size of an ``.npz`` whose directory can be read without filling the memory."""
+    size = os.fstat(file.fileno()).st_size
+    if size > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES >> 30} GiB")
+    file.seek(max(0, size - _END.size))
+    end = file.read(_END.size)
+    if len(end) < _END.size:
+        raise ValueError("too short")
+    signature, directory = _END.unpack(end)
+    # numpy writes no comment behind it, and needs no zip64 directory below 4 GiB.
+    file.seek(max(0, size - _END.size - 20))
+    zip64 = file.read(4) == b"PK\6\7"
+    if signature != b"PK\5\6" or zip64 or directory > _MAX_DIRECTORY:
+        raise ValueError("its directory is not numpy's")
+    return size
 
 
 def _column(name: str, data: bytes) -> NDArray[np.generic]:

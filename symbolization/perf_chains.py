@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff import bounded
 from profdiff._native import (
     NativeError,
     PerfData,
@@ -22,6 +23,8 @@ from profdiff.symbolization.merge import Merge, Positions
 
 #: Number of the object that is the kernel.
 KERNEL_OBJECT = 0
+# A JIT writes some 60 bytes for each function.
+_MAX_PERF_MAP = 256 << 20
 _REASON = {name: number for number, name in enumerate(reasons())}
 # What places of these kinds are, which nothing on this machine can name.
 _ELSEWHERE = {"unmapped": "no-object", "guest": "guest", "hypervisor": "hypervisor"}
@@ -153,7 +156,7 @@ def _jit(
         merge.fail(where, _column("no-map", where))
         return
     try:
-        ranges = SymbolRanges.parse_perf_map(perf_map.read_bytes())
+        ranges = SymbolRanges.parse_perf_map(bounded.read(perf_map, _MAX_PERF_MAP))
     except OSError as error:
         raise InputError(f"cannot read {perf_map}: {error.strerror}") from error
     merge.add(where, ranges.resolve(addresses), perf_map.name)

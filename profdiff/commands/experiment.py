@@ -3,7 +3,7 @@
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -288,7 +288,7 @@ class Experiment:
         command: tuple[str, ...],
     ) -> "Experiment":
         """Raises InputError, MissingError, SessionError."""
-        folder = output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+        folder = session_folder(output, command)
         if not command:
             command = _command_of(folder)
         located = [locate(argument) for argument in parse_arguments(kernels)]
@@ -364,6 +364,11 @@ class Experiment:
         source = click.get_current_context().get_parameter_source("metrics")
         taken["metrics_by_default"] = source is click.core.ParameterSource.DEFAULT_MAP
         return Experiment.prepare(**taken, sweep_=swept, perf=request, guest=guest, order=order)
+
+
+def session_folder(output: Path | None, command: Sequence[str]) -> Path:
+    """Where a recording goes: ``-o``, or the workload's name."""
+    return output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
 
 
 def _command_of(folder: Path) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _MAX_SIZE = 2**20
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
 _PATHS = {"kernel", "file", "qemu"}
 # Of the command line alone.
-_NO_KEYS = {"experiment", "everything"}
+_NO_KEYS = {"experiment", "everything", "yes"}
 
 
 class ExperimentCommand(click.Command):

@@ -1,9 +1,7 @@
 """``profdiff plan``: what ``record`` would run, and about how long it takes."""
 
 import os
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +11,8 @@ from profdiff.commands.experiment import Experiment, experiment_options
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.recording import preparation, schedule
 from profdiff.recording.plan import continued
-from profdiff.reports import units
+from profdiff.temporary import temporary_folder
+from profdiff.terminal import printable, say
 
 _SHOWN = 40
 
@@ -26,7 +25,7 @@ def plan(jobs: int | None, everything: bool, **options: Any) -> None:
     takes. Nothing is run or written."""
     asked = Experiment.from_options({**options, "jobs": jobs})
     manifest = continued(asked.folder, asked.planned)
-    with tempfile.TemporaryDirectory(prefix="profdiff-") as temporary:
+    with temporary_folder() as temporary:
         recorders = preparation.recorders(
             manifest,
             asked.place,
@@ -35,13 +34,13 @@ def plan(jobs: int | None, everything: bool, **options: Any) -> None:
             asked.ways,
             timeout=options["timeout"],
             observe=True,
-            folder=Path(temporary),
+            folder=temporary,
         )
     pending = schedule.missing_runs(manifest, asked.kernels, recorders)
     done = sum(run.failure is None for run in manifest.runs)
     failed = len(manifest.runs) - done
     by_collector = Counter(run.recorder.collector for run in pending)
-    click.echo(
+    say(
         f"{asked.folder}: {len(manifest.kernels)} kernels, {len(manifest.points)} points, "
         f"{', '.join(manifest.collectors)}; {done} runs are there, {failed} failed, "
         f"{len(pending)} to make"
@@ -52,19 +51,19 @@ def plan(jobs: int | None, everything: bool, **options: Any) -> None:
         told = [f"{name}={value}" for name, value in point.parameters.items()]
         told += [f"{point.cpus} vCPU{'s' if point.cpus != 1 else ''}"] if point.cpus else []
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
-        click.echo(
-            units.printable(
+        say(
+            printable(
                 f"{number:4}  {run.recorder.collector:5}  {run.kernel.label:16}  "
                 f"{', '.join(told):24}  {' '.join(words)}"
             ).rstrip()
         )
     if len(pending) > len(shown):
-        click.echo(f"      ... and {len(pending) - len(shown):,} more (--all names them)")
+        say(f"      ... and {len(pending) - len(shown):,} more (--all names them)")
     if pending:
         seconds, known = schedule.seconds_left(manifest, pending, jobs or os.cpu_count() or 1)
         basis = f"as {known} finished runs did" if known else "assumed: nothing was recorded yet"
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
-        click.echo(f"about {_duration(seconds)} ({counts}; {basis})")
+        say(f"about {_duration(seconds)} ({counts}; {basis})")
 
 
 def _duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from profdiff import manifest as m
 from profdiff._native import KernelImage, NativeError, elf_build_id
+from profdiff.atomic import open_atomic
 from profdiff.collectors.kernel_files import KernelFiles, image_architecture
 from profdiff.collectors.workload import GuestFile, PreparedWorkload
 from profdiff.errors import InputError
@@ -235,6 +236,5 @@ def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
 
 def _copy(source: Path, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}")
-    shutil.copyfile(source, temporary)
-    temporary.replace(path)
+    with source.open("rb") as file, open_atomic(path, durable=False) as copy:
+        shutil.copyfileobj(file, copy)

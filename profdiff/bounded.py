@@ -1,0 +1,58 @@
+"""Strangers' files, read within bounds: regular files only, and never more than a limit of bytes.
+
+A FIFO would wait for ever, a device never end, a sparse file of a few blocks fill the memory.
+"""
+
+import errno
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+_MIB = 2**20
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file to read it. Raises OSError, also when it is no regular file."""
+    # Without O_NONBLOCK, opening a FIFO waits for its writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read(path: Path, limit: int) -> bytes:
+    """The content of a file of at most ``limit`` bytes. Raises OSError, also for a larger one."""
+    with open_regular(path) as file:
+        large = os.fstat(file.fileno()).st_size > limit
+        data = b"" if large else file.read(limit + 1)
+    if large or len(data) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {_size(limit)}", str(path))
+    return data
+
+
+def head(path: Path, limit: int) -> bytes:
+    """The first ``limit`` bytes of a file, or all that it has. Raises OSError."""
+    with open_regular(path) as file:
+        return file.read(limit)
+
+
+def gunzip(data: bytes, limit: int) -> bytes:
+    """The first gzip stream in ``data`` (RFC 1952), unpacked. Raises ValueError when it is damaged,
+    or more than ``limit`` bytes come out."""
+    unzip = zlib.decompressobj(wbits=31)
+    try:
+        content = unzip.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise ValueError(f"it is damaged: {error}") from error
+    if len(content) > limit:
+        raise ValueError(f"it unpacks to more than {_size(limit)}")
+    if not unzip.eof:
+        raise ValueError("it is damaged: its end is missing")
+    return content
+
+
+def _size(limit: int) -> str:
+    return f"{limit // _MIB} MiB" if limit >= _MIB else f"{limit >> 10} KiB"

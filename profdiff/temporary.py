@@ -1,0 +1,78 @@
+"""Folders that go with their process: at once when it ends, else when the next one starts.
+
+Each has a file that is locked (flock(2)) as long as its process lives, however that ends. Where
+nobody holds the lock, the process was killed.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+# Its name is what tells our folders from a user's own, which must never be removed.
+_LOCK = ".profdiff-lock"
+_TRIES = 16
+
+
+@contextlib.contextmanager
+def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
+    """Yield an empty folder of this process, and remove it at the end with all that is in it.
+
+    It is made in the system's temporary folder, or next to ``beside``: then what it holds can be
+    renamed to that. What killed processes left there is removed first. Raises OSError.
+    """
+    place = beside.parent if beside else Path(tempfile.gettempdir())
+    prefix = f".{beside.name}.profdiff-" if beside else "profdiff-"
+    with os.scandir(place) as entries:
+        known = [Path(entry) for entry in entries if entry.name.startswith(prefix)]
+    for folder in known:
+        _remove_if_left(folder)
+    folder, lock = _made(place, prefix)
+    try:
+        content = folder / "files"
+        content.mkdir()
+        yield content
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _made(place: Path, prefix: str) -> tuple[Path, int]:
+    for _ in range(_TRIES):
+        folder = Path(tempfile.mkdtemp(dir=place, prefix=prefix))
+        (folder / _LOCK).touch(0o600, exist_ok=False)
+        # Until it is locked, another process may take it for left.
+        lock = _lock(folder)
+        if lock is not None:
+            return folder, lock
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK), str(place))
+
+
+def _lock(folder: Path) -> int | None:
+    """A descriptor that holds a folder's lock; None where someone else holds it, or there is none,
+    or it is another user's."""
+    path = folder / _LOCK
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        mine = os.fstat(descriptor)
+        if mine.st_uid == os.geteuid() and os.path.samestat(mine, path.lstat()):
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _remove_if_left(folder: Path) -> None:
+    lock = _lock(folder)
+    if lock is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
