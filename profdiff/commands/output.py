@@ -268,7 +268,7 @@ class Output:
         if target == "-":
             terminal.say(table, end="")
         else:
-            write(target, table.encode(errors="backslashreplace"))
+            write(target, terminal.cleaned(table).encode(errors="backslashreplace"))
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

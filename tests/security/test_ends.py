@@ -1,0 +1,267 @@
+"""How profdiff ends: by signals, killed, by errors that nobody foresaw, on a full disk."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support import error_line, profdiff
+from synthetic_session import exact_session
+
+from profdiff.atomic import make_folder
+from profdiff.temporary import temporary_folder
+
+LOCK = ".profdiff-lock"
+HOLD = """
+import sys, time
+from pathlib import Path
+from profdiff.temporary import temporary_folder
+with temporary_folder() as folder:
+    (folder / "file").write_text("x")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The system's temporary folder, for this process and its children."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def holder() -> tuple[subprocess.Popen[str], Path]:
+    """A process that has a temporary folder, and where."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    return process, Path(process.stdout.readline().strip())
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_what_a_killed_process_left_goes_with_the_next(place: Path) -> None:
+    (place / "profdiff-results").mkdir()
+    (place / "profdiff-results/mine").write_text("a user's own")
+    alive, used = holder()
+    killed, left = holder()
+    end(killed)
+    assert left.exists()
+    with temporary_folder() as mine:
+        assert not left.parent.exists()
+        assert (used / "file").exists()
+        assert list(mine.iterdir()) == []
+    assert not mine.parent.exists()
+    end(alive)
+    with temporary_folder():
+        pass
+    assert [entry.name for entry in place.iterdir()] == ["profdiff-results"]
+
+
+def test_another_users_folder_and_links_are_left_alone(place: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / LOCK).touch()
+    (place / "profdiff-link").symlink_to(precious)
+    trap = place / "profdiff-trap"
+    trap.mkdir()
+    (trap / LOCK).symlink_to(precious / LOCK)
+    if os.geteuid() == 0:
+        foreign = place / "profdiff-foreign"
+        foreign.mkdir()
+        (foreign / LOCK).touch()
+        os.chown(foreign / LOCK, 12345, 12345)
+    before = sorted(place.iterdir())
+    with temporary_folder():
+        pass
+    assert sorted(place.iterdir()) == before
+    assert (precious / LOCK).exists()
+
+
+def test_many_at_once_each_have_their_own(place: Path) -> None:
+    processes = [holder() for _ in range(6)]
+    folders = {folder for _, folder in processes}
+    assert len(folders) == 6
+    assert all((folder / "file").exists() for folder in folders)
+    for process, _ in processes:
+        end(process)
+
+
+def test_a_folder_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), make_folder(tmp_path / "made") as folder:
+        (folder / "half").touch()
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "made").mkdir()
+    with make_folder(tmp_path / "made") as folder:
+        (folder / "whole").touch()
+    assert [p.relative_to(tmp_path).name for p in tmp_path.rglob("*")] == ["made", "whole"]
+    with pytest.raises(OSError), make_folder(tmp_path / "made"):
+        pass
+    assert (tmp_path / "made/whole").exists()
+
+
+@pytest.fixture
+def recorder(place: Path, tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Starts a recording of the running kernel that would take a minute, and waits until its
+    workload runs."""
+    processes = []
+
+    def start() -> subprocess.Popen[str]:
+        program = [sys.executable, "-m", "profdiff", "record", "--kernel", "a=running"]
+        program += ["--collector", "timed", "-o", str(tmp_path / "s.profdiff"), "--"]
+        process = subprocess.Popen(
+            [*program, "sleep", "61.5"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # As a shell's job: it is not a signal to the tests.
+            start_new_session=True,
+        )
+        processes.append(process)
+        deadline = time.monotonic() + 60
+        while not sleeping():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def sleeping() -> list[int]:
+    """The workload's processes."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes() == b"sleep\0" + b"61.5\0":
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_recording_and_leaves_nothing(
+    recorder: Callable[[], subprocess.Popen[str]], place: Path, number: signal.Signals
+) -> None:
+    process = recorder()
+    assert list(place.iterdir())
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.splitlines()[-1].startswith("profdiff: interrupted: the same command goes on")
+    assert "Traceback" not in said
+    assert list(place.iterdir()) == []
+    deadline = time.monotonic() + 10
+    while sleeping() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not sleeping()
+
+
+def test_nohup_keeps_a_recording_alive(
+    recorder: Callable[[], subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = recorder()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+PLANTED = """
+import sys
+import profdiff.evidence
+def fails(*_): raise {error}
+profdiff.evidence.Evidence.gather = fails
+from profdiff.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "error", ["KeyError('x')", "RecursionError()", "MemoryError()", "OSError(5, 'I/O')"]
+)
+def test_an_error_that_nobody_foresaw(tmp_path: Path, error: str) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    for command, status in (["check", "--fail-if", "instructions > +1%"], 125), (["report"], 2):
+        for debug in [], ["--debug"]:
+            program = [sys.executable, "-c", PLANTED.format(error=error), *debug]
+            result = subprocess.run(
+                [*program, command[0], str(session), *command[1:]],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert result.returncode == status, result.stderr
+            assert result.stderr.splitlines()[-1].startswith("profdiff: ")
+            assert len(result.stderr.splitlines()) == 1 or debug
+            assert ("Traceback" in result.stderr) == bool(debug)
+
+
+@pytest.mark.parametrize("damage", ["gone", "manifest", "counts"])
+def test_check_skips_a_session_that_cannot_be_read(tmp_path: Path, damage: str) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    if damage == "gone":
+        session = tmp_path / "nothing"
+    else:
+        name = {"manifest": "manifest.json", "counts": "runs/base-1/counts"}[damage]
+        (session / name).write_bytes(b"no")
+    error_line(profdiff("check", session, "--fail-if", "instructions > +1%", status=125))
+    error_line(profdiff("check", session, "--fail-if", "instructions >", status=2))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("this machine does not let root mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_an_import_that_failed_can_be_run_again(small_disk: Path, tmp_path: Path) -> None:
+    stacks = tmp_path / "a.folded"
+    stacks.write_text("".join(f"main;f{number:0100} 1\n" for number in range(4000)))
+    command = ["import", f"a={stacks}", f"b={stacks}", "-o", small_disk / "s.profdiff"]
+    line = error_line(profdiff(*command, status=2))
+    assert "No space left on device: make room and run the same command again" in line
+    assert list(small_disk.iterdir()) == []
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    profdiff(*command)
+    assert "b takes exactly as many samples" in profdiff("report", small_disk / "s.profdiff").stdout
+
+
+def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    with Path("/dev/full").open("w") as full:
+        program = [sys.executable, "-m", "profdiff", "report", str(session)]
+        result = subprocess.run(
+            program, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "No space left on device" in result.stderr
