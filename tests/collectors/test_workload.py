@@ -2,6 +2,7 @@
 
 import gzip
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,39 @@ def test_a_c_file_is_compiled_the_same_anywhere(
         assert (workload.kind, workload.has_marks) == ("source", True)
         hashes.add(workload.files[0].sha256())
     assert len(hashes) == 1
+
+
+# Prepares the same workload again and again, and tells how its programs hash.
+PREPARE = """
+import sys
+from pathlib import Path
+from profdiff.collectors.initramfs import guest_resources
+from profdiff.collectors.workload import prepare
+for _ in range(8):
+    workload = prepare([sys.argv[1]], [], Path(sys.argv[2]), guest_resources())
+    print(workload.files[0].sha256())
+"""
+
+
+def test_recordings_that_compile_at_once(tmp_path: Path) -> None:
+    """Two of one source, and one of a source that differs in its header only."""
+    need_program("cc", "gcc")
+    processes = []
+    for name, value in (("one", 0), ("one", 0), ("other", 1)):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "value.h").write_text(f"#define VALUE {value}\n")
+        source = '#include "value.h"\nint main(void) { return VALUE; }\n'
+        (folder / "w.c").write_text(source)
+        command = [sys.executable, "-c", PREPARE, folder / "w.c", tmp_path / "build"]
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], outputs
+    one, again, other = (set(out.split()) for out, _ in outputs)
+    assert len(one) == len(other) == 1
+    assert one == again != other
+    assert not list(tmp_path.glob("build/.build.*"))
 
 
 @pytest.mark.parametrize(
