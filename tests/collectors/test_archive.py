@@ -335,3 +335,8 @@ def test_a_guest_that_floods_a_port_is_ended(tmp_path: Path, name: str, most: in
         failure = guest.result()
     assert isinstance(failure, RunFailure)
     assert failure.message == f"the guest wrote more than {most} MiB to its {name}"
+
+
+def test_a_machine_that_floods_the_disk_is_ended(tmp_path: Path) -> None:
+    endless = "truncate -s 66G /proc/self/fd/1; exec sleep 100"
+    assert from_machine(tmp_path, b"", endless) == "ssh://h sends more than 65 GiB"
