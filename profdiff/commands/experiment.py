@@ -67,7 +67,9 @@ class Cpus(click.ParamType[list[int]]):
     ) -> list[int]:
         if isinstance(value, list):
             return value
-        numbers = [int(part) for part in str(value).split(",") if part.isdigit() and len(part) < 4]
+        numbers = [
+            int(part) for part in str(value).split(",") if part.isdecimal() and len(part) < 4
+        ]
         if len(numbers) != len(str(value).split(",")) or not all(0 < n < 256 for n in numbers):
             self.fail(f"{value!r}: write numbers from 1 to 255, with commas", param, ctx)
         return list(dict.fromkeys(numbers))
@@ -355,7 +357,7 @@ class Experiment:
             count,
             frequency,
             taken.pop("call_graph"),
-            tuple(shlex.split(taken.pop("perf_args"))),
+            _words("--perf-args", taken.pop("perf_args")),
         )
         guest = m.Guest(**{name: taken.pop(name) for name in m.Guest.__struct_fields__})
         order = m.Order(seed=taken.pop("seed"), vary=taken.pop("vary_boots"))
@@ -369,6 +371,14 @@ class Experiment:
 def session_folder(output: Path | None, command: Sequence[str]) -> Path:
     """Where a recording goes: ``-o``, or the workload's name."""
     return output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+
+
+def _words(option: str, text: str) -> tuple[str, ...]:
+    """As a shell splits ``text``. Raises InputError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise InputError(f"{option} {text}: {error}") from error
 
 
 def _command_of(folder: Path) -> tuple[str, ...]:
