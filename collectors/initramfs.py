@@ -19,6 +19,7 @@ from profdiff.collectors.perf_programs import BUSYBOX_GUEST_PATH, arm64_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import GuestFile
 from profdiff.errors import InputError, MissingError
+from profdiff.temporary import temporary_folder
 
 AGENT_GUEST_PATH = "/profdiff/agent"
 # The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.
@@ -45,9 +46,9 @@ def build_agent() -> Path:
     if program.exists():
         return program
     compiler = find_program("cc")
-    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-        built = Path(folder) / "agent"
-        (Path(folder) / "syscall-names.h").write_text(_syscall_names(compiler))
+    with temporary_folder(beside=program) as folder:
+        built = folder / "agent"
+        (folder / "syscall-names.h").write_text(_syscall_names(compiler))
         result = subprocess.run(
             [
                 compiler,

@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import tarfile
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.messages import printable
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError
+from profdiff.temporary import temporary_folder
 
 _SSH = re.compile(
     r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?"
@@ -109,19 +109,24 @@ class MachineRun:
         self._timed_out = self._flooded = False
         self._started = time.monotonic()
         self.wall_seconds = 0.0
-        self._temporary = tempfile.TemporaryDirectory(prefix="profdiff-")
-        self._place = Path(self._temporary.name)
+        self._temporary = contextlib.ExitStack()
+        self._place = self._temporary.enter_context(temporary_folder())
         self._archive = self._place / "archive.tar"
         self._threads: list[threading.Thread] = []
-        if address.host:
-            self.command = [*ssh_command(address), _REMOTE.replace("SCRIPT", script)]
-            self._process = self._start(self.command, self._archive.open("wb"))
-            self._thread(self._send, pack(files, programs))
-        else:
-            unpack(pack(files, programs), self._place)
-            work = work_folder or self._place / "work"
-            self.command = ["sh", str(self._place / script), str(self._place), str(work)]
-            self._process = self._start(self.command, None)
+        packed = pack(files, programs)
+        try:
+            if address.host:
+                self.command = [*ssh_command(address), _REMOTE.replace("SCRIPT", script)]
+                self._process = self._start(self.command, self._archive.open("wb"))
+                self._thread(self._send, packed)
+            else:
+                unpack(packed, self._place)
+                work = work_folder or self._place / "work"
+                self.command = ["sh", str(self._place / script), str(self._place), str(work)]
+                self._process = self._start(self.command, None)
+        except BaseException:
+            self._temporary.close()
+            raise
         self._thread(self._listen)
 
     def _start(self, command: list[str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
@@ -184,6 +189,7 @@ class MachineRun:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        self._temporary.close()
 
     def finish(self) -> tuple[set[str], RunFailure | None]:
         """Put the files that it left into the folder; their names, and why there are none.
@@ -208,7 +214,7 @@ class MachineRun:
             message = f"what the run on {self._address} left cannot be taken: {error}"
             failure = RunFailure("protocol", message)
         finally:
-            self._temporary.cleanup()
+            self._temporary.close()
         return names, failure
 
     def _failure(self, status: int) -> RunFailure | None:

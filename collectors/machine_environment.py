@@ -1,14 +1,13 @@
 """Asks a machine for its environment: this one, or another over ssh."""
 
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 
 from profdiff.collectors.environment import Environment
 from profdiff.collectors.initramfs import guest_resources
 from profdiff.collectors.machine import Address, MachineRun
 from profdiff.errors import MissingError
+from profdiff.temporary import temporary_folder
 
 _SECONDS = 60.0
 
@@ -19,14 +18,14 @@ def environment_of(address: Address) -> Environment:
     if not address.host:
         result = subprocess.run(["sh", str(script)], capture_output=True, check=False)
         return Environment.parse(result.stdout.decode(errors="replace"))
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         wrapper = b'mkdir -p "$1/out" && sh "$1/environment.sh" > "$1/out/environment"\n'
         run = MachineRun(
             address,
             script="doctor.sh",
             files={"doctor.sh": wrapper, "environment.sh": script.read_bytes()},
             programs={},
-            folder=Path(folder),
+            folder=folder,
             timeout=_SECONDS,
         )
         while not run.poll():
@@ -34,4 +33,4 @@ def environment_of(address: Address) -> Environment:
         names, failure = run.finish()
         if failure or "environment" not in names:
             raise MissingError(failure.message if failure else f"{address} says nothing of itself")
-        return Environment.parse((Path(folder) / "environment").read_text(errors="replace"))
+        return Environment.parse((folder / "environment").read_text(errors="replace"))

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal
 from profdiff.collectors.elf_closure import Elf, closure, read_elf
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError
+from profdiff.temporary import temporary_folder
 
 GUEST_FOLDER = "/work"
 # How ELF and people call what a guest can be.
@@ -158,8 +158,8 @@ def _compile(source: Path, build_folder: Path, header_folder: Path, architecture
     place = source.resolve().parent
     command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
     command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
-    with tempfile.TemporaryDirectory(dir=build_folder, prefix=".build.") as temporary:
-        built = Path(temporary, source.stem).resolve()
+    with temporary_folder(beside=build_folder / source.stem) as temporary:
+        built = (temporary / source.stem).resolve()
         command += ["-o", str(built), f"./{source.name}", "-lm"]
         result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if result.returncode != 0:

@@ -171,6 +171,21 @@ def test_a_signal_ends_a_recording_and_leaves_nothing(
     assert not sleeping()
 
 
+def test_what_a_killed_recorder_left_goes_with_the_next(
+    recorder: Callable[[], subprocess.Popen[str]], place: Path
+) -> None:
+    process = recorder()
+    assert len(list(place.iterdir())) == 2  # the recording's, and the run's
+    process.kill()
+    process.communicate()
+    for number in sleeping():
+        os.kill(number, signal.SIGKILL)
+    assert list(place.iterdir())
+    with temporary_folder():
+        pass
+    assert list(place.iterdir()) == []
+
+
 def test_nohup_keeps_a_recording_alive(
     recorder: Callable[[], subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
