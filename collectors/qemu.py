@@ -69,12 +69,13 @@ class Qemu:
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(cpus), "-m", f"{memory}M"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot"]
-        arguments += ["-serial", f"file:{_escape(folder / 'console.log')}"]
-        channel = f"file:{_escape(folder / 'channel')}"
+        # Not -serial file:PATH, where a comma stays doubled.
+        for port, file in (("console", "console.log"), ("channel", "channel")):
+            arguments += ["-chardev", f"file,id={port},path={_escape(folder / file)}"]
+        arguments += ["-serial", "chardev:console"]
         if self.architecture == "x86_64":
-            arguments += ["-serial", channel]
+            arguments += ["-serial", "chardev:channel"]
         else:
-            arguments += ["-chardev", channel.replace("file:", "file,id=channel,path=")]
             arguments += ["-device", "pci-serial,chardev=channel"]
         arguments += ["-kernel", str(image), "-initrd", str(initramfs), "-append", append]
         if counts and self.plugin:
