@@ -6,9 +6,12 @@ keyring.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,16 +19,18 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from profdiff.cache import cache_folder
-from profdiff.collectors.deb_package import locked
+from profdiff.collectors.deb_package import locked, unpack_into
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError, MissingError
 
 # Hooks of the system's configuration would run for this apt too, and change what is the system's:
-# docker-clean empties /var/cache/apt, appstream refreshes its cache. #clear is for files only.
+# docker-clean empties /var/cache/apt, appstream refreshes its cache. Lists are not valid for longer
+# than their archive says. #clear is for files only.
 _CONFIGURATION = """\
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
+#clear Acquire::Min-ValidTime;
 """
 
 
@@ -57,19 +62,22 @@ class Apt:
         if not Path(KEYRING).exists():
             raise MissingError(f"{KEYRING} is missing: apt-get install debian-archive-keyring")
         say(f"reading Debian's package lists: {', '.join(suites)}")
-        with locked(self._folder / "lock"):
+        with self._lists(replace=True):
             problem = None
             try:
                 self._update(suites)
             except MissingError as error:
                 problem = error
-            # Within the lock: another process may replace the lists.
             self._dump = self._run(["apt-cache", "dumpavail"]).stdout
         if problem and not self._dump.strip():
             raise problem
         if problem:
             # A kernel that is in the cache is found without a network.
             say(f"{problem}; using the lists that were fetched before")
+
+    def _lists(self, *, replace: bool = False) -> AbstractContextManager[None]:
+        """Held while the lists are read, or by the one process that may ``replace`` them."""
+        return locked(self._folder / "lock", shared=not replace)
 
     def _update(self, suites: tuple[str, ...]) -> None:
         (self._folder / "apt.conf").write_text(_CONFIGURATION)
@@ -105,6 +113,8 @@ class Apt:
             "Acquire::AllowWeakRepositories": "false",
             "Acquire::AllowDowngradeToInsecureRepositories": "false",
             "APT::Get::AllowUnauthenticated": "false",
+            "Acquire::Check-Valid-Until": "true",
+            "Acquire::Check-Date": "true",
             # appstream asks for descriptions of applications, a third of all that is downloaded.
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
         }
@@ -132,7 +142,9 @@ class Apt:
 
     def closure(self, names: Sequence[str]) -> list[Package]:
         """The packages of those names and all that they depend on. Raises MissingError."""
-        result = self._run(["apt-get", "-s", "-q", "install", "--no-install-recommends", *names])
+        with self._lists():
+            command = ["apt-get", "-s", "-q", "install", "--no-install-recommends", *names]
+            result = self._run(command)
         # "Inst NAME (VERSION SUITE [ARCHITECTURE])"
         wanted = dict(re.findall(r"^Inst (\S+) \((\S+) ", result.stdout, re.MULTILINE))
         if result.returncode != 0 or not wanted:
@@ -148,25 +160,44 @@ class Apt:
         say(f"{what}: downloading {total / 1e6:.0f} MB from {MIRROR}")
         names = [f"{package.name}={package.version}" for package in packages]
         command = [str(find_program("apt-get")), *self._options(), "-q", "download", *names]
-        read, write = os.pipe()
-        process = subprocess.Popen(
-            [*command, "-o", f"APT::Status-Fd={write}"],
-            cwd=folder,
-            pass_fds=[write],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-        os.close(write)
-        with os.fdopen(read) as status:
-            _show_download(status, what, total)
-        errors = process.communicate()[1]
+        with self._lists():
+            read, write = os.pipe()
+            process = subprocess.Popen(
+                [*command, "-o", f"APT::Status-Fd={write}"],
+                cwd=folder,
+                pass_fds=[write],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+            os.close(write)
+            with os.fdopen(read) as status:
+                _show_download(status, what, total)
+            errors = process.communicate()[1]
         files = sorted(folder.glob("*.deb"))
         if process.returncode != 0 or len(files) != len(packages):
             reason = next((line for line in errors.splitlines() if line.startswith("E:")), "?")
             raise MissingError(f"{what}: the download failed ({reason}): try again")
         return files
+
+    def unpack(
+        self, what: str, packages: list[Package], target: Path, wanted: Sequence[str]
+    ) -> Path:
+        """The folder ``target`` with what matches ``wanted`` (tar's wildcards) of ``packages``;
+        downloaded if it is not there. Raises MissingError, InputError."""
+        # Not '.NAME.': folders of that name are unpack_into's.
+        prefix = f".download-{target.name}."
+        # Whoever else wants the same waits here, and then finds it.
+        with locked(target.with_name(f"{prefix}lock")):
+            if not target.is_dir():
+                for stale in target.parent.glob(f"{prefix}*/"):
+                    shutil.rmtree(stale, ignore_errors=True)
+                with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as folder:
+                    files = self.download(what, packages, Path(folder))
+                    say(f"{what}: unpacking")
+                    unpack_into(target, files, wanted)
+        return target
 
 
 def _show_download(status: Iterable[str], what: str, total: int) -> None:

@@ -79,10 +79,11 @@ def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` against other processes; waits for it. Raises OSError."""
+def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock file ``path`` against other processes, if ``shared`` only against those that do
+    not share it; waits for it. Raises OSError."""
     with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
 
 

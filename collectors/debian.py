@@ -4,14 +4,12 @@ The flavour names the architecture as well: ``cloud-amd64``, ``arm64``.
 """
 
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.cache import cache_folder
 from profdiff.collectors.apt import Apt, Package, say
-from profdiff.collectors.deb_package import KERNEL_FILES, locked, unpack_into
+from profdiff.collectors.deb_package import KERNEL_FILES
 from profdiff.errors import InputError
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
@@ -66,18 +64,7 @@ def fetch(spec: str) -> Path:
         say(f"{spec}: {kernel.release} has no debug symbols: inlined functions will not be visible")
     name = f"debian-{kernel.release}-{kernel.image.version}{'-dbg' if kernel.debug else ''}"
     target = cache_folder("kernels") / re.sub(r"[^A-Za-z0-9.+_-]", "_", name)
-    # Not '.NAME.': folders of that name are unpack_into's.
-    prefix = f".download-{target.name}."
-    # Whoever else wants this kernel waits here, and then finds it.
-    with locked(target.with_name(f"{prefix}lock")):
-        if not target.is_dir():
-            for stale in target.parent.glob(f"{prefix}*/"):
-                shutil.rmtree(stale, ignore_errors=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as folder:
-                files = apt.download(kernel.release, kernel.packages, Path(folder))
-                say(f"{kernel.release}: unpacking")
-                unpack_into(target, files, KERNEL_FILES)
-    return target
+    return apt.unpack(kernel.release, kernel.packages, target, KERNEL_FILES)
 
 
 def choose(packages: list[Package], version: str | None, flavour: str) -> DebianKernel | None:

@@ -3,23 +3,28 @@
 Found as ld.so(8) does it, but by reading the files only: a program is never executed for it.
 """
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
+from profdiff.collectors.messages import printable
 from profdiff.errors import InputError
 
 # ld.so's own, for Debian's multiarch layout and for others'.
 _MULTIARCH = {"EM_X86_64": "x86_64-linux-gnu", "EM_AARCH64": "aarch64-linux-gnu"}
 _DEFAULT_FOLDERS = ["lib64", "usr/lib64", "lib", "usr/lib"]
 _THIS_MACHINE = Path("/")
+# Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
+# an ELF header can count, take half of it.
+_MOST, _LEAST = 8 << 20, 64
 
 
 @dataclass(frozen=True)
@@ -40,15 +45,33 @@ def read_elf(path: Path) -> Elf | None:
     Raises InputError when it begins like one but is damaged.
     """
     try:
-        with path.open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                return None
-            file.seek(0)
-            return _read(path, ELFFile(file))
+        file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (ELFError, ValueError, KeyError, AttributeError, OverflowError, MemoryError) as error:
-        raise InputError(f"{path} is a damaged ELF file: build it again ({error})") from error
+    with file:
+        if file.read(4) != b"\x7fELF":
+            return None
+        try:
+            return _read(path, ELFFile(_Bounded(file)))
+        # pyelftools raises what it comes upon: its own errors, construct's, TypeError, IndexError.
+        except Exception as error:
+            why = printable(str(error)) or type(error).__name__
+            raise InputError(f"{path} is a damaged ELF file: build it again ({why})") from error
+
+
+class _Bounded:
+    """What pyelftools reads a file through: counts and offsets of a damaged one lead it anywhere,
+    again and again."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._left = file, _MOST
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        self._left -= max(size, _LEAST)
+        if size < 0 or self._left < 0:
+            raise ValueError("its tables are too large")
+        return self._file.read(size)
 
 
 def _read(path: Path, elf: ELFFile) -> Elf:
@@ -68,7 +91,8 @@ def _read(path: Path, elf: ELFFile) -> Elf:
                 tags["DT_RPATH"] += tag.rpath.split(":")
     return Elf(
         path=path,
-        machine=elf["e_machine"],
+        # A number where it has no name.
+        machine=str(elf["e_machine"]),
         interpreter=interpreter,
         needed=tuple(tags["DT_NEEDED"]),
         runpath=tuple(tags["DT_RUNPATH"]),
@@ -86,7 +110,7 @@ def closure(program: Elf, root: Path = _THIS_MACHINE) -> list[Path]:
     if program.interpreter:
         interpreter = root / program.interpreter.lstrip("/")
         found[program.interpreter] = interpreter
-        if not interpreter.exists():
+        if not os.path.exists(interpreter):  # noqa: PTH110 - False for a name that is too long
             raise InputError(
                 f"{program.path} needs the interpreter {program.interpreter}, which is not here: "
                 "link the workload statically"
@@ -108,7 +132,7 @@ def closure(program: Elf, root: Path = _THIS_MACHINE) -> list[Path]:
 def _find(name: str, by: Elf, program: Elf, root: Path) -> Elf:
     for folder in _folders(by, program, root):
         candidate = Path(name) if "/" in name else folder / name
-        if candidate.is_file():
+        if os.path.isfile(candidate):  # noqa: PTH113 - the same
             elf = read_elf(candidate)
             if elf and elf.machine == program.machine:
                 return elf

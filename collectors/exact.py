@@ -11,8 +11,9 @@ from profdiff.collectors.run_result import (
     RunResult,
     exit_status,
     guest_files,
+    take_files,
+    told,
     with_output,
-    write_files,
 )
 from profdiff.errors import MissingError, SessionError
 
@@ -63,9 +64,9 @@ class ExactRun(RunInProgress):
         """
         outcome = self._guest.result()
         failure = outcome if isinstance(outcome, RunFailure) else None
-        sent = {} if isinstance(outcome, RunFailure) else outcome
-        files = write_files(self._folder, sent) | guest_files(self._folder)
-        status, stopped = exit_status(sent.get("status", b""))
+        names = set() if isinstance(outcome, RunFailure) else outcome
+        files = take_files(self._folder, names) | guest_files(self._folder)
+        status, stopped = exit_status(told(self._folder, files, "status"))
         counts = None
         if failure is None:
             # The plugin writes through QEMU: a full disk shows as a file that is cut short.
@@ -78,7 +79,7 @@ class ExactRun(RunInProgress):
             files["counts"] = "counts.bin"
             failure = stopped or _window_failure(counts, self._expect_marks)
         if failure and failure.kind == "workload":
-            failure = with_output(failure, sent.get("stderr", b""))
+            failure = with_output(failure, told(self._folder, files, "stderr"))
         return RunResult(files, status, failure, self._guest.wall_seconds, counts)
 
 

@@ -1,24 +1,34 @@
 """What a guest sends over its second serial port: lines that tell its phase, then an archive."""
 
-import gzip
-import io
-import tarfile
-import zlib
 from pathlib import Path
 
-_PREFIX = b"profdiff: "
+from profdiff.collectors.archive import Gunzip, receive
+
 _ARCHIVE = b"profdiff: archive\n"
-# Far above what a guest sends; an archive from a broken guest must not fill the memory.
-_MAX_ARCHIVE = 512 * 2**20
-# What init.sh leaves in its output folder.
-MEMBERS = frozenset(
-    {
-        *("status", "stdout", "stderr", "dmesg", "kallsyms", "modules", "sections"),
-        *("version", "cmdline", "notes", "config", "vdso"),
-        *("usage", "observed", "state", "vmstat-before", "vmstat-after"),
-        *("perf.data", "environment", "attempt", "perf-refusal.1", "perf-refusal.2"),
-    }
-)
+_PHASES = ("settle", "measure", "collect")
+# Above any line of ours; and what there is in front of the archive: some lines.
+_MAX_LINE, _MAX_TEXT = 4096, 1 << 20
+# Far above what a guest sends.
+MAX_ARCHIVE = 512 << 20
+_SMALL, _LARGE, _HUGE = 1 << 20, 64 << 20, 256 << 20
+# What a run leaves in its output folder, in a guest and elsewhere: how many bytes each may have,
+# several times what it has. How large a recording gets is the user's.
+MEMBERS = {
+    **dict.fromkeys(("status", "version", "cmdline", "notes", "vdso"), _SMALL),
+    **dict.fromkeys(("observed", "state", "vmstat-before", "vmstat-after"), _SMALL),
+    **dict.fromkeys(("environment", "attempt", "perf-refusal.1", "perf-refusal.2"), _SMALL),
+    **dict.fromkeys(("dmesg", "modules", "sections", "config", "usage"), _LARGE),
+    **dict.fromkeys(("kallsyms", "stdout", "stderr"), _HUGE),
+    "perf.data": 64 << 30,
+}
+
+
+def phase_of(line: str) -> str | None:
+    """The phase that a line of our scripts tells; None for other lines."""
+    words = line.split()
+    if len(words) == 3 and words[:2] == ["profdiff:", "phase"] and words[2] in _PHASES:
+        return words[2]
+    return None
 
 
 class GuestChannel:
@@ -41,41 +51,24 @@ class GuestChannel:
         except FileNotFoundError:
             return
         self._offset += len(new)
-        self._text += new
-        *lines, self._text = self._text.split(b"\n")
+        *lines, self._text = (self._text + new).split(b"\n")
+        # A guest may never end its line.
+        self._text = self._text[-_MAX_LINE:]
         for line in lines:
-            words = line.removeprefix(_PREFIX).split()
-            if line.startswith(_PREFIX) and len(words) == 2 and words[0] == b"phase":
-                self.phase = words[1].decode("ascii", "replace")
+            self.phase = phase_of(line[:_MAX_LINE].decode("ascii", "replace")) or self.phase
 
-    def archive(self) -> dict[str, bytes] | None:
-        """The files that the guest sent, by name; None when they did not arrive whole."""
+    def archive(self, folder: Path) -> set[str] | None:
+        """Put the files that the guest sent into ``folder``: their names; None if it sent none.
+
+        Raises ArchiveError when they did not arrive whole, OSError.
+        """
         try:
-            data = self._path.read_bytes()
+            file = self._path.open("rb")
         except FileNotFoundError:
             return None
-        start = data.find(_ARCHIVE)
-        if start < 0:
-            return None
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(data[start + len(_ARCHIVE) :])) as stream:
-                return _members(stream)
-        except (OSError, EOFError, zlib.error, tarfile.TarError):
-            return None
-
-
-def _members(stream: gzip.GzipFile) -> dict[str, bytes] | None:
-    files: dict[str, bytes] = {}
-    left = _MAX_ARCHIVE
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
-            left -= member.size
-            if left < 0:
+        with file:
+            start = file.read(_MAX_TEXT).find(_ARCHIVE)
+            if start < 0:
                 return None
-            if member.isreg() and member.name in MEMBERS:
-                content = archive.extractfile(member)
-                files[member.name] = content.read() if content else b""
-    # The end of the gzip stream carries its checksum: read up to it.
-    while stream.read(65536):
-        pass
-    return files
+            file.seek(start + len(_ARCHIVE))
+            return receive(Gunzip(file, MAX_ARCHIVE), folder, MEMBERS, MAX_ARCHIVE)

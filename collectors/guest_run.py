@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from profdiff.collectors.guest_channel import GuestChannel
+from profdiff.collectors.archive import ArchiveError
+from profdiff.collectors.guest_channel import MAX_ARCHIVE, GuestChannel
+from profdiff.collectors.messages import last_line, printable, read_end
 
 FailureKind = Literal[
     "boot",
@@ -23,6 +25,8 @@ FailureKind = Literal[
     "metric",
 ]
 _CONSOLE_LINES = 12
+# What a guest may write to the files of its serial ports.
+_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20}
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class GuestRun:
         self._channel = GuestChannel(folder / "channel")
         self._stderr_path = folder / "qemu.stderr"
         self._timed_out = False
+        self._flooded: str | None = None
         self._started = time.monotonic()
         self.wall_seconds = 0.0
         # Should this process be killed, its guests go too.
@@ -67,11 +72,19 @@ class GuestRun:
         self._channel.poll()
         ended = self._process.poll() is not None
         self.wall_seconds = time.monotonic() - self._started
-        if not ended and self.wall_seconds > self._timeout:
-            self._timed_out = True
-            self.stop()
-            ended = True
+        if not ended:
+            self._timed_out = self.wall_seconds > self._timeout
+            self._flooded = next((name for name in _MOST if self._size(name) > _MOST[name]), None)
+            if self._timed_out or self._flooded:
+                self.stop()
+                ended = True
         return ended
+
+    def _size(self, name: str) -> int:
+        try:
+            return (self._folder / name).stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def stop(self) -> None:
         """End QEMU, so that the plugin writes what it has; kill it if it does not listen."""
@@ -82,11 +95,11 @@ class GuestRun:
             self._process.kill()
             self._process.wait()
 
-    def result(self) -> dict[str, bytes] | RunFailure:
-        """The files that the guest sent, or why there are none. Call once it has ended."""
+    def result(self) -> set[str] | RunFailure:
+        """The names of the files that the guest sent, which are in the folder now, or why there are
+        none. Call once it has ended. Raises OSError."""
         self._channel.poll()
         status = self._process.wait()
-        errors = self._stderr_path.read_text(errors="replace").strip().splitlines()
         console = self._console()
         tail = console[-_CONSOLE_LINES:]
         panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
@@ -100,17 +113,26 @@ class GuestRun:
                 "or see the console's last lines",
                 tail,
             )
-        archive = self._channel.archive()
-        if archive is not None:
-            return archive
+        if self._flooded:
+            most = _MOST[self._flooded] >> 20
+            return RunFailure(
+                "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
+            )
+        broken = ""
+        try:
+            names = self._channel.archive(self._folder)
+        except ArchiveError as error:
+            names, broken = None, f" whole ({error})"
+        if names is not None:
+            return names
         if panic:
             text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
             started = self.phase != "boot"
             kind: FailureKind = "panic" if started else "boot"
             what = "the kernel panicked" if started else "the kernel never started init"
-            return RunFailure(kind, f"{what}: {text}", tail)
+            return RunFailure(kind, f"{what}: {printable(text)}", tail)
         if status != 0:
-            reason = errors[-1] if errors else f"exit status {status}"
+            reason = last_line(read_end(self._stderr_path)) or f"exit status {status}"
             return RunFailure("qemu", f"QEMU failed: {reason}", tail)
         if self.phase == "boot":
             return RunFailure(
@@ -120,12 +142,14 @@ class GuestRun:
                 tail,
             )
         return RunFailure(
-            "protocol", f"the guest ended in phase {self.phase} without sending its files", tail
+            "protocol",
+            f"the guest ended in phase {self.phase} without sending its files{broken}",
+            tail,
         )
 
     def _console(self) -> list[str]:
         try:
-            data = (self._folder / "console.log").read_bytes()[-(2**20) :]
+            data = read_end(self._folder / "console.log", 1 << 20)
         except FileNotFoundError:
             return []
         text = data.decode(errors="replace").replace("\r", "")

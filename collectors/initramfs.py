@@ -147,8 +147,12 @@ def build(
 
 
 def nul_separated(arguments: Iterable[str]) -> bytes:
-    """Arguments for ``xargs -0`` and the agent: each ended by a NUL."""
-    return b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+    """Arguments for ``xargs -0`` and the agent: each ended by a NUL. Raises InputError when one of
+    them holds one, as only text from a file can."""
+    encoded = [os.fsencode(argument) for argument in arguments]
+    if hostile := next((argument for argument in encoded if b"\0" in argument), None):
+        raise InputError(f"no program can be given the argument {hostile!r}: it holds a NUL")
+    return b"".join(argument + b"\0" for argument in encoded)
 
 
 def _place(root: Path, file: GuestFile) -> None:

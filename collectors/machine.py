@@ -6,18 +6,21 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from profdiff.collectors.guest_channel import MEMBERS
+from profdiff.collectors.archive import ArchiveError, receive
+from profdiff.collectors.guest_channel import MEMBERS, phase_of
 from profdiff.collectors.guest_run import RunFailure
+from profdiff.collectors.messages import printable
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError
 
@@ -27,7 +30,10 @@ _SSH = re.compile(
 LOCAL = "running"
 # All that goes wrong with a connection, ssh says with this status (ssh(1)).
 _SSH_FAILED = 255
-_MAX_ARCHIVE = 64 << 30
+# A recording can be large.
+_MAX_ARCHIVE = 65 << 30
+# Of what is said on standard error.
+_MAX_LINE = 4096
 
 # The one command that the other machine's shell is given; nothing is put into it. It unpacks as
 # many bytes as the first line says, runs the script, sends what that left, and cleans up, also
@@ -100,7 +106,7 @@ class MachineRun:
         self._address, self._folder, self._timeout = address, folder, timeout
         self._errors: list[str] = []
         self.phase = "boot"
-        self._timed_out = False
+        self._timed_out = self._flooded = False
         self._started = time.monotonic()
         self.wall_seconds = 0.0
         self._temporary = tempfile.TemporaryDirectory(prefix="profdiff-")
@@ -145,21 +151,27 @@ class MachineRun:
                 pipe.flush()
 
     def _listen(self) -> None:
-        for line in self._process.stderr or ():
-            words = line.decode(errors="replace").strip()
-            if words.startswith("profdiff: phase "):
-                self.phase = words.rpartition(" ")[2]
-            elif words:
-                self._errors = [*self._errors[-20:], words]
+        stream = self._process.stderr
+        if stream is None:
+            return
+        with stream:
+            while line := stream.readline(_MAX_LINE):
+                words = line.decode(errors="replace").strip()
+                if phase := phase_of(words):
+                    self.phase = phase
+                elif words:
+                    self._errors = [*self._errors[-20:], words]
 
     def poll(self) -> bool:
         """Look after the run; True when it has ended."""
         ended = self._process.poll() is not None
         self.wall_seconds = time.monotonic() - self._started
-        if not ended and self.wall_seconds > self._timeout:
-            self._timed_out = True
-            self.stop()
-            ended = True
+        if not ended:
+            self._timed_out = self.wall_seconds > self._timeout
+            self._flooded = bool(self._address.host and self._archive.stat().st_size > _MAX_ARCHIVE)
+            if self._timed_out or self._flooded:
+                self.stop()
+                ended = True
         return ended
 
     def stop(self) -> None:
@@ -173,7 +185,7 @@ class MachineRun:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
-    def finish(self, members: Iterable[str] = MEMBERS) -> tuple[set[str], RunFailure | None]:
+    def finish(self) -> tuple[set[str], RunFailure | None]:
         """Put the files that it left into the folder; their names, and why there are none.
 
         Raises OSError.
@@ -181,23 +193,20 @@ class MachineRun:
         status = self._process.wait()
         for thread in self._threads:
             thread.join(5)
+        if self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
         failure = self._failure(status)
         names: set[str] = set()
         try:
             if self._address.host and failure is None:
                 with self._archive.open("rb") as stream:
-                    names = extract(stream, self._folder, set(members))
+                    names = receive(stream, self._folder, MEMBERS, _MAX_ARCHIVE)
             elif failure is None:
-                for name in sorted(set(members)):
-                    source = self._place / "out" / name
-                    if source.is_file():
-                        shutil.move(source, self._folder / name)
-                        names.add(name)
-        except (tarfile.TarError, EOFError) as error:
-            message = (
-                f"the connection to {self._address} broke ({error}): run the same command again"
-            )
-            failure = RunFailure("connection", message)
+                names = _take(self._place / "out", self._folder)
+        except ArchiveError as error:
+            message = f"what the run on {self._address} left cannot be taken: {error}"
+            failure = RunFailure("protocol", message)
         finally:
             self._temporary.cleanup()
         return names, failure
@@ -208,6 +217,9 @@ class MachineRun:
             return RunFailure(
                 "timeout", f"the run did not finish within {self._timeout:g} s: raise --timeout"
             )
+        if self._flooded:
+            most = _MAX_ARCHIVE >> 30
+            return RunFailure("protocol", f"{self._address} sends more than {most} GiB")
         if self._address.host and status == _SSH_FAILED:
             return RunFailure("connection", connection_message(self._address, self._errors))
         if status != 0:
@@ -261,24 +273,20 @@ def unpack(archive: bytes, folder: Path) -> None:
         members.extractall(folder, filter="data")
 
 
-def extract(stream: IO[bytes], folder: Path, wanted: set[str]) -> set[str]:
-    """The files of those names in a stranger's tar, to ``folder``. Raises TarError, OSError."""
+def _take(source: Path, folder: Path) -> set[str]:
+    """Move the files of known names to ``folder``; a workload may have left other things there, to
+    which no link is followed. Raises ArchiveError, OSError."""
     found: set[str] = set()
-    left = _MAX_ARCHIVE
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
-            name = member.name.removeprefix("./")
-            left -= member.size
-            content = archive.extractfile(member) if member.isreg() and name in wanted else None
-            if left < 0:
-                raise tarfile.ReadError("it sends too much")
-            if content:
-                with (folder / name).open("wb") as file:
-                    shutil.copyfileobj(content, file)
-                found.add(name)
+    for name, most in MEMBERS.items():
+        path = source / name
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            continue
+        if status.st_size > most:
+            raise ArchiveError(f"its {name} is larger than {most:,} bytes")
+        shutil.move(path, folder / name)
+        found.add(name)
     return found
-
-
-def printable(text: str) -> str:
-    """``text`` without what would move a terminal's cursor."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:200]

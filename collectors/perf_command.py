@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from profdiff.collectors.messages import printable
+
 # Sampled in one group, so that both count over the same time.
 DEFAULT_EVENTS = ("cycles", "instructions")
 # perf's own stand-in where there is no PMU.
@@ -80,4 +82,4 @@ def refusal_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() not in ("", "Error:")]
     telling = ("not supported", "paranoid", "ermission", "nvalid", "rror", "No such")
     chosen = next((line for line in lines if any(word in line for word in telling)), "")
-    return "".join(c if c.isprintable() else "?" for c in (chosen or " ".join(lines[:1])))[:200]
+    return printable(chosen or " ".join(lines[:1]))

@@ -5,7 +5,7 @@ from pathlib import Path
 from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.perf_command import refusal_line
 from profdiff.collectors.run_in_progress import PlainGuest
-from profdiff.collectors.run_result import RunResult, exit_status, with_output
+from profdiff.collectors.run_result import RunResult, exit_status, told, with_output
 
 
 class PerfGuestRun(PlainGuest):
@@ -28,21 +28,23 @@ def judge(
     do if there is none. Raises OSError."""
 
     def read(what: str) -> bytes:
-        return (folder / files[what]).read_bytes() if what in files else b""
+        return told(folder, files, what)
 
-    attempt = int(text) if (text := read("attempt").strip()).isdigit() else None
+    # Of two, which perf.sh numbers from 1.
+    attempt = int(text) if (text := read("attempt").strip()) in (b"1", b"2") else None
     status: int | None = None
     if failure is None and attempt is None:
         refusal = read("perf-refusal.2") or read("perf-refusal.1")
-        told = refusal_line(refusal.decode(errors="replace"))
+        complaint = refusal_line(refusal.decode(errors="replace"))
         missing = f"there is no perf: {without_perf}"
-        message = f"perf cannot record there: {told}" if told else missing
+        message = f"perf cannot record there: {complaint}" if complaint else missing
         failure = RunFailure("perf", f"{message} (profdiff doctor says what is missing)")
     elif failure is None:
         status, failure = exit_status(read("status"))
         if not read("perf-data")[:8]:
-            told = refusal_line(read("stderr").decode(errors="replace"))
-            failure = RunFailure("perf", f"perf recorded nothing{f': {told}' if told else ''}")
+            complaint = refusal_line(read("stderr").decode(errors="replace"))
+            why = f": {complaint}" if complaint else ""
+            failure = RunFailure("perf", f"perf recorded nothing{why}")
         elif failure and failure.kind == "workload":
             failure = with_output(failure, read("stderr"))
     if failure and failure.kind == "perf":

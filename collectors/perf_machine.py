@@ -1,21 +1,17 @@
 """The perf collector on a machine that is not ours to boot: this one, or another over ssh."""
 
-import gzip
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from profdiff.atomic import write_atomic
 from profdiff.collectors.initramfs import PERF_SCRIPTS, guest_resources, nul_separated
 from profdiff.collectors.machine import Address, MachineRun
 from profdiff.collectors.perf_command import Attempt
 from profdiff.collectors.perf_guest import judge
 from profdiff.collectors.run_in_progress import RunInProgress
-from profdiff.collectors.run_result import NAMES, RunResult
+from profdiff.collectors.run_result import RunResult, take_files
 from profdiff.collectors.workload import GUEST_FOLDER, PreparedWorkload
 
 _SCRIPTS = ("machine.sh", "facts.sh", *PERF_SCRIPTS)
-# Large text is compressed once it is here.
-_COMPRESSED = ("kallsyms", "config", "dmesg")
 
 
 class PerfMachineRun(RunInProgress):
@@ -75,15 +71,3 @@ def workload_there(
         local = next((file for file in workload.files if file.guest_path == program), None)
         program = str(local.source.resolve()) if local else program
     return [program, *arguments], programs
-
-
-def take_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """What a machine sent to ``folder``: what it is, to its name there. Raises OSError."""
-    files: dict[str, str] = {}
-    for name in sorted(names):
-        path = folder / name
-        if name in _COMPRESSED:
-            write_atomic(path.with_name(f"{name}.gz"), gzip.compress(path.read_bytes(), 6))
-            path.unlink()
-        files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
-    return files

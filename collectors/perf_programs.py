@@ -4,7 +4,6 @@ from pathlib import Path
 
 from profdiff.cache import cache_folder
 from profdiff.collectors.apt import Apt
-from profdiff.collectors.deb_package import unpack_into
 from profdiff.collectors.elf_closure import closure, read_elf
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import GuestFile
@@ -13,7 +12,7 @@ from profdiff.errors import InputError, MissingError
 PERF_GUEST_PATH = "/usr/bin/perf"
 BUSYBOX_GUEST_PATH = "/bin/busybox"
 # The release whose programs run in arm64 guests; any kernel does.
-_SUITE = "bookworm"
+SUITE = "bookworm"
 _PROGRAMS = ("linux-perf", "busybox-static")
 _FILES = [
     "./usr/bin/perf*",
@@ -52,17 +51,12 @@ def arm64_busybox() -> Path:
 
 def _userland() -> Path:
     """Debian's arm64 perf and busybox with what they need, downloaded once."""
-    target = cache_folder("userland") / f"{_SUITE}-arm64"
+    target = cache_folder("userland") / f"{SUITE}-arm64"
     if target.is_dir():
         return target
     try:
-        apt = Apt((_SUITE,), "arm64")
+        apt = Apt((SUITE,), "arm64")
         packages = apt.closure(_PROGRAMS)
-        with_folder = cache_folder("userland", "packages")
-        files = apt.download("perf and busybox for arm64", packages, with_folder)
-        unpack_into(target, files, _FILES)
+        return apt.unpack("perf and busybox for arm64", packages, target, _FILES)
     except InputError as error:
         raise MissingError(f"no perf for arm64 guests: {error}") from error
-    for file in files:
-        file.unlink(missing_ok=True)
-    return target

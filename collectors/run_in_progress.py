@@ -6,7 +6,7 @@ from typing import Protocol
 from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.guest_run import GuestRun, RunFailure
 from profdiff.collectors.qemu import Qemu
-from profdiff.collectors.run_result import guest_files, write_files
+from profdiff.collectors.run_result import guest_files, take_files
 
 _CONSOLE = {"x86_64": "ttyS0", "aarch64": "ttyAMA0"}
 # As for the exact collector: a quiet, equal machine.
@@ -79,6 +79,6 @@ class PlainGuest(RunInProgress):
         seconds. Raises OSError."""
         outcome = self._guest.result()
         failure = outcome if isinstance(outcome, RunFailure) else None
-        sent = {} if isinstance(outcome, RunFailure) else outcome
-        files = write_files(self.folder, sent) | guest_files(self.folder)
+        names = set() if isinstance(outcome, RunFailure) else outcome
+        files = take_files(self.folder, names) | guest_files(self.folder)
         return files, failure, self._guest.wall_seconds

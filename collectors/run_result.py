@@ -1,13 +1,16 @@
 """What a run left, whichever collector made it, and how its end is judged."""
 
 import gzip
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.atomic import write_atomic
+from profdiff.atomic import open_atomic
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import RunFailure
+from profdiff.collectors.messages import last_line, printable, read_end
 
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
@@ -29,17 +32,20 @@ class RunResult:
     attempt: int | None = None
 
 
-def write_files(folder: Path, sent: Mapping[str, bytes]) -> dict[str, str]:
-    """Write what was sent to ``folder``: what it is, to its name there. Raises OSError."""
+def take_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """What a run sent to ``folder``: what it is, to its name there. Raises OSError."""
     files: dict[str, str] = {}
-    for member, data in sent.items():
-        what = NAMES.get(member, member)
-        if member in _COMPRESSED:
-            files[what] = f"{member}.gz"
-            write_atomic(folder / files[what], gzip.compress(data, 6, mtime=0))
-        else:
-            files[what] = member
-            write_atomic(folder / member, data)
+    for name in sorted(names):
+        path = folder / name
+        files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+        if name in _COMPRESSED:
+            with (
+                path.open("rb") as plain,
+                open_atomic(folder / f"{name}.gz") as file,
+                gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
+            ):
+                shutil.copyfileobj(plain, packed, 1 << 20)
+            path.unlink()
     return files
 
 
@@ -50,24 +56,32 @@ def guest_files(folder: Path) -> dict[str, str]:
     return {what: name for what, name in own.items() if (folder / name).exists()}
 
 
+def told(folder: Path, files: Mapping[str, str], what: str) -> bytes:
+    """The end of what a run said, of its ``files`` in ``folder``; empty if it did not. Raises
+    OSError."""
+    return read_end(folder / files[what]) if what in files else b""
+
+
 def exit_status(text: bytes) -> tuple[int | None, RunFailure | None]:
     """The workload's exit status from the agent's words, and its failure if it is one."""
     if not text:
         return None, None
     what, _, value = text.decode(errors="replace").strip().partition(" ")
-    if what == "exit" and value.isdigit():
-        number = int(value)
+    # As wait(2) gives them.
+    number = int(value) if re.fullmatch(r"[0-9]{1,3}", value) else None
+    if what == "exit" and number is not None:
         failed = RunFailure("workload", f"the workload ended with exit status {number}")
         return number, failed if number else None
-    if what == "signal" and value.isdigit():
-        return None, RunFailure("workload", f"the workload was killed by signal {value}")
+    if what == "signal" and number is not None:
+        return None, RunFailure("workload", f"the workload was killed by signal {number}")
     if what == "exec":
-        return None, RunFailure("workload", f"the guest cannot execute the workload: {value}")
+        reason = printable(value)
+        return None, RunFailure("workload", f"the guest cannot execute the workload: {reason}")
     return None, RunFailure("protocol", "no exit status was reported")
 
 
 def with_output(failure: RunFailure, stderr: bytes) -> RunFailure:
-    lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    text = "".join(c if c.isprintable() else "?" for c in lines[-1])[:200] if lines else ""
+    """The failure with what the workload said last."""
+    text = last_line(stderr)
     message = f"{failure.message} ({text})" if text else failure.message
     return RunFailure(failure.kind, message, failure.console)

@@ -11,9 +11,10 @@ from profdiff.collectors.initramfs import (
     nul_separated,
 )
 from profdiff.collectors.machine import Address, MachineRun
-from profdiff.collectors.perf_machine import take_files, workload_there
+from profdiff.collectors.messages import last_line
+from profdiff.collectors.perf_machine import workload_there
 from profdiff.collectors.run_in_progress import PlainGuest, RunInProgress
-from profdiff.collectors.run_result import RunResult, exit_status, with_output
+from profdiff.collectors.run_result import RunResult, exit_status, take_files, told, with_output
 from profdiff.collectors.workload import PreparedWorkload
 
 _SCRIPTS = ("timed.sh", "facts.sh", ENVIRONMENT_SCRIPT)
@@ -71,16 +72,12 @@ class TimedMachineRun(RunInProgress):
 def _judge(
     folder: Path, files: Mapping[str, str], failure: RunFailure | None, wall_seconds: float
 ) -> RunResult:
-    def read(what: str) -> bytes:
-        return (folder / files[what]).read_bytes() if what in files else b""
-
     status = None
     if failure is None:
-        status, failure = exit_status(read("status"))
+        status, failure = exit_status(told(folder, files, "status"))
         if failure is None and status is None:
-            told = read("stderr").decode(errors="replace").strip().splitlines()[-1:]
-            reason = told[0] if told else "the agent did not say why"
+            reason = last_line(told(folder, files, "stderr")) or "the agent did not say why"
             failure = RunFailure("protocol", f"the workload was not run: {reason}")
         elif failure and failure.kind == "workload":
-            failure = with_output(failure, read("stderr"))
+            failure = with_output(failure, told(folder, files, "stderr"))
     return RunResult(dict(files), status, failure, wall_seconds)

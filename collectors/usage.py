@@ -1,11 +1,13 @@
 """What the agent measured of each execution of the workload: times, faults, switches, output."""
 
+import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-# More executions in one boot than anyone asks for.
-_MAX_LINES = 1_000_000
+# Executions in a boot, as many as can be asked for; and a line of the agent has 18 words.
+_MAX_LINES, _MAX_LINE = 10_000, 1000
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ def parse_usage(usage: bytes, output: bytes) -> list[Usage]:
     fit is left out."""
     found: list[Usage] = []
     start = 0
-    for line in usage.decode("ascii", "replace").splitlines()[:_MAX_LINES]:
-        words = line.split()
+    for line in islice(io.BytesIO(usage), _MAX_LINES):
+        words = line[:_MAX_LINE].decode("ascii", "replace").split()
         values = {
             name: int(number)
             for name, number in zip(words[::2], words[1::2], strict=False)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,8 +33,7 @@ class GuestFile:
 
     def sha256(self) -> str:
         """Hash of the content, in hexadecimal."""
-        with self.source.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return _sha256(self.source)
 
 
 @dataclass(frozen=True)
@@ -150,24 +150,31 @@ def _find_command(command: str) -> Path:
 
 
 def _compile(source: Path, build_folder: Path, header_folder: Path, architecture: str) -> Path:
-    """Compile statically, into a folder named for all that the result depends on."""
+    """Compile statically, into a folder named for the program's content: whoever else compiles the
+    same, or the same source with other headers, at the same time, does not change it."""
     compiler = find_program("cc" if architecture == "x86_64" else "aarch64-linux-gnu-gcc")
-    flags = ["-O2", "-g", "-static", "-pthread"]
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
-    key = hashlib.sha256(source.read_bytes() + version + " ".join(flags).encode()).hexdigest()
-    folder = build_folder / key[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / source.stem
+    build_folder.mkdir(parents=True, exist_ok=True)
     # Absolute paths would make the program, and so its hash, depend on where the source lies.
     place = source.resolve().parent
-    command = [str(compiler), *flags, f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
-    command += ["-o", str(program), f"./{source.name}", "-lm"]
-    result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
-        first = next((line for line in lines if "error" in line), lines[0])
-        raise InputError(f"cannot compile {source}: {first}")
+    command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
+    command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
+    with tempfile.TemporaryDirectory(dir=build_folder, prefix=".build.") as temporary:
+        built = Path(temporary, source.stem).resolve()
+        command += ["-o", str(built), f"./{source.name}", "-lm"]
+        result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
+            first = next((line for line in lines if "error" in line), lines[0])
+            raise InputError(f"cannot compile {source}: {first}")
+        program = build_folder / _sha256(built)[:16] / built.name
+        program.parent.mkdir(exist_ok=True)
+        built.replace(program)
     return program
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _add_interpreter(script: Path, files: _Files) -> None:

@@ -93,12 +93,17 @@ def _same(name: str, one: str, other: str) -> bool:
     if one == other:
         return True
     exact = name.startswith("system call") or name in ("exit status", "output", "processes")
-    if exact or not (one.isdigit() and other.isdigit()):
+    if exact or not (_is_count(one) and _is_count(other)):
         return False
     first, second = int(one), int(other)
     # Two huge pages more or less is a state of its own.
     least = 2048 if name in _MEMORY else _ABSOLUTE
     return abs(first - second) <= max(least, _RELATIVE * max(first, second))
+
+
+def _is_count(text: str) -> bool:
+    """Digits as a kernel prints them: a guest may send others, and thousands of them."""
+    return re.fullmatch("[0-9]{1,20}", text) is not None
 
 
 def _first(session: Session, label: str, collector: Collector, setting: Setting) -> Run | None:
@@ -113,13 +118,14 @@ def _facts(session: Session, run: Run) -> dict[str, str]:
         facts["exit status"] = str(run.exit_status)
     for words in _lines(session, run, "usage")[:1]:
         values = dict(zip(words[::2], words[1::2], strict=False))
-        facts |= {name: values[name] for name in _USAGE if values.get(name, "").isdigit()}
+        facts |= {name: values[name] for name in _USAGE if _is_count(values.get(name, ""))}
     observed = {words[0]: words[1] for words in _lines(session, run, "observed") if len(words) == 2}
     if observed.get("complete") == "1":
         for name, value in observed.items():
-            if name.startswith("syscall_") and value.isdigit():
+            if name.startswith("syscall_") and _is_count(value):
                 facts[f"system call {name.removeprefix('syscall_')}"] = value
-    facts |= {name: observed[name] for name in (*_MEMORY, "processes") if name in observed}
+    told = {name: observed.get(name, "") for name in (*_MEMORY, "processes")}
+    facts |= {name: value for name, value in told.items() if _is_count(value)}
     facts |= _vmstat(session, run)
     for words in _lines(session, run, "state"):
         if len(words) > 1 and words[0] != "boot_id":
@@ -145,7 +151,7 @@ def _vmstat(session: Session, run: Run) -> dict[str, str]:
     return {
         f"vmstat {name}": str(int(after[name]) - int(before[name]))
         for name in _VMSTAT
-        if before.get(name, "").isdigit() and after.get(name, "").isdigit()
+        if _is_count(before.get(name, "")) and _is_count(after.get(name, ""))
     }
 
 

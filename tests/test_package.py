@@ -1,9 +1,64 @@
-"""What an installation looks like."""
+"""What an installation looks like, and what it is made of."""
 
+import configparser
 import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from support import ROOT
 
 
 def test_only_the_name_profdiff_is_installed() -> None:
     names = importlib.metadata.distribution("profdiff").read_text("top_level.txt")
     assert names
     assert names.split() == ["profdiff"]
+
+
+def pyproject() -> dict[str, dict[str, object]]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def wanted(*, tests: bool) -> list[Requirement]:
+    """What the project asks for, with its build and if asked with its tests."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    lines = setup["options"]["install_requires"].split("\n")
+    lines += pyproject()["build-system"]["requires"]  # type: ignore[arg-type]
+    if tests:
+        lines += setup["options.extras_require"]["test"].split("\n")
+    return [Requirement(line) for line in lines if line]
+
+
+def name_of(text: str) -> str:
+    return re.sub("[-_.]+", "-", text).lower()
+
+
+@pytest.mark.parametrize("file", ["requirements.txt", "requirements-test.txt"])
+def test_the_lock_holds_what_is_asked_for(file: str) -> None:
+    """Every version exact and with a hash; none left out. `scripts/lock` mends it."""
+    text = (ROOT / file).read_text()
+    assert "://" not in text
+    entries = re.split(r"\n(?=[a-z])", re.sub(r"(?m)^#.*\n", "", text).strip())
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
+    pins = dict(re.match(r"(\S+)==(\S+)", entry).groups() for entry in entries)  # type: ignore[union-attr]
+    for requirement in wanted(tests=file == "requirements-test.txt"):
+        assert requirement.specifier.contains(pins[name_of(requirement.name)]), requirement
+
+
+def test_both_locks_hold_the_same_versions() -> None:
+    first, second = (
+        set(re.findall(r"(?m)^(\S+==\S+)", (ROOT / name).read_text()))
+        for name in ("requirements.txt", "requirements-test.txt")
+    )
+    assert first < second
+
+
+def test_rust_is_built_with_the_versions_of_its_lock() -> None:
+    modules = pyproject()["tool"]["setuptools-rust"]["ext-modules"]  # type: ignore[index]
+    assert len(modules) == 3
+    assert all(module["cargo-manifest-args"] == ["--locked"] for module in modules)
+    assert Path(ROOT / "Cargo.lock").is_file()

@@ -67,7 +67,9 @@ class Cpus(click.ParamType[list[int]]):
     ) -> list[int]:
         if isinstance(value, list):
             return value
-        numbers = [int(part) for part in str(value).split(",") if part.isdigit() and len(part) < 4]
+        numbers = [
+            int(part) for part in str(value).split(",") if part.isdecimal() and len(part) < 4
+        ]
         if len(numbers) != len(str(value).split(",")) or not all(0 < n < 256 for n in numbers):
             self.fail(f"{value!r}: write numbers from 1 to 255, with commas", param, ctx)
         return list(dict.fromkeys(numbers))
@@ -355,7 +357,7 @@ class Experiment:
             count,
             frequency,
             taken.pop("call_graph"),
-            tuple(shlex.split(taken.pop("perf_args"))),
+            _words("--perf-args", taken.pop("perf_args")),
         )
         guest = m.Guest(**{name: taken.pop(name) for name in m.Guest.__struct_fields__})
         order = m.Order(seed=taken.pop("seed"), vary=taken.pop("vary_boots"))
@@ -364,6 +366,14 @@ class Experiment:
         source = click.get_current_context().get_parameter_source("metrics")
         taken["metrics_by_default"] = source is click.core.ParameterSource.DEFAULT_MAP
         return Experiment.prepare(**taken, sweep_=swept, perf=request, guest=guest, order=order)
+
+
+def _words(option: str, text: str) -> tuple[str, ...]:
+    """As a shell splits ``text``. Raises InputError."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise InputError(f"{option} {text}: {error}") from error
 
 
 def _command_of(folder: Path) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ def read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_bytes().decode())
     except OSError as error:
         raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is no TOML: {error}") from error
 
 
@@ -107,7 +108,13 @@ def _joined(file: Path, key: str, value: object) -> str:
 def _text(file: Path, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{file}: {key} holds what is neither text nor a number")
-    return str(value)
+    try:
+        text = str(value)
+    except ValueError as error:
+        raise InputError(f"{file}: {key} is too large a number") from error
+    if "\0" in text:
+        raise InputError(f"{file}: {key} holds a NUL, as no argument can")
+    return text
 
 
 def _from(file: Path, text: str) -> str:

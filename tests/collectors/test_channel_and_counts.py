@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profdiff.collectors.archive import ArchiveError
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_channel import GuestChannel
 from profdiff.errors import SessionError
@@ -19,12 +20,12 @@ from profdiff.errors import SessionError
 RECORD = struct.Struct("<QQB15s")
 
 
-def archive(members: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
+def archive(members: dict[str, bytes]) -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
-            member.size, member.type = len(content), kind
+            member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return gzip.compress(data.getvalue())
 
@@ -40,7 +41,9 @@ def test_phases_and_archive(tmp_path: Path) -> None:
     assert read.phase == "boot"
     read.poll()
     assert read.phase == "measure"
-    assert read.archive() == {"stdout": b"hello", "status": b"exit 0\n"}
+    assert read.archive(tmp_path) == {"stdout", "status"}
+    assert (tmp_path / "stdout").read_bytes() == b"hello"
+    assert (tmp_path / "status").read_bytes() == b"exit 0\n"
 
 
 def test_a_phase_that_arrives_in_pieces(tmp_path: Path) -> None:
@@ -56,28 +59,24 @@ def test_a_phase_that_arrives_in_pieces(tmp_path: Path) -> None:
 def test_no_channel(tmp_path: Path) -> None:
     read = GuestChannel(tmp_path / "gone")
     read.poll()
-    assert read.archive() is None
+    assert read.archive(tmp_path) is None
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20, 100])
 def test_an_archive_that_is_cut_short(tmp_path: Path, cut: int) -> None:
     content = b"profdiff: archive\n" + archive({"stdout": bytes(range(256)) * 50})
-    assert channel(tmp_path, content[:-cut]).archive() is None
-
-
-def test_only_known_regular_members_are_taken(tmp_path: Path) -> None:
-    content = b"profdiff: archive\n" + archive({"../../x": b"x", "/etc/x": b"x", "stdout": b"y"})
-    assert channel(tmp_path, content).archive() == {"stdout": b"y"}
-    links = b"profdiff: archive\n" + archive({"stdout": b""}, tarfile.SYMTYPE)
-    assert channel(tmp_path, links).archive() == {}
+    with pytest.raises(ArchiveError, match="cut short"):
+        channel(tmp_path, content[:-cut]).archive(tmp_path)
+    assert not (tmp_path / "stdout").exists()
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_are_an_archive_or_none(data: bytes) -> None:
+def test_any_bytes_are_no_archive(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         read = channel(Path(folder), b"profdiff: archive\n" + data)
         read.poll()
-        assert read.archive() in (None, {})
+        with pytest.raises(ArchiveError):
+            read.archive(Path(folder))
 
 
 def counts_file(records: list[tuple[int, int, bytes]], length: int | None = None) -> bytes:

@@ -1,11 +1,18 @@
 """Workloads made ready for the guest: what travels along, and what is refused."""
 
 import gzip
+import struct
 import subprocess
+import sys
+import tempfile
+import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.collectors import initramfs
@@ -87,6 +94,39 @@ def test_a_c_file_is_compiled_the_same_anywhere(
     assert len(hashes) == 1
 
 
+# Prepares the same workload again and again, and tells how its programs hash.
+PREPARE = """
+import sys
+from pathlib import Path
+from profdiff.collectors.initramfs import guest_resources
+from profdiff.collectors.workload import prepare
+for _ in range(8):
+    workload = prepare([sys.argv[1]], [], Path(sys.argv[2]), guest_resources())
+    print(workload.files[0].sha256())
+"""
+
+
+def test_recordings_that_compile_at_once(tmp_path: Path) -> None:
+    """Two of one source, and one of a source that differs in its header only."""
+    need_program("cc", "gcc")
+    processes = []
+    for name, value in (("one", 0), ("one", 0), ("other", 1)):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        (folder / "value.h").write_text(f"#define VALUE {value}\n")
+        source = '#include "value.h"\nint main(void) { return VALUE; }\n'
+        (folder / "w.c").write_text(source)
+        command = [sys.executable, "-c", PREPARE, folder / "w.c", tmp_path / "build"]
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], outputs
+    one, again, other = (set(out.split()) for out, _ in outputs)
+    assert len(one) == len(other) == 1
+    assert one == again != other
+    assert not list(tmp_path.glob("build/.build.*"))
+
+
 @pytest.mark.parametrize(
     ("first", "interpreter"),
     [
@@ -144,7 +184,7 @@ def test_more_files(tmp_path: Path, ready: Callable[..., PreparedWorkload]) -> N
 
 
 @pytest.mark.parametrize("size", [4, 20, 63, 64, 200, 4000, -100, -1])
-def test_a_damaged_program(
+def test_a_program_that_is_cut(
     tmp_path: Path, ready: Callable[..., PreparedWorkload], size: int
 ) -> None:
     data = Path("/usr/bin/sort").read_bytes()
@@ -153,6 +193,113 @@ def test_a_damaged_program(
         ready(tmp_path / "cut")
     except InputError as error:
         assert "cut" in str(error)
+
+
+# Fields of Elf64_Ehdr (elf(5)): where each is, and how many bytes it has.
+HEADER = {
+    "e_machine": (18, 2),
+    "e_phoff": (32, 8),
+    "e_shoff": (40, 8),
+    "e_phentsize": (54, 2),
+    "e_phnum": (56, 2),
+    "e_shentsize": (58, 2),
+    "e_shnum": (60, 2),
+    "e_shstrndx": (62, 2),
+}
+
+
+@settings(deadline=10_000, max_examples=150)
+@given(st.data())
+def test_a_damaged_program(data: st.DataObject) -> None:
+    """It is a workload or refused, soon and in one line."""
+    program = bytearray(Path("/usr/bin/sort").read_bytes())
+    for name in data.draw(st.lists(st.sampled_from(sorted(HEADER)), max_size=2)):
+        offset, size = HEADER[name]
+        value = data.draw(st.integers(0, 256**size - 1))
+        program[offset : offset + size] = value.to_bytes(size, "little")
+    # Program headers are in front, section headers at the end, what they lead to is anywhere.
+    parts = [(4, 1000), (len(program) - 2048, len(program) - 1), (4, len(program) - 1)]
+    for _ in range(data.draw(st.integers(1, 6))):
+        place = data.draw(st.integers(*data.draw(st.sampled_from(parts))))
+        program[place] = data.draw(st.sampled_from([0, 1, 255]) | st.integers(0, 255))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "damaged"
+        path.write_bytes(program)
+        try:
+            prepare([str(path)], [], Path(folder), initramfs.guest_resources())
+        except InputError as error:
+            assert str(error)
+
+
+def elf(sections: list[tuple[int, int, int, int]], body: bytes, count: int | None = None) -> bytes:
+    """An x86-64 ELF with ``body`` behind its header and sections of (type, offset, size, link);
+    ``count``: how many it says it has."""
+    table = b"".join(
+        struct.pack("<IIQQQQIIQQ", 0, kind, 0, 0, offset, size, link, 0, 8, 16)
+        for kind, offset, size, link in sections
+    )
+    head = b"\x7fELF\x02\x01\x01" + bytes(9)
+    many = len(sections) if count is None else count
+    head += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64 + len(body), 0, 64, 56, 0, 64, many, 0)
+    return head + body + table
+
+
+SHT_STRTAB, SHT_DYNAMIC = 3, 6
+NEEDED = struct.pack("<QQ", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        # Section 0 counts the sections where the header does not: 2**40.
+        elf([(0, 0, 2**40, 0)], b"", 0) + bytes(100 << 20),
+        # Each of many entries names a library whose name is all of the file.
+        elf([(0,) * 4, (SHT_DYNAMIC, 64, 2**40, 2), (SHT_STRTAB, 0, 2**40, 0)], NEEDED * 10**6),
+        elf(
+            [(0,) * 4, (SHT_DYNAMIC, 64, 2**40, 2), (SHT_STRTAB, 64 + 160_000, 2**40, 0)],
+            NEEDED * 10_000 + b"x" * (100 << 20),
+        ),
+    ],
+    ids=["sections", "entries", "names"],
+)
+def test_a_program_whose_tables_are_bombs(
+    tmp_path: Path, ready: Callable[..., PreparedWorkload], program: bytes
+) -> None:
+    (tmp_path / "bomb").write_bytes(program)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="bomb is a damaged ELF file"):
+            ready(tmp_path / "bomb")
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_program_for_an_unknown_machine(
+    tmp_path: Path, ready: Callable[..., PreparedWorkload]
+) -> None:
+    program = bytearray(Path("/usr/bin/sort").read_bytes())
+    program[18:20] = b"\xcd\xab"
+    (tmp_path / "odd").write_bytes(program)
+    with pytest.raises(InputError, match="is a program for 43981"):
+        ready(tmp_path / "odd")
+
+
+def test_a_name_that_no_file_can_have(compile_c: Callable[..., Path]) -> None:
+    program = read_elf(compile_c("hello", HELLO))
+    assert program
+    long = "x" * 5000
+    with pytest.raises(InputError, match="which is not here"):
+        closure(replace(program, needed=(long,)))
+    with pytest.raises(InputError, match="which is not here"):
+        closure(replace(program, interpreter=long))
+
+
+def test_an_argument_with_a_nul() -> None:
+    """It would be two in the guest."""
+    assert initramfs.nul_separated(["a", ""]) == b"a\0\0"
+    with pytest.raises(InputError, match="holds a NUL"):
+        initramfs.nul_separated(["a", "b\0c"])
 
 
 def test_the_file_system_is_the_same_each_time(

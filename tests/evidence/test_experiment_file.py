@@ -99,6 +99,11 @@ def test_paths_beside_the_file_are_meant_from_there(
         ("command = [", "is no TOML"),
         ("sweep = {size = [[1]]}", "neither text nor a number"),
         ("a = " + "[" * 100_000, "is no TOML"),
+        ("repeat = " + "9" * 5000, "is no TOML"),
+        ("repeat = 0x" + "f" * 5000, "repeat is too large a number"),
+        ('command = ["true", "a\\u0000b"]', "command holds a NUL"),
+        ('kernel = ["a=\\u0000.deb"]', "kernel holds a NUL"),
+        ('output = "\\u0000"', "output holds a NUL"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path: Path, text: str, words: str) -> None:

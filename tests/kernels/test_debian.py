@@ -118,7 +118,7 @@ def test_a_kernel_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
     downloads = []
 
-    class Archive:
+    class Archive(Apt):
         """An archive without network: what it downloads is built by the real dpkg-deb."""
 
         def __init__(self, suites: tuple[str, ...], architecture: str) -> None: ...

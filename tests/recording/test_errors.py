@@ -384,3 +384,19 @@ def test_a_debug_elf_that_was_replaced(copy: Path, new_kernel: Path) -> None:
 
     change_manifest(copy, change)
     assert "is not what it was" in error_line(profdiff("report", copy, status=2))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--perf-args", "'", "--perf-args ': No closing quotation"),
+        ("--perf-args", "a\\", "No escaped character"),
+        ("--cpus", "²", "write numbers from 1 to 255"),
+        ("--repeat", "9" * 5000, "is not a valid integer"),
+    ],
+)
+def test_text_that_cannot_be_split_or_counted(option: str, value: str, words: str) -> None:
+    line = error_line(
+        profdiff("record", option, value, "--kernel", "running", "--", "true", status=2)
+    )
+    assert words in line

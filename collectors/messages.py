@@ -1,0 +1,24 @@
+"""What guests, machines and programs said, made fit for a line of ours."""
+
+from pathlib import Path
+
+_MAX_LINE = 200
+_END = 64 << 10
+
+
+def printable(text: str) -> str:
+    """``text`` without what would move a terminal's cursor, and not too long."""
+    return "".join(c if c.isprintable() else "?" for c in text[:_MAX_LINE])
+
+
+def last_line(data: bytes) -> str:
+    """The last line that is not blank; "" if there is none."""
+    lines = data[-_END:].decode(errors="replace").splitlines()
+    return printable(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def read_end(path: Path, most: int = _END) -> bytes:
+    """The last ``most`` bytes of the file, whatever its length. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, 2) - most, 0))
+        return file.read(most)
