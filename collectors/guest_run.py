@@ -1,7 +1,9 @@
 """One guest: a QEMU process from its start to its result, polled from a single thread."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -25,8 +27,12 @@ FailureKind = Literal[
     "metric",
 ]
 _CONSOLE_LINES = 12
-# What a guest may write to the files of its serial ports.
-_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20}
+# What a guest may write to the files of its serial ports, and make QEMU complain of.
+_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
+# A disk without room for so many bytes is full.
+_ROOM = 1 << 20
+# How the plugin begins its lines (collectors/tcg-plugin/core/src/memory.rs).
+_PLUGIN = "profdiff plugin: "
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,10 @@ class GuestRun:
 
     def result(self) -> set[str] | RunFailure:
         """The names of the files that the guest sent, which are in the folder now, or why there are
-        none. Call once it has ended. Raises OSError."""
+        none. Call once it has ended. Raises OSError, also when the disk is full."""
         self._channel.poll()
         status = self._process.wait()
+        reason = last_line(read_end(self._stderr_path))
         console = self._console()
         tail = console[-_CONSOLE_LINES:]
         panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
@@ -118,6 +125,8 @@ class GuestRun:
             return RunFailure(
                 "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
             )
+        if status != 0 and reason.startswith(_PLUGIN):
+            return RunFailure("qemu", reason.removeprefix(_PLUGIN), tail)
         broken = ""
         try:
             names = self._channel.archive(self._folder)
@@ -125,15 +134,19 @@ class GuestRun:
             names, broken = None, f" whole ({error})"
         if names is not None:
             return names
+        # QEMU drops what it cannot write, and ends in any way without saying why.
+        _need_room(self._folder)
         if panic:
             text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
             started = self.phase != "boot"
             kind: FailureKind = "panic" if started else "boot"
             what = "the kernel panicked" if started else "the kernel never started init"
             return RunFailure(kind, f"{what}: {printable(text)}", tail)
+        if status < 0:
+            killed = f"QEMU was killed by signal {-status} ({signal.strsignal(-status)})"
+            return RunFailure("qemu", f"{killed}: {reason}" if reason else killed, tail)
         if status != 0:
-            reason = last_line(read_end(self._stderr_path)) or f"exit status {status}"
-            return RunFailure("qemu", f"QEMU failed: {reason}", tail)
+            return RunFailure("qemu", f"QEMU failed: {reason or f'exit status {status}'}", tail)
         if self.phase == "boot":
             return RunFailure(
                 "boot",
@@ -156,3 +169,17 @@ class GuestRun:
         # Escape sequences of firmware and control characters do not belong on a terminal.
         text = re.sub(r"\x1b\[[0-9;?=]*[A-Za-z]|[^\n\t -~]", "", text)
         return [line for line in text.splitlines() if line.strip()]
+
+
+def _need_room(folder: Path) -> None:
+    """Raises OSError that names ``folder`` when the disk is full."""
+    probe = folder / "room"
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(_ROOM))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
+    finally:
+        probe.unlink(missing_ok=True)

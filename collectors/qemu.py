@@ -16,6 +16,15 @@ _KVM = ["-accel", "kvm", "-cpu", "host,pmu=on"]
 _MACHINE = {"x86_64": "q35", "aarch64": "virt"}
 # Without random numbers. Arm's default algorithm of pointer authentication takes most of the time.
 _CPU = {"x86_64": "max,-rdrand,-rdseed", "aarch64": "max,pauth-impdef=on"}
+# What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
+_SANDBOX = (
+    "-sandbox",
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+)
+# What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
+# instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or
+# 26. A boot executes a quarter of a million, a kernel build a few million.
+PLUGIN_MEMORY = 2048
 # Newest first: a QEMU takes one of them.
 _PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
 
@@ -24,7 +33,7 @@ _PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
 class Qemu:
     """A QEMU, and the plugin that it takes if one was asked for. ``firmware`` are folders for
     ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run guests on the
-    processor itself, with its PMU."""
+    processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if it can be."""
 
     program: Path
     version: str
@@ -33,6 +42,7 @@ class Qemu:
     firmware: tuple[Path, ...] = ()
     architecture: str = "x86_64"
     kvm: bool = False
+    sandbox: tuple[str, ...] = ()
 
     def arguments(
         self,
@@ -65,17 +75,20 @@ class Qemu:
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(cpus), "-m", f"{memory}M"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot"]
-        arguments += ["-serial", f"file:{_escape(folder / 'console.log')}"]
-        channel = f"file:{_escape(folder / 'channel')}"
+        arguments += self.sandbox
+        # Not -serial file:PATH, where a comma stays doubled.
+        for port, file in (("console", "console.log"), ("channel", "channel")):
+            arguments += ["-chardev", f"file,id={port},path={_escape(folder / file)}"]
+        arguments += ["-serial", "chardev:console"]
         if self.architecture == "x86_64":
-            arguments += ["-serial", channel]
+            arguments += ["-serial", "chardev:channel"]
         else:
-            arguments += ["-chardev", channel.replace("file:", "file,id=channel,path=")]
             arguments += ["-device", "pci-serial,chardev=channel"]
         arguments += ["-kernel", str(image), "-initrd", str(initramfs), "-append", append]
         if counts and self.plugin:
             tree = f"calls={'on' if calls else 'off'}"
-            arguments += ["-plugin", f"{_escape(self.plugin)},out={_escape(counts)},{tree}"]
+            plugin = f"{_escape(self.plugin)},out={_escape(counts)},memory={PLUGIN_MEMORY},{tree}"
+            arguments += ["-plugin", f"file={plugin}"]
         return arguments
 
 
@@ -87,21 +100,34 @@ def find_emulator(architecture: str, program: Path | None = None) -> Qemu:
     path = program or find_program(f"qemu-system-{architecture}")
     version = _version(path)
     qemu = Qemu(path, version, firmware=_firmware(path), architecture=architecture)
+    qemu = replace(qemu, sandbox=_sandbox(path))
     mine = architecture == os.uname().machine and os.access("/dev/kvm", os.R_OK | os.W_OK)
     return replace(qemu, kvm=mine and _kvm_works(qemu))
 
 
 def _kvm_works(qemu: Qemu) -> bool:
     """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
-    command = [str(qemu.program), "-M", _MACHINE[qemu.architecture], *_KVM]
-    command += ["-nodefaults", "-display", "none", "-monitor", "stdio", "-S"]
+    machine = ["-M", _MACHINE[qemu.architecture], *_KVM, *qemu.sandbox, "-S"]
     try:
-        result = subprocess.run(
-            command, input=b"quit\n", capture_output=True, check=False, timeout=60
-        )
+        return _start(qemu.program, machine).returncode == 0
     except subprocess.TimeoutExpired:
         return False
-    return result.returncode == 0
+
+
+@cache
+def _sandbox(program: Path) -> tuple[str, ...]:
+    """The arguments that restrict this QEMU: none if it was built without seccomp, or may not use
+    it here."""
+    result = _start(program, ["-M", "none", *_SANDBOX])
+    return _SANDBOX if result.returncode == 0 else ()
+
+
+def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Start QEMU and end it at once."""
+    command = [str(program), *arguments, "-nodefaults", "-display", "none", "-monitor", "stdio"]
+    return subprocess.run(
+        command, input="quit\n", capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 @cache
@@ -116,13 +142,10 @@ def find_qemu(program: Path | None = None) -> Qemu:
     refusals = []
     for api, name in _PLUGINS.items():
         plugin = _plugin_file(name)
-        command = [str(path), "-M", "none", "-nodefaults", "-display", "none", "-accel", "tcg"]
-        command += ["-monitor", "stdio", "-plugin", f"{_escape(plugin)},out=/dev/null"]
-        result = subprocess.run(
-            command, input="quit\n", capture_output=True, text=True, check=False, timeout=60
-        )
+        loads = f"file={_escape(plugin)},out=/dev/null,memory={PLUGIN_MEMORY}"
+        result = _start(path, ["-M", "none", "-accel", "tcg", "-plugin", loads])
         if result.returncode == 0:
-            return Qemu(path, version, plugin, api, firmware)
+            return Qemu(path, version, plugin, api, firmware, sandbox=_sandbox(path))
         refusals += result.stderr.strip().splitlines()[-1:]
     if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
         raise MissingError(

@@ -1,5 +1,8 @@
 """Fixtures that several folders of tests share."""
 
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,3 +49,18 @@ def recorded(
     workload = ["--", EXAMPLE, "400", "200", "4000", "20"]
     profdiff("record", *kernels, "--ops", "40000", "--verify", "-o", session, *workload)
     return session
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file system of 2 MiB, or of the size that the test gives as the fixture's parameter."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    size = f"size={getattr(request, 'param', '2m')}"
+    command = ["mount", "-t", "tmpfs", "-o", size, "none", str(folder)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("this machine does not let root mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

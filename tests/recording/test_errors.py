@@ -1,10 +1,9 @@
 """Bad input: one line that says what and what to do, exit status 2, and nothing lost."""
 
 import json
-import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -259,20 +258,6 @@ def test_a_kernel_that_does_not_boot_in_time(two: list[str], tmp_path: Path) -> 
     line, _ = failed_record(tmp_path, *two, "--timeout", "1", "--", "/bin/true")
     assert "within 1 s (while booting)" in line
     assert "--timeout" in line
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small tmpfs needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(folder)]
-    if subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("this machine does not let root mount a tmpfs")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.guest

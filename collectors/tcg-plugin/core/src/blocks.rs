@@ -1,6 +1,9 @@
 //! The blocks that QEMU translated, and how far an execution of one came.
 
-use hashbrown::HashMap;
+use std::hash::BuildHasher;
+use std::ptr::NonNull;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::branch::End;
 
@@ -9,16 +12,17 @@ pub type PlaceNumber = u32;
 
 /// A counter that generated code increments, of an instruction that counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Counter(*const u64);
+pub struct Counter(NonNull<u64>);
 
 impl Counter {
     /// A counter at an address.
     ///
     /// # Safety
-    /// The address stays readable as long as the process lives, and is written by no other thread
-    /// while a callback runs.
-    pub unsafe fn new(at: *const u64) -> Counter {
-        Counter(at)
+    /// The address is not null, stays readable as long as the process lives, and is written by no
+    /// other thread while a callback runs.
+    pub unsafe fn new(at: *mut u64) -> Counter {
+        // SAFETY: as promised.
+        Counter(unsafe { NonNull::new_unchecked(at) })
     }
 
     /// How often the instruction started.
@@ -30,6 +34,8 @@ impl Counter {
 }
 
 static NOTHING: u64 = 0;
+/// No link.
+const END: u32 = u32::MAX;
 
 /// Straight code that QEMU translated as one.
 #[derive(Debug)]
@@ -71,6 +77,12 @@ impl Block {
         self.last.value()
     }
 
+    /// What tells it from other blocks: its instructions, its end and the address behind it.
+    fn identity(&self) -> (&[PlaceNumber], End, u64) {
+        let behind = self.addresses[self.addresses.len() - 1];
+        (&self.places, self.end, behind)
+    }
+
     /// Whether it lies in the kernel's half of the address space.
     pub fn in_kernel(&self) -> bool {
         self.start >> 63 == 1
@@ -83,10 +95,16 @@ pub type Instruction = (PlaceNumber, u64, Option<Counter>);
 /// All blocks. They stay where they are, for generated code holds their addresses.
 #[derive(Debug, Default)]
 pub struct Blocks {
-    known: HashMap<(Box<[PlaceNumber]>, End, u64), *mut Block>,
+    /// Numbers, found by the hashes of their blocks' instructions.
+    known: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     all: Vec<*mut Block>,
+    /// By place.
     counters: Vec<Option<Counter>>,
-    holders: Vec<Vec<u32>>,
+    /// By place: the last of the links that lead through the blocks that hold it.
+    holders: Vec<u32>,
+    /// A block, and the link before or [`END`].
+    links: Vec<(u32, u32)>,
     /// By place: executions of blocks that did not come as far as it.
     missed: HashMap<PlaceNumber, u64>,
 }
@@ -96,10 +114,18 @@ impl Blocks {
     /// patches its code: `end` and `behind`, the address behind the last one, may change.
     pub fn block(&mut self, instructions: &[Instruction], end: End, behind: u64) -> *mut Block {
         let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
-        if let Some(block) = self.known.get(&(places.clone(), end, behind)) {
-            return *block;
-        }
         let id = self.all.len() as u32;
+        // SAFETY: blocks live as long as the process; what is read of one does not change.
+        let known = |id: u32| unsafe { (*self.all[id as usize]).identity() };
+        let entry = self.known.entry(
+            self.hasher.hash_one((&*places, end, behind)),
+            |id| known(*id) == (&*places, end, behind),
+            |id| self.hasher.hash_one(known(*id)),
+        );
+        let number = *entry.or_insert(id).get();
+        if number != id {
+            return self.all[number as usize];
+        }
         let last = instructions.iter().rev().find_map(|one| one.2);
         let mut addresses: Vec<u64> = instructions.iter().map(|one| one.1).collect();
         addresses.push(behind);
@@ -111,10 +137,12 @@ impl Blocks {
         for (place, _, counter) in instructions {
             let row = *place as usize;
             if self.holders.len() <= row {
-                self.holders.resize_with(row + 1, Vec::new);
+                self.holders.resize(row + 1, END);
                 self.counters.resize(row + 1, None);
             }
-            self.holders[row].push(id);
+            let link = self.links.len() as u32;
+            self.links
+                .push((id, std::mem::replace(&mut self.holders[row], link)));
             self.counters[row] = *counter;
         }
         let block = Box::into_raw(Box::new(Block {
@@ -123,15 +151,14 @@ impl Blocks {
             next,
             target,
             end,
-            places: places.clone(),
+            places,
             addresses: addresses.into(),
             begun: 0,
             cached: (u32::MAX, 0),
             step: u64::from(last.is_some()),
-            last: last.unwrap_or(Counter(&raw const NOTHING)),
+            last: last.unwrap_or(Counter(NonNull::from(&NOTHING))),
         }));
         self.all.push(block);
-        self.known.insert((places, end, behind), block);
         block
     }
 
@@ -148,11 +175,13 @@ impl Blocks {
                 started -= 1;
                 continue;
             };
-            // SAFETY: blocks live as long as the process, and only callbacks touch them.
-            let begun: u64 = self.holders[row]
-                .iter()
-                .map(|id| unsafe { (*self.all[*id as usize]).begun })
-                .sum();
+            let mut begun = 0;
+            let mut link = self.holders[row];
+            while let Some((id, before)) = self.links.get(link as usize) {
+                // SAFETY: blocks live as long as the process, and only callbacks touch them.
+                begun += unsafe { (*self.all[*id as usize]).begun };
+                link = *before;
+            }
             let missed = self.missed.entry(*place).or_default();
             if counter.value() == begun - *missed {
                 break;

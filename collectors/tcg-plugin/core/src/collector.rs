@@ -1,8 +1,9 @@
 //! The plugin's state, and its callbacks.
 
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr, OsStr};
 use std::fs::File;
 use std::io::BufWriter;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -13,6 +14,7 @@ use crate::branch::{self, End};
 use crate::counts_file::Counted;
 use crate::ffi;
 use crate::marks::{self, Mark, MARKS};
+use crate::memory::{self, say};
 use crate::slots::{Place, Slots, MAX_CODE};
 use crate::tracker::Tracker;
 use crate::window::Window;
@@ -32,6 +34,8 @@ pub trait Api: Send {
     /// All counters, summed over the vCPUs.
     fn counters(&self, into: &mut Vec<u64>);
 }
+
+const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 
 struct Collector {
     api: Box<dyn Api>,
@@ -62,8 +66,9 @@ fn with_collector(act: impl FnOnce(&mut Collector)) {
     }
 }
 
-/// Begin to collect, into the file that the plugin's argument `out=PATH` names; with `calls=on`
-/// the call tree too, for which the guest must run in one thread.
+/// Begin to collect, into the file that the plugin's argument `out=PATH` names, and in at most
+/// `memory=MEBIBYTES`; with `calls=on` the call tree too, for which the guest must run in one
+/// thread.
 ///
 /// Returns what `qemu_plugin_install` has to: 0, or -1 and a line on standard error.
 ///
@@ -76,25 +81,31 @@ pub unsafe fn install(
     api: Box<dyn Api>,
 ) -> c_int {
     let mut out = None;
+    let mut memory = None;
     let mut calls = false;
     for index in 0..usize::try_from(argc).unwrap_or(0) {
         // SAFETY: the caller promises `argc` valid C strings.
-        let argument = unsafe { CStr::from_ptr(*argv.add(index)) }.to_string_lossy();
-        match argument.split_once('=') {
-            Some(("out", path)) => out = Some(PathBuf::from(path)),
-            Some(("calls", on @ ("on" | "off"))) => calls = on == "on",
-            _ => {
-                eprintln!(
-                    "profdiff plugin: unknown argument {argument}; it takes out=PATH, calls=on"
-                );
-                return -1;
-            }
+        let argument = unsafe { CStr::from_ptr(*argv.add(index)) }.to_bytes();
+        let after = |name: &str| argument.strip_prefix(name.as_bytes());
+        if let Some(path) = after("out=") {
+            out = Some(PathBuf::from(OsStr::from_bytes(path)));
+        } else if let Some(number) = after("memory=") {
+            memory = std::str::from_utf8(number)
+                .ok()
+                .and_then(|number| number.parse().ok());
+        } else if let Some(on @ (b"on" | b"off")) = after("calls=") {
+            calls = on == b"on";
+        } else {
+            let argument = String::from_utf8_lossy(argument);
+            say(&format!("unknown argument {argument}; {ARGUMENTS}"));
+            return -1;
         }
     }
-    let Some(out) = out else {
-        eprintln!("profdiff plugin: the argument out=PATH is missing");
+    let (Some(out), Some(memory)) = (out, memory) else {
+        say(&format!("an argument is missing; {ARGUMENTS}"));
         return -1;
     };
+    memory::bound(memory);
     let collector = Collector {
         api,
         out,
@@ -104,7 +115,7 @@ pub unsafe fn install(
         counters: Vec::new(),
     };
     if COLLECTOR.set(Mutex::new(collector)).is_err() {
-        eprintln!("profdiff plugin: loaded twice");
+        say("loaded twice");
         return -1;
     }
     if calls {
@@ -273,10 +284,10 @@ extern "C" fn exiting(_id: ffi::PluginId, _userdata: *mut c_void) {
         let result =
             File::create(&collector.out).and_then(|file| counted.write(&mut BufWriter::new(file)));
         if let Err(error) = result {
-            eprintln!(
-                "profdiff plugin: cannot write {}: {error}",
+            say(&format!(
+                "cannot write {}: {error}",
                 collector.out.display()
-            );
+            ));
         }
     });
 }

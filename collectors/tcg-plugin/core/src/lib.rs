@@ -17,6 +17,7 @@
 //! - [`shadow_stack`]: the calls that are under way, of each task
 //! - [`waiting`]: the tasks that wait
 //! - [`tracker`]: follows execution from block to block
+//! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
 
@@ -27,6 +28,7 @@ pub mod collector;
 pub mod counts_file;
 pub mod ffi;
 pub mod marks;
+pub mod memory;
 pub mod plain;
 pub mod shadow_stack;
 pub mod slots;

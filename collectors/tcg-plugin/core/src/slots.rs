@@ -1,6 +1,8 @@
 //! Which counter belongs to which instruction.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Longest instruction of x86, in bytes.
 pub const MAX_CODE: usize = 15;
@@ -47,17 +49,25 @@ impl Place {
 /// All instructions that were translated, numbered in the order of their first translation.
 #[derive(Debug, Default)]
 pub struct Slots {
-    numbers: HashMap<Place, usize>,
+    /// Numbers, found by the hashes of their places.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     places: Vec<Place>,
 }
 
 impl Slots {
     /// The number of `place`, a new one if it was not seen before.
     pub fn number(&mut self, place: Place) -> usize {
-        let next = self.places.len();
-        let number = *self.numbers.entry(place).or_insert(next);
+        let (places, hasher) = (&mut self.places, &self.hasher);
+        let entry = self.numbers.entry(
+            hasher.hash_one(place),
+            |number| places[*number as usize] == place,
+            |number| hasher.hash_one(places[*number as usize]),
+        );
+        let next = places.len();
+        let number = *entry.or_insert(next as u32).get() as usize;
         if number == next {
-            self.places.push(place);
+            places.push(place);
         }
         number
     }

@@ -1,0 +1,68 @@
+"""What a guest writes on this side is bounded, and why QEMU ended is told."""
+
+import errno
+import time
+from pathlib import Path
+
+import pytest
+from support import run_guests
+
+from profdiff.collectors import guest_run
+from profdiff.collectors.guest_run import GuestRun, RunFailure
+from profdiff.collectors.qemu import Qemu
+
+
+@pytest.mark.guest
+def test_a_guest_that_sends_without_end(
+    qemu: Qemu, new_kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(guest_run._MOST, "channel", 2**20)
+    script = tmp_path / "work.sh"
+    script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
+    script.chmod(0o755)
+    result = run_guests(
+        qemu, new_kernel / "bzImage", [str(script)], tmp_path, count=1, settle=0, calls=False
+    )[0]
+    assert result.failure
+    assert result.failure.kind == "protocol"
+    assert "more than 1 MiB" in result.failure.message
+
+
+def ended(script: str, folder: Path) -> set[str] | RunFailure:
+    """The result of a shell script in QEMU's place, in ``folder``."""
+    run = GuestRun(["sh", "-c", f'cd "$1"; {script}', "sh", str(folder)], folder, timeout=60)
+    while not run.poll():
+        time.sleep(0.01)
+    return run.result()
+
+
+def test_qemus_complaints_without_end(tmp_path: Path) -> None:
+    failure = ended("exec yes >&2", tmp_path)
+    assert isinstance(failure, RunFailure)
+    assert failure.kind == "protocol"
+    assert failure.message == "the guest wrote more than 64 MiB to its qemu.stderr"
+
+
+def test_a_signal_that_ended_qemu_is_named(tmp_path: Path) -> None:
+    failure = ended("echo what happened >&2; kill -ABRT $$", tmp_path)
+    assert isinstance(failure, RunFailure)
+    assert failure.kind == "qemu"
+    assert failure.message == "QEMU was killed by signal 6 (Aborted): what happened"
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("small_disk", ["16k", "128k"], indirect=True)
+def test_a_disk_that_is_full_is_told(qemu: Qemu, new_kernel: Path, small_disk: Path) -> None:
+    """Before the guest sent its files, or while it did; the plugin can write neither its counts nor
+    that it cannot."""
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        run_guests(qemu, new_kernel / "bzImage", ["/bin/true"], small_disk, count=1, settle=0)
+    assert raised.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize("small_disk", ["64k"], indirect=True)
+@pytest.mark.parametrize("end", ["kill -ABRT $$", "exit 1", "exit 0"])
+def test_a_disk_that_is_full_is_told_however_qemu_ends(small_disk: Path, end: str) -> None:
+    with pytest.raises(OSError, match=f"No space left on device: '{small_disk}'"):
+        ended(f"yes > console.log 2>/dev/null; {end}", small_disk)
+    assert {path.name for path in small_disk.iterdir()} == {"console.log", "qemu.stderr"}

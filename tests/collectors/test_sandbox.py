@@ -1,0 +1,55 @@
+"""QEMU may do no more than a guest needs."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from profdiff.collectors.guest_run import GuestRun
+from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
+
+
+def seccomp_mode(pid: int) -> int:
+    """Of every thread of a process, as /proc/PID/status has it: 2 with a filter."""
+    tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    modes = set()
+    for task in tasks:
+        lines = (task / "status").read_text().splitlines()
+        modes.add(next(int(line.split()[1]) for line in lines if line.startswith("Seccomp:")))
+    return min(modes)
+
+
+@pytest.mark.guest
+def test_qemu_runs_with_a_filter(qemu: Qemu, new_kernel: Path, tmp_path: Path) -> None:
+    if not qemu.sandbox:
+        pytest.skip(f"{qemu.version} was built without seccomp, or may not use it here")
+    (tmp_path / "initramfs").touch()
+    arguments = qemu.arguments(
+        image=new_kernel / "bzImage",
+        initramfs=tmp_path / "initramfs",
+        append="console=ttyS0 panic=-1",
+        memory=256,
+        cpus=1,
+        folder=tmp_path,
+        counts=tmp_path / "counts.bin",
+    )
+    guest = GuestRun(arguments, tmp_path, timeout=60)
+    console = tmp_path / "console.log"
+    while not (console.exists() and b"Linux version" in console.read_bytes()):
+        assert not guest.poll()
+        time.sleep(0.02)
+    assert seccomp_mode(guest._process.pid) == 2
+    guest.stop()
+    assert (tmp_path / "counts.bin").stat().st_size > 0
+
+
+def test_a_qemu_without_seccomp(tmp_path: Path) -> None:
+    """Stands for one that was configured with --disable-seccomp, which Debian does not have."""
+    program = tmp_path / "qemu-system-aarch64"
+    program.write_text(
+        "#!/bin/sh\n[ $1 = --version ] && echo 'QEMU emulator version 8.0' && exit\n"
+        "case $* in *-sandbox*) echo '-sandbox support is not enabled' >&2; exit 1;; esac\n"
+    )
+    program.chmod(0o755)
+    assert find_emulator("aarch64", program).sandbox == ()
+    assert find_qemu(program).sandbox == ()

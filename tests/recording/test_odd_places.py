@@ -1,0 +1,51 @@
+"""Sessions whose folders have names that mean something to QEMU's options."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import EXAMPLE, need_program, profdiff
+
+from profdiff.collectors.qemu import find_emulator
+from profdiff.session import Session
+
+ODD = "a,b,,c d:e%s=f,id=x"
+
+
+@pytest.mark.guest
+def test_a_recording_into_a_folder_with_commas(
+    old_kernel: Path, tmp_path: Path, qemu: object
+) -> None:
+    """And colons, spaces and equals signs."""
+    kernels = [f"--kernel=a={old_kernel}", f"--kernel=b={old_kernel}"]
+    session = tmp_path / ODD
+    command = ["record", "-o", session, *kernels, "--settle", "0", "--", EXAMPLE, "100", "5"]
+    profdiff(*command)
+    assert [path.name for path in tmp_path.iterdir()] == [ODD]
+    opened = Session.open(session)
+    one, other = (opened.finished(label, "exact")[0] for label in ("a", "b"))
+    assert opened.read(one, "counts") == opened.read(other, "counts")
+    assert b"Linux version" in (opened.read(one, "console") or b"")
+
+
+@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_ports_files_are_where_they_are_looked_for(architecture: str, tmp_path: Path) -> None:
+    package = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}[architecture]
+    need_program(f"qemu-system-{architecture}", package)
+    folder = tmp_path / ODD
+    folder.mkdir()
+    (tmp_path / "nothing").touch()
+    qemu = find_emulator(architecture)
+    arguments = qemu.arguments(
+        image=tmp_path / "no-kernel",
+        initramfs=tmp_path / "nothing",
+        append="",
+        memory=128,
+        cpus=1,
+        folder=folder,
+        counts=None,
+    )
+    # QEMU opens its ports before it looks for the kernel, and ends there.
+    result = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert "no-kernel" in result.stderr
+    assert {path.name for path in folder.iterdir()} == {"console.log", "channel"}
