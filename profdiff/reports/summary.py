@@ -1,5 +1,6 @@
 """What every report says first: the answer in one sentence, and what it rests on."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from itertools import groupby, pairwise
@@ -12,6 +13,8 @@ from profdiff.manifest import Manifest
 from profdiff.reports import units
 
 _NAMED = 3
+# A stranger's command line may have any digits, and any number of them.
+_NUMBER = re.compile("[0-9]{1,18}")
 # Said to who recorded, not to who reads a mail.
 ONE_RUN = "one run each: record with --verify to see whether they reproduce"
 
@@ -143,11 +146,12 @@ def _sampled(group: list[Comparison]) -> list[str]:
 
 def _rate(command: Sequence[str]) -> str:
     """How often perf was told to sample, from its command line; "" if that does not say."""
-    for flag, number in pairwise(command):
-        if number.isdigit() and flag in ("-c", "--count"):
-            return f"one sample every {int(number):,}"
-        if number.isdigit() and flag in ("-F", "--freq"):
-            return f"{int(number):,} samples a second"
+    numbers = ((flag, int(text)) for flag, text in pairwise(command) if _NUMBER.fullmatch(text))
+    for flag, number in numbers:
+        if flag in ("-c", "--count"):
+            return f"one sample every {number:,}"
+        if flag in ("-F", "--freq"):
+            return f"{number:,} samples a second"
     return ""
 
 
