@@ -4,6 +4,7 @@ use std::path::Path;
 use super::builder::build;
 use super::cache::Cache;
 use super::format::{columns, Column};
+use crate::budget::Budget;
 use crate::build_id::{streamed_build_id, BuildId};
 use crate::compression::Compression;
 use crate::elf::{Elf, TextSection};
@@ -47,7 +48,8 @@ impl SymbolIndex {
             &file
         };
         let elf = Elf::parse(path, data)?;
-        let bytes = build(path, &elf)?;
+        let budget = Budget::new(path, file.len(), data.len());
+        let bytes = build(path, &elf, &budget)?;
         if let (Some(cache), Some(id)) = (&cache, &id) {
             cache.store(id, file.len(), &bytes);
         }
