@@ -83,9 +83,8 @@ impl<'d> Debug<'d> {
             headers.push(header);
         }
         let tables = headers.iter().map(|header| header.debug_abbrev_offset().0);
-        let section = data.section(SectionId::DebugAbbrev);
-        abbreviations::pay(section, tables, &mut Account::new(budget))
-            .map_err(|_| budget.error())?;
+        let section = data.section(SectionId::DebugAbbrev).slice();
+        abbreviations::pay(section, tables.collect(), budget).map_err(|_| budget.error())?;
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         Ok(Debug {
