@@ -45,13 +45,19 @@ pub(crate) struct LoadedPart {
 }
 
 impl<'d> Elf<'d> {
-    pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
+    /// Whether `data` starts as an ELF file that can be read.
+    pub(crate) fn check(path: &Path, data: &[u8]) -> Result<()> {
         if !data.starts_with(b"\x7fELF") {
             return Err(Error::not_elf(path, "it does not start with an ELF header"));
         }
         if data.get(4..6) != Some(&[2, 1]) {
             return Err(Error::not_elf(path, "a 32-bit or big-endian ELF file"));
         }
+        Ok(())
+    }
+
+    pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
+        Self::check(path, data)?;
         let file =
             ElfFile64::<LittleEndian>::parse(data).map_err(|error| Error::damaged(path, error))?;
         let relocatable = file.elf_header().e_type(LittleEndian) == ET_REL;
