@@ -1,15 +1,19 @@
 """The cache of symbol indexes: concurrent writers, damage, folders that cannot be written."""
 
+import os
 import random
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elf_writer import TEXT
+from elf_writer import elf as write_elf
 from support import need_program
 
-from profdiff._native import SymbolIndex
+from profdiff._native import SymbolIndex, elf_build_id
 
 
 @pytest.fixture
@@ -72,11 +76,71 @@ def test_a_cache_that_cannot_be_written_is_done_without(elf: Path, tmp_path: Pat
     assert answer(elf, blocked / "cache") == answer(elf, None)
 
 
-def test_a_file_without_build_id_is_not_kept(elf: Path, tmp_path: Path) -> None:
+def test_a_file_without_build_id_is_kept(tmp_path: Path) -> None:
     bare = tmp_path / "bare"
-    need_program("objcopy", "binutils")
-    command = ["objcopy", "--remove-section=.note.gnu.build-id", str(elf), str(bare)]
-    subprocess.run(command, check=True, capture_output=True)
+    bare.write_bytes(program(b"bare", build_id=b""))
     cache = tmp_path / "cache"
-    if SymbolIndex.open(str(bare), str(cache)).build_id is None:
-        assert not cache.exists()
+    assert symbol(bare, cache) == "bare"
+    assert [file.suffix for file in cache.iterdir()] == [".symbols"]
+    assert symbol(bare, cache) == "bare"
+
+
+def program(name: bytes, build_id: bytes = b"I" * 20) -> bytes:
+    """A program with one symbol."""
+    return write_elf({}, symbols=[(1, TEXT)], strings=b"\0" + name + b"\0", build_id=build_id)
+
+
+def symbol(path: Path, cache: Path) -> str:
+    """What the file's first instruction is called."""
+    resolution = SymbolIndex.open(str(path), str(cache)).resolve(np.array([TEXT], dtype=np.uint64))
+    return resolution.strings[resolution.symbol[0]]
+
+
+@pytest.mark.parametrize("order", [("genuine", "forgery"), ("forgery", "genuine")])
+def test_a_forged_build_id_answers_for_nobody(tmp_path: Path, order: tuple[str, str]) -> None:
+    genuine, forgery = tmp_path / "genuine", tmp_path / "forgery"
+    genuine.write_bytes(program(b"genuine"))
+    forgery.write_bytes(program(b"forgery"))
+    assert genuine.stat().st_size == forgery.stat().st_size
+    assert elf_build_id(str(genuine)) == elf_build_id(str(forgery)) == "49" * 20
+    cache = tmp_path / "cache"
+    for name in order * 2:
+        assert symbol(tmp_path / name, cache) == name
+
+
+def test_a_changed_file_is_not_answered_by_its_old_index(tmp_path: Path) -> None:
+    """Size and time of modification set back; first at once, then with a hash that is kept."""
+    path, cache = tmp_path / "elf", tmp_path / "cache"
+    path.write_bytes(program(b"one"))
+    assert symbol(path, cache) == "one"
+    before = path.stat()
+    for name in ("two", "six"):
+        path.write_bytes(program(name.encode()))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+        assert symbol(path, cache) == name
+        time.sleep(3.1 if name == "two" else 0)
+        assert symbol(path, cache) == name
+    assert len(list(cache.glob("*.content"))) == 1
+    other = tmp_path / "other"
+    other.write_bytes(program(b"ten"))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+    assert symbol(path, cache) == "ten"
+
+
+def test_a_large_file_is_hashed_once(tmp_path: Path) -> None:
+    path, cache = tmp_path / "elf", tmp_path / "cache"
+    path.write_bytes(program(b"one"))
+    assert symbol(path, cache) == "one"
+    (one,) = cache.iterdir()
+    path.write_bytes(program(b"two"))
+    time.sleep(3.1)
+    assert symbol(path, cache) == "two"
+    (kept,) = cache.glob("*.content")
+    # The cache itself is trusted: what it says of the file is not computed again.
+    kept.write_text(one.stem)
+    assert symbol(path, cache) == "one"
+    kept.write_text("damaged")
+    assert symbol(path, cache) == "two"
+    assert kept.read_text() != "damaged"

@@ -4,10 +4,10 @@ use std::path::Path;
 use crate::{Error, Result};
 
 /// No kernel's debug information comes near this; it bounds what a hostile file can ask for.
-const MOST_BYTES: u64 = 4 << 30;
+pub(crate) const MOST_BYTES: u64 = 4 << 30;
 
 /// Real debug sections shrink 3 to 8 times, sparse ones (`.debug_aranges`) up to 30.
-const MOST_RATIO: u64 = 256;
+pub(crate) const MOST_RATIO: u64 = 256;
 
 /// zstd's `--long=27`: windows up to 128 MiB.
 const WINDOW_LOG: u32 = 27;

@@ -6,6 +6,7 @@ use object::elf::{ET_REL, PF_X, PT_LOAD, SHF_ALLOC, SHF_EXECINSTR, SHT_NOTE};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
 use object::{CompressionFormat, LittleEndian, Object, ObjectSection, ObjectSymbol};
 
+use crate::budget::{Account, Budget, Exhausted};
 use crate::build_id::BuildId;
 use crate::compression::unpack_section;
 use crate::relocation::{relocate, SectionBases};
@@ -44,13 +45,19 @@ pub(crate) struct LoadedPart {
 }
 
 impl<'d> Elf<'d> {
-    pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
+    /// Whether `data` starts as an ELF file that can be read.
+    pub(crate) fn check(path: &Path, data: &[u8]) -> Result<()> {
         if !data.starts_with(b"\x7fELF") {
             return Err(Error::not_elf(path, "it does not start with an ELF header"));
         }
         if data.get(4..6) != Some(&[2, 1]) {
             return Err(Error::not_elf(path, "a 32-bit or big-endian ELF file"));
         }
+        Ok(())
+    }
+
+    pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
+        Self::check(path, data)?;
         let file =
             ElfFile64::<LittleEndian>::parse(data).map_err(|error| Error::damaged(path, error))?;
         let relocatable = file.elf_header().e_type(LittleEndian) == ET_REL;
@@ -164,13 +171,16 @@ impl<'d> Elf<'d> {
     }
 
     /// A debug section by name: unpacked and relocated as far as it needs to be; empty if absent.
-    pub(crate) fn debug_section(&self, name: &str) -> Result<Cow<'d, [u8]>> {
+    pub(crate) fn debug_section(&self, name: &str, budget: &Budget) -> Result<Cow<'d, [u8]>> {
         let Some(section) = self.file.section_by_name(name) else {
             return Ok(Cow::Borrowed(&[]));
         };
         let damaged = |error| Error::damaged(&self.path, format!("{name}: {error}"));
         let packed = section.compressed_data().map_err(damaged)?;
         let size = packed.uncompressed_size;
+        if packed.format != CompressionFormat::None || self.bases.relocatable() {
+            budget.spend(size).map_err(|_| budget.error())?;
+        }
         let mut data = match packed.format {
             CompressionFormat::Zlib => {
                 Cow::Owned(unpack_section(true, packed.data, size, &self.path, name)?)
@@ -194,13 +204,18 @@ impl<'d> Elf<'d> {
 
     /// Symbols of executable sections: (svma, size, name, rank), unsorted. The lowest rank is the
     /// one that a person means: functions before labels, global before local.
-    pub(crate) fn symbols(&self) -> Vec<ElfSymbol<'d>> {
+    pub(crate) fn symbols(
+        &self,
+        account: &mut Account<'_>,
+    ) -> std::result::Result<Vec<ElfSymbol<'d>>, Exhausted> {
+        /// What a symbol takes until the index is made.
+        const SYMBOL: usize = 192;
         let mut out = Vec::new();
         let mut table = self.file.symbol_table();
         if table.is_none() {
             table = self.file.dynamic_symbol_table();
         }
-        let Some(table) = table else { return out };
+        let Some(table) = table else { return Ok(out) };
         let ranges: Vec<Range<u64>> = self
             .text()
             .map(|text| text.svma.0..text.svma.0 + text.size)
@@ -232,6 +247,8 @@ impl<'d> Elf<'d> {
                 _ => 2,
             };
             let name = symbol.name_bytes().unwrap_or_default();
+            // Names may be ends of one long string.
+            account.spend(SYMBOL + name.len())?;
             if name.is_empty() || name.starts_with(b".L") {
                 continue;
             }
@@ -244,7 +261,7 @@ impl<'d> Elf<'d> {
                 rank: kind * 3 + binding,
             });
         }
-        out
+        Ok(out)
     }
 }
 

@@ -43,6 +43,14 @@ pub enum Error {
         /// How many are allowed.
         limit: u64,
     },
+    /// Its parts refer to each other so often that following them all has no end in sight.
+    #[error("{path} asks for more than {limit} bytes of memory or steps of work, far more than an honest file of its size needs: build it again, or do without it")]
+    TooCostly {
+        /// The file.
+        path: PathBuf,
+        /// How many are allowed.
+        limit: u64,
+    },
 }
 
 impl Error {

@@ -1,5 +1,9 @@
+use std::fmt;
+use std::fs::{File, Metadata};
 use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use crate::compression::{self, Compression};
 use crate::{Error, Result};
@@ -29,20 +33,26 @@ impl Deref for FileBytes {
 impl FileBytes {
     /// Map a file as it is.
     pub fn map(path: &Path) -> Result<Self> {
+        Ok(Self::map_identified(path)?.0)
+    }
+
+    /// Map a file as it is; also which file that is.
+    pub(crate) fn map_identified(path: &Path) -> Result<(Self, FileIdentity)> {
         let failed = |error| Error::read(path, error);
-        let file = std::fs::File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
         if metadata.len() == 0 {
-            return Ok(FileBytes::Owned(Vec::new())); // mmap(2) refuses a length of 0
+            // mmap(2) refuses a length of 0.
+            return Ok((FileBytes::Owned(Vec::new()), FileIdentity(metadata)));
         }
         // SAFETY: the mapping is private and only read. Whoever truncates the file meanwhile ends
         // this process by SIGBUS, as with every linker and debugger; the cache's own files are
         // only ever replaced by rename, never written in place.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-        Ok(FileBytes::Mapped(map))
+        Ok((FileBytes::Mapped(map), FileIdentity(metadata)))
     }
 
     /// Let the kernel take back the memory of a part that has been read; it stays readable.
@@ -60,14 +70,55 @@ impl FileBytes {
         }
     }
 
-    /// Map a file, or unpack it if it is a `.zst` or `.xz` (known by content, not by name).
+    /// Map a file, or unpack it if it is a `.zst`, `.xz` or `.gz` (known by content, not by name).
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = Self::map(path)?;
-        match Compression::of(&bytes) {
-            Some(kind @ (Compression::Zstd | Compression::Xz | Compression::Gzip)) => Ok(
-                FileBytes::Owned(compression::unpack(kind, &bytes, path, "the file")?),
-            ),
-            _ => Ok(bytes),
+        let unpacked = bytes.unpacked(path)?;
+        Ok(unpacked.map_or(bytes, FileBytes::Owned))
+    }
+
+    /// What the file at `path`, which has these bytes, unpacks to; none if it is not packed.
+    pub(crate) fn unpacked(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        match Compression::of(self) {
+            Some(kind @ (Compression::Zstd | Compression::Xz | Compression::Gzip)) => {
+                compression::unpack(kind, self, path, "the file").map(Some)
+            }
+            _ => Ok(None),
         }
+    }
+}
+
+/// Which file this is on this machine, and in which state.
+///
+/// Nobody but the kernel sets the time of the last change (ctime): whoever writes to a file, or puts
+/// another one in its place, gets another identity, even if he sets back its size and mtime.
+pub(crate) struct FileIdentity(Metadata);
+
+impl FileIdentity {
+    /// Of what is at `path` now.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(FileIdentity)
+    }
+
+    /// Whether the next change of the file gets another time than the last one had.
+    pub(crate) fn is_settled(&self) -> bool {
+        /// File systems keep times by the kernel's tick (up to 10 ms) or by the second.
+        const COARSEST: Duration = Duration::from_secs(2);
+        let seconds = u64::try_from(self.0.ctime()).unwrap_or(u64::MAX);
+        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
+        age.is_some_and(|age| age > COARSEST)
+    }
+}
+
+impl fmt::Display for FileIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (m, c) = (
+            (self.0.mtime(), self.0.mtime_nsec()),
+            (self.0.ctime(), self.0.ctime_nsec()),
+        );
+        let (device, inode, size) = (self.0.dev(), self.0.ino(), self.0.size());
+        write!(f, "{device:x}-{inode:x}-{size:x}-")?;
+        write!(f, "{}.{:09}-{}.{:09}", m.0, m.1, c.0, c.1)
     }
 }

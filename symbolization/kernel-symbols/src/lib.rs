@@ -1,10 +1,11 @@
 //! From addresses to chains of functions, inlined ones too: of Linux kernels, their modules, and the
 //! programs and libraries that ran on them.
 //!
-//! Input is untrusted: allocations are bounded by the size of the input, nothing recurses, and
-//! nothing panics. An ELF file is converted once into a [`SymbolIndex`]; resolving only searches.
+//! Input is untrusted: memory and time are bounded by 256 times the size of the input, nothing
+//! recurses, and nothing panics. An ELF file is converted once into a [`SymbolIndex`]; resolving only searches.
 
 mod address;
+mod budget;
 mod build_id;
 mod compression;
 mod dwarf;

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::table::{Row, END};
-use super::Slice;
+use super::{Failure, Slice};
 
 /// Decode a unit's line program into rows of `text`. `file` maps an index to a string.
 ///
@@ -10,8 +10,8 @@ use super::Slice;
 pub(crate) fn rows<'d>(
     program: gimli::IncompleteLineProgram<Slice<'d>>,
     text: &[Range<u64>],
-    mut file: impl FnMut(u64) -> u32,
-) -> gimli::Result<Vec<Row>> {
+    mut file: impl FnMut(u64) -> Result<u32, Failure>,
+) -> Result<Vec<Row>, Failure> {
     let mut out: Vec<Row> = Vec::new();
     let mut sequence = 0;
     let mut wanted: Option<&Range<u64>> = None;
@@ -41,7 +41,7 @@ pub(crate) fn rows<'d>(
             continue;
         }
         if last.0 != row.file_index() {
-            last = (row.file_index(), file(row.file_index()));
+            last = (row.file_index(), file(row.file_index())?);
         }
         let line = row.line().map_or(0, |line| line.get().min(1 << 31) as u32);
         push(

@@ -1,13 +1,20 @@
 //! Debug information: from compilation units to functions, inline trees and line rows.
+//!
+//! What is read is paid for from the file's [`Budget`](crate::budget::Budget): each attribute, also
+//! one without a size; each string as often as it is named; what is kept, by its size.
 
+mod abbreviations;
 mod action;
 mod declaration;
+mod failure;
 mod lines;
 mod paths;
+mod place;
 mod sections;
 mod table;
 mod unit;
 
+pub(crate) use failure::Failure;
 pub(crate) use sections::{Debug, DebugData};
 pub(crate) use table::{Function, Node, Row, UnitTable, END, NONE};
 

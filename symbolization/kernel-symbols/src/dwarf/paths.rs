@@ -1,6 +1,9 @@
-use std::borrow::Cow;
+use std::sync::OnceLock;
 
-use super::Slice;
+use super::{Failure, Slice};
+use crate::budget::Account;
+
+type Unit<'d> = gimli::Unit<Slice<'d>>;
 
 /// Where a unit's files are, and how to name them relative to the source tree.
 ///
@@ -11,32 +14,49 @@ use super::Slice;
 ///   `include/linux`. Without one (the compiler's own headers) the name stays absolute.
 pub(crate) struct Paths<'d> {
     folder: &'d [u8],
-    header: Option<gimli::LineProgramHeader<Slice<'d>>>,
+    program: Option<gimli::IncompleteLineProgram<Slice<'d>>>,
+    /// The source root, sought once.
+    root: OnceLock<Option<&'d [u8]>>,
 }
 
 impl<'d> Paths<'d> {
-    pub(crate) fn new(unit: &gimli::Unit<Slice<'d>>) -> Self {
+    /// Take the line program of `unit`, whose header names the files.
+    pub(crate) fn new(unit: &mut Unit<'d>) -> Self {
         Paths {
             folder: unit.comp_dir.map_or(&[], |folder| folder.slice()),
-            header: unit
-                .line_program
-                .as_ref()
-                .map(|program| program.header().clone()),
+            program: unit.line_program.take(),
+            root: OnceLock::new(),
         }
+    }
+
+    /// The unit's line program, if it has one.
+    pub(crate) fn program(&self) -> Option<&gimli::IncompleteLineProgram<Slice<'d>>> {
+        self.program.as_ref()
+    }
+
+    /// What the tables of files and folders took to read and take to keep.
+    pub(crate) fn cost(&self) -> usize {
+        const FOLDER: usize = size_of::<gimli::AttributeValue<Slice<'_>>>();
+        const FILE: usize = size_of::<gimli::FileEntry<Slice<'_>>>();
+        self.program.as_ref().map_or(0, |program| {
+            let header = program.header();
+            let kept = header.include_directories().len() * FOLDER;
+            header.header_length() + kept + header.file_names().len() * FILE
+        })
     }
 
     /// The name of file `index` of the unit's line table; empty if there is none.
     pub(crate) fn name(
         &self,
         dwarf: &gimli::Dwarf<Slice<'d>>,
-        unit: &gimli::Unit<Slice<'d>>,
+        unit: &Unit<'d>,
         index: u64,
-    ) -> Cow<'d, [u8]> {
-        let Some(header) = &self.header else {
-            return Cow::Borrowed(&[]);
-        };
-        let Some(file) = header.file(index) else {
-            return Cow::Borrowed(&[]);
+        account: &mut Account<'_>,
+    ) -> Result<Vec<u8>, Failure> {
+        let header = self.program.as_ref().map(|program| program.header());
+        let file = header.and_then(|header| Some((header, header.file(index)?)));
+        let Some((header, file)) = file else {
+            return Ok(Vec::new());
         };
         let text = |value| {
             dwarf
@@ -48,25 +68,35 @@ impl<'d> Paths<'d> {
             0 => &[][..], // the compilation folder itself, which is stripped anyway
             _ => file.directory(header).map_or(&[][..], text),
         };
-        let mut path = normal(&[folder, name]);
+        account.spend(folder.len() + name.len())?;
+        let path = normal(&[folder, name]);
         if !path.starts_with(b"/") {
-            return Cow::Owned(path);
+            return Ok(path);
         }
         if let Some(rest) = below(&path, self.folder) {
-            return Cow::Owned(rest.to_vec());
+            return Ok(rest.to_vec());
         }
-        let root = header.include_directories().iter().find_map(|value| {
-            let folder = text(*value);
-            if folder.starts_with(b"/") {
-                folder.strip_suffix(b"/include/linux")
-            } else {
-                None
+        let root = match self.root.get() {
+            Some(root) => *root,
+            None => {
+                let mut root = None;
+                for value in header.include_directories() {
+                    let folder = text(*value);
+                    account.spend(1 + folder.len())?;
+                    if folder.starts_with(b"/") {
+                        root = folder.strip_suffix(b"/include/linux");
+                    }
+                    if root.is_some() {
+                        break;
+                    }
+                }
+                *self.root.get_or_init(|| root)
             }
-        });
-        if let Some(rest) = root.and_then(|root| below(&path, root)) {
-            path = rest.to_vec();
+        };
+        match root.and_then(|root| below(&path, root)) {
+            Some(rest) => Ok(rest.to_vec()),
+            None => Ok(path),
         }
-        Cow::Owned(path)
     }
 }
 

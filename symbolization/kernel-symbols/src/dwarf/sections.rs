@@ -7,8 +7,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use gimli::{EndianSlice, LittleEndian, SectionId};
 use rayon::prelude::*;
 
+use super::abbreviations;
+use super::paths::Paths;
 use super::unit::UnitReader;
-use super::{Slice, UnitTable};
+use super::{Failure, Slice, UnitTable};
+use crate::budget::{Account, Budget};
 use crate::elf::Elf;
 use crate::{Error, Result};
 
@@ -19,7 +22,7 @@ pub(crate) struct DebugData<'d> {
 }
 
 impl<'d> DebugData<'d> {
-    pub(crate) fn load(path: &Path, elf: &Elf<'d>) -> Result<Self> {
+    pub(crate) fn load(path: &Path, elf: &Elf<'d>, budget: &Budget) -> Result<Self> {
         const WANTED: [SectionId; 9] = [
             SectionId::DebugInfo,
             SectionId::DebugLine,
@@ -33,7 +36,7 @@ impl<'d> DebugData<'d> {
         ];
         let sections = WANTED
             .par_iter()
-            .map(|id| Ok((*id, elf.debug_section(id.name())?)))
+            .map(|id| Ok((*id, elf.debug_section(id.name(), budget)?)))
             .collect::<Result<_>>()?;
         Ok(DebugData {
             path: path.into(),
@@ -47,22 +50,28 @@ impl<'d> DebugData<'d> {
     }
 }
 
+/// A compilation unit, and where its files are.
+pub(crate) struct OpenUnit<'d> {
+    pub(crate) unit: gimli::Unit<Slice<'d>>,
+    pub(crate) paths: Paths<'d>,
+}
+
 /// All compilation units of a file.
 pub(crate) struct Debug<'d> {
     path: &'d Path,
+    budget: &'d Budget,
     dwarf: gimli::Dwarf<Slice<'d>>,
     headers: Vec<gimli::UnitHeader<Slice<'d>>>,
     /// Units that other units refer to (link-time optimisation, dwz), parsed when first needed.
-    referred: Vec<OnceLock<Option<gimli::Unit<Slice<'d>>>>>,
+    referred: Vec<OnceLock<Option<Box<OpenUnit<'d>>>>>,
     /// Line programs that a unit has decoded or is decoding.
     programs: Mutex<HashSet<usize>>,
 }
 
 impl<'d> Debug<'d> {
-    pub(crate) fn new(data: &'d DebugData<'_>) -> Result<Self> {
+    pub(crate) fn new(data: &'d DebugData<'_>, budget: &'d Budget) -> Result<Self> {
         let mut dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(data.section(id)))
             .map_err(|error| Error::damaged(&data.path, error))?;
-        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let mut headers = Vec::new();
         let mut units = dwarf.units();
         while let Some(header) = units.next().map_err(|error| {
@@ -73,9 +82,14 @@ impl<'d> Debug<'d> {
         })? {
             headers.push(header);
         }
+        let tables = headers.iter().map(|header| header.debug_abbrev_offset().0);
+        let section = data.section(SectionId::DebugAbbrev).slice();
+        abbreviations::pay(section, tables.collect(), budget).map_err(|_| budget.error())?;
+        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         Ok(Debug {
             path: &data.path,
+            budget,
             dwarf,
             headers,
             referred,
@@ -95,15 +109,38 @@ impl<'d> Debug<'d> {
             .par_iter()
             .with_max_len(1)
             .map(|header| {
-                UnitReader::convert(self, *header, text).map_err(|error| {
-                    let at = header.debug_info_offset().map_or(0, |offset| offset.0);
-                    Error::damaged(
-                        self.path,
-                        format!("unit at {at:#x} of .debug_info: {error}"),
-                    )
-                })
+                let mut account = Account::new(self.budget);
+                let unit = self.open(*header, &mut account);
+                unit.and_then(|unit| UnitReader::convert(self, &unit, text, account))
+                    .map_err(|failure| self.error(header, &failure))
             })
             .collect()
+    }
+
+    fn error(&self, header: &gimli::UnitHeader<Slice<'d>>, failure: &Failure) -> Error {
+        if let Failure::Exhausted = failure {
+            return self.budget.error();
+        }
+        let at = header.debug_info_offset().map_or(0, |offset| offset.0);
+        Error::damaged(
+            self.path,
+            format!("unit at {at:#x} of .debug_info: {failure}"),
+        )
+    }
+
+    fn open(
+        &self,
+        header: gimli::UnitHeader<Slice<'d>>,
+        account: &mut Account<'_>,
+    ) -> std::result::Result<OpenUnit<'d>, Failure> {
+        let mut unit = self.dwarf.unit(header)?;
+        let paths = Paths::new(&mut unit);
+        let texts = [unit.name, unit.comp_dir].into_iter().flatten();
+        let length: usize = texts.map(|text| text.len()).sum();
+        let root = unit.entries_raw(None)?.read_abbreviation()?;
+        let attributes = root.map_or(0, |root| root.attributes().len());
+        account.spend(size_of::<OpenUnit<'_>>() + paths.cost() + length + attributes)?;
+        Ok(OpenUnit { unit, paths })
     }
 
     /// Whether nobody asked for this line program before.
@@ -122,7 +159,7 @@ impl<'d> Debug<'d> {
     pub(crate) fn unit_at(
         &self,
         offset: gimli::DebugInfoOffset,
-    ) -> Option<(&gimli::Unit<Slice<'d>>, gimli::UnitOffset)> {
+    ) -> Option<(&OpenUnit<'d>, gimli::UnitOffset)> {
         let start = |header: &gimli::UnitHeader<Slice<'d>>| {
             header.debug_info_offset().map_or(0, |offset| offset.0)
         };
@@ -131,9 +168,17 @@ impl<'d> Debug<'d> {
             .partition_point(|header| start(header) <= offset.0);
         let index = index.checked_sub(1)?;
         let unit = self.referred[index]
-            .get_or_init(|| self.dwarf.unit(self.headers[index]).ok())
+            .get_or_init(|| {
+                // A budget that is exhausted here stays so: the reader's next step fails.
+                let mut account = Account::new(self.budget);
+                let unit = self.open(self.headers[index], &mut account).ok()?;
+                account.settle().ok()?;
+                Some(Box::new(unit))
+            })
             .as_ref()?;
         let within = gimli::UnitOffset(offset.0 - start(&self.headers[index]));
-        within.is_in_bounds(&unit.header).then_some((unit, within))
+        within
+            .is_in_bounds(&unit.unit.header)
+            .then_some((&**unit, within))
     }
 }

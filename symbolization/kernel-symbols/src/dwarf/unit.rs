@@ -7,20 +7,23 @@ use gimli::{AttributeValue, UnitOffset};
 use super::action::Action;
 use super::declaration::{Declaration, File, Origin};
 use super::lines::{range_of, rows};
-use super::paths::Paths;
-use super::table::{Function, Node, UnitTable, NONE};
-use super::{Debug, Slice};
+use super::place::Place;
+use super::sections::OpenUnit;
+use super::table::{Function, Node, UnitTable, ATTRIBUTE, NONE, RANGE, RANGE_STEPS, ROW};
+use super::{Debug, Failure};
+use crate::budget::Account;
 use crate::flatten::{flatten, Segment};
 
-/// A unit may have this many ranges and one more for each of its bytes. Real ones have one in 20.
-const FEWEST_RANGES: usize = 4096;
+/// How many functions may be inlined into each other: an address's chain has a frame for each.
+/// Kernels reach 17, programs in Rust 29.
+const MOST_DEPTH: u32 = 512;
 
 /// Reads one compilation unit into a table.
 pub(crate) struct UnitReader<'a, 'd> {
     debug: &'a Debug<'d>,
-    unit: gimli::Unit<Slice<'d>>,
+    unit: &'a OpenUnit<'d>,
     text: &'a [Range<u64>],
-    paths: Paths<'d>,
+    account: Account<'a>,
     /// Strings of the line table's files, as far as they were needed.
     files: HashMap<u64, u32>,
     /// Functions by the entry that declares them.
@@ -28,82 +31,68 @@ pub(crate) struct UnitReader<'a, 'd> {
     /// What the functions cover, a function before those inlined into it.
     covered: Vec<Segment>,
     table: UnitTable<'d>,
-    /// How many ranges may still be read: a hostile unit may name one long list again and again.
-    ranges_left: usize,
-}
-
-/// The attributes of a function's entry that say where it is.
-#[derive(Default)]
-struct Place<'d> {
-    low: Option<u64>,
-    high: Option<AttributeValue<Slice<'d>>>,
-    ranges: Option<AttributeValue<Slice<'d>>>,
-    origin: Option<Origin>,
-    call_file: Option<u64>,
-    call_line: u32,
-    sibling: Option<UnitOffset>,
 }
 
 impl<'a, 'd> UnitReader<'a, 'd> {
     pub(crate) fn convert(
         debug: &'a Debug<'d>,
-        header: gimli::UnitHeader<Slice<'d>>,
+        unit: &'a OpenUnit<'d>,
         text: &'a [Range<u64>],
-    ) -> gimli::Result<UnitTable<'d>> {
-        let unit = debug.dwarf().unit(header)?;
-        let paths = Paths::new(&unit);
+        account: Account<'a>,
+    ) -> Result<UnitTable<'d>, Failure> {
         let mut table = UnitTable::default();
         table.strings.push(Default::default());
         let mut reader = UnitReader {
             debug,
             unit,
             text,
-            paths,
+            account,
             files: HashMap::new(),
             functions: HashMap::new(),
             covered: Vec::new(),
             table,
-            ranges_left: header.unit_length() + FEWEST_RANGES,
         };
         reader.walk()?;
         reader.table.segments = flatten(&reader.covered);
-        let program = reader.unit.line_program.take();
         // Units may share a program (dwz); its rows are needed once.
+        let program = unit.paths.program();
         if let Some(program) = program.filter(|program| debug.first_use(program.header().offset()))
         {
-            reader.table.rows = rows(program, text, |index| {
-                reader_file(
-                    debug,
-                    &reader.unit,
-                    &reader.paths,
-                    &mut reader.files,
-                    &mut reader.table,
-                    index,
-                )
-            })?;
+            // Programs may overlap: each of many could go on to the end of the section.
+            let length = program.header().raw_program_buf().len();
+            reader.account.spend(length + unit.paths.cost())?;
+            let rows = rows(program.clone(), text, |index| reader.file(index))?;
+            reader.account.spend(rows.len() * ROW)?;
+            reader.table.rows = rows;
         }
+        reader.account.settle()?;
         Ok(reader.table)
     }
 
-    fn file(&mut self, index: u64) -> u32 {
-        reader_file(
-            self.debug,
-            &self.unit,
-            &self.paths,
-            &mut self.files,
-            &mut self.table,
-            index,
-        )
+    /// The string of a file of the unit's line table.
+    fn file(&mut self, index: u64) -> Result<u32, Failure> {
+        if let Some(file) = self.files.get(&index) {
+            return Ok(*file);
+        }
+        let unit = self.unit;
+        let dwarf = self.debug.dwarf();
+        let name = unit
+            .paths
+            .name(dwarf, &unit.unit, index, &mut self.account)?;
+        let file = self.table.string(name.into(), &mut self.account)?;
+        self.files.insert(index, file);
+        Ok(file)
     }
 
     /// Walk the entries without recursion: a hostile file may nest them at will.
-    fn walk(&mut self) -> gimli::Result<()> {
-        let header = self.unit.header;
-        let abbreviations = self.unit.abbreviations.clone();
-        let mut entries = header.entries_raw(&abbreviations, None)?;
+    fn walk(&mut self) -> Result<(), Failure> {
+        let (debug, unit) = (self.debug, self.unit);
+        let header = unit.unit.header;
+        let abbreviations = &unit.unit.abbreviations;
+        let mut entries = header.entries_raw(abbreviations, None)?;
         let mut c = false;
-        // For each open entry, the node that encloses its children.
-        let mut open: Vec<u32> = Vec::new();
+        // For each open entry, the node that encloses its children, and how deep that is.
+        let mut open: Vec<(u32, u32)> = Vec::new();
         while !entries.is_empty() {
             let offset = entries.next_offset();
             let Some(abbreviation) = entries.read_abbreviation()? else {
@@ -113,22 +102,34 @@ impl<'a, 'd> UnitReader<'a, 'd> {
                 }
                 continue;
             };
-            let parent = open.last().copied().unwrap_or(NONE);
+            let (parent, depth) = open.last().copied().unwrap_or((NONE, 0));
             let attributes = abbreviation.attributes();
+            self.account.spend(1 + attributes.len() * ATTRIBUTE)?;
             let mut sibling = None;
-            let mut node = parent;
+            let mut inner = (parent, depth);
             match Action::of(abbreviation.tag(), c) {
                 Action::Function { inlined } => {
                     let mut place = Place::default();
                     let mut declaration = Declaration::default();
                     for spec in attributes {
                         let attribute = entries.read_attribute(*spec)?;
-                        self.take(&attribute, &mut place, &mut declaration)?;
+                        if !place.take(debug.dwarf(), &unit.unit, &attribute)? {
+                            let account = &mut self.account;
+                            declaration.take(debug, unit, &attribute, true, account)?;
+                        }
                     }
                     sibling = place.sibling;
                     if place.low.is_some() || place.ranges.is_some() {
-                        let parent = if inlined { parent } else { NONE };
-                        node = self.function(offset, parent, place, declaration)?;
+                        let (parent, depth) = if inlined { inner } else { (NONE, 0) };
+                        let node = self.function(offset, parent, place, declaration)?;
+                        if node != parent {
+                            if depth == MOST_DEPTH {
+                                return Err(Failure::TooDeep(MOST_DEPTH));
+                            }
+                            inner = (node, depth + 1);
+                        } else if !inlined {
+                            inner = (NONE, 0);
+                        }
                         sibling = None;
                     }
                 }
@@ -176,48 +177,10 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             match sibling {
                 // Only ever forwards, so that a hostile file cannot make a loop.
                 Some(to) if to >= entries.next_offset() && to.is_in_bounds(&header) => {
-                    entries = header.entries_raw(&abbreviations, Some(to))?;
+                    entries = header.entries_raw(abbreviations, Some(to))?;
                 }
-                _ => open.push(node),
+                _ => open.push(inner),
             }
-        }
-        Ok(())
-    }
-
-    fn take(
-        &self,
-        attribute: &gimli::Attribute<Slice<'d>>,
-        place: &mut Place<'d>,
-        declaration: &mut Declaration<'d>,
-    ) -> gimli::Result<()> {
-        match attribute.name() {
-            dw::DW_AT_low_pc => {
-                place.low = self
-                    .debug
-                    .dwarf()
-                    .attr_address(&self.unit, attribute.value())?;
-            }
-            dw::DW_AT_high_pc => place.high = Some(attribute.value()),
-            dw::DW_AT_ranges => place.ranges = Some(attribute.value()),
-            dw::DW_AT_abstract_origin | dw::DW_AT_specification => {
-                place.origin = Origin::of(&attribute.value());
-            }
-            dw::DW_AT_call_file => {
-                if let AttributeValue::FileIndex(index) = attribute.value() {
-                    place.call_file = Some(index);
-                }
-            }
-            dw::DW_AT_call_line => {
-                place.call_line = attribute
-                    .udata_value()
-                    .map_or(0, |line| line.min(1 << 31) as u32);
-            }
-            dw::DW_AT_sibling => {
-                if let AttributeValue::UnitRef(to) = attribute.value() {
-                    place.sibling = Some(to);
-                }
-            }
-            _ => declaration.take(self.debug, &self.unit, attribute, true),
         }
         Ok(())
     }
@@ -229,30 +192,29 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         parent: u32,
         place: Place<'d>,
         declaration: Declaration<'d>,
-    ) -> gimli::Result<u32> {
+    ) -> Result<u32, Failure> {
+        let (dwarf, unit) = (self.debug.dwarf(), &self.unit.unit);
         let node = self.table.nodes.len() as u32;
         let before = self.covered.len();
         match (place.ranges, place.low) {
             (Some(ranges), _) => {
-                if let Some(mut ranges) = self.debug.dwarf().attr_ranges(&self.unit, ranges)? {
-                    while let Some(range) = ranges.next()? {
-                        let left = self.ranges_left.checked_sub(1);
-                        self.ranges_left = left.ok_or(gimli::Error::TooManyIterations)?;
-                        self.cover(range.begin, range.end, node);
+                if let Some(mut ranges) = dwarf.attr_ranges(unit, ranges)? {
+                    // Raw, because an entry that is no range (a base address) is a step as well.
+                    while let Some(raw) = ranges.next_raw()? {
+                        self.account.spend(RANGE_STEPS)?;
+                        if let Some(range) = ranges.convert_raw(raw)? {
+                            self.cover(range.begin, range.end, node)?;
+                        }
                     }
                 }
             }
             (None, Some(low)) => {
                 let high = match place.high {
                     Some(AttributeValue::Udata(size)) => low.saturating_add(size),
-                    Some(value) => self
-                        .debug
-                        .dwarf()
-                        .attr_address(&self.unit, value)?
-                        .unwrap_or(low),
+                    Some(value) => dwarf.attr_address(unit, value)?.unwrap_or(low),
                     None => low,
                 };
-                self.cover(low, high, node);
+                self.cover(low, high, node)?;
             }
             (None, None) => {}
         }
@@ -265,18 +227,20 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         };
         let function = match self.functions.get(&key) {
             Some(function) => *function,
-            None => self.declare(key, declaration, place.origin),
+            None => self.declare(key, declaration, place.origin)?,
         };
         let call_file = match place.call_file {
-            Some(index) if parent != NONE => self.file(index),
+            Some(index) if parent != NONE => self.file(index)?,
             _ => 0,
         };
-        self.table.nodes.push(Node {
+        let call_line = place.call_line;
+        let new = Node {
             function,
             parent,
             call_file,
-            call_line: place.call_line,
-        });
+            call_line,
+        };
+        self.table.node(new, &mut self.account)?;
         Ok(node)
     }
 
@@ -285,51 +249,33 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         key: usize,
         mut declaration: Declaration<'d>,
         origin: Option<Origin>,
-    ) -> u32 {
+    ) -> Result<u32, Failure> {
+        let account = &mut self.account;
         if let Some(origin) = origin {
-            declaration.follow(self.debug, &self.unit, origin);
+            declaration.follow(self.debug, self.unit, origin, account)?;
         }
-        let name = self.table.string(declaration.display_name());
+        let name = declaration.display_name(account)?;
+        let name = self.table.string(name, account)?;
         let file = match declaration.file {
-            Some(File::Own(index)) => self.file(index),
-            Some(File::Other(name)) => self.table.string(name),
+            Some(File::Own(index)) => self.file(index)?,
+            Some(File::Other(name)) => self.table.string(name.into(), account)?,
             None => 0,
         };
-        let function = self.table.functions.len() as u32;
-        self.table.functions.push(Function {
-            name,
-            file,
-            line: declaration.line,
-        });
+        let line = declaration.line;
+        let function = Function { name, file, line };
+        let function = self.table.function(function, &mut self.account)?;
         self.functions.insert(key, function);
-        function
+        Ok(function)
     }
 
-    fn cover(&mut self, start: u64, end: u64, node: u32) {
+    fn cover(&mut self, start: u64, end: u64, node: u32) -> Result<(), Failure> {
         if let Some(range) = range_of(self.text, start) {
             let end = end.min(range.end);
             if start < end {
+                self.account.spend(RANGE)?;
                 self.covered.push(Segment { start, end, node });
             }
         }
+        Ok(())
     }
-}
-
-/// The string of a file of the unit's line table. A function of its parts, because the line
-/// program is read while the rest of the reader is borrowed.
-fn reader_file<'d>(
-    debug: &Debug<'d>,
-    unit: &gimli::Unit<Slice<'d>>,
-    paths: &Paths<'d>,
-    files: &mut HashMap<u64, u32>,
-    table: &mut UnitTable<'d>,
-    index: u64,
-) -> u32 {
-    if let Some(file) = files.get(&index) {
-        return *file;
-    }
-    let name = paths.name(debug.dwarf(), unit, index);
-    let file = table.string(name);
-    files.insert(index, file);
-    file
 }

@@ -3,20 +3,21 @@ use std::path::Path;
 use super::format::{Column, Writer};
 use super::merge::{merge, Merged};
 use super::symbols::symbols;
+use crate::budget::Budget;
 use crate::dwarf::{Debug, DebugData};
 use crate::elf::Elf;
 use crate::{Error, Result};
 
 /// Convert an ELF file into the bytes of its index.
-pub(crate) fn build(path: &Path, elf: &Elf<'_>) -> Result<Vec<u8>> {
+pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u8>> {
     let text: Vec<_> = elf
         .text()
         .map(|text| text.svma.0..text.svma.0 + text.size)
         .collect();
-    let data = DebugData::load(path, elf)?;
-    let debug = Debug::new(&data)?;
+    let data = DebugData::load(path, elf, budget)?;
+    let debug = Debug::new(&data, budget)?;
     let mut merged = merge(debug.convert(&text)?);
-    let symbols = symbols(elf, &mut merged.strings);
+    let symbols = symbols(elf, &mut merged.strings, budget)?;
     let names: Vec<u32> = elf
         .text()
         .map(|text| merged.strings.intern(text.name.clone().into_bytes().into()))

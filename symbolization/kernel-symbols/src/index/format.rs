@@ -4,7 +4,7 @@ use std::ops::Range;
 pub(crate) const MAGIC: &[u8; 8] = b"PDSYMIDX";
 
 /// Raised whenever the layout, or what is put into it, changes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The columns of an index file, in their order. A column is an array of little-endian integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,11 @@ use std::path::Path;
 use super::builder::build;
 use super::cache::Cache;
 use super::format::{columns, Column};
-use crate::build_id::{streamed_build_id, BuildId};
+use crate::budget::Budget;
+use crate::build_id::BuildId;
 use crate::compression::Compression;
 use crate::elf::{Elf, TextSection};
-use crate::file::FileBytes;
+use crate::file::{FileBytes, FileIdentity};
 use crate::{Error, Result, Svma};
 
 /// The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library.
@@ -18,38 +19,33 @@ pub struct SymbolIndex {
 }
 
 impl SymbolIndex {
-    /// Index the ELF file at `path` (plain, `.zst` or `.xz`), or take its index from the `cache`
-    /// folder. A damaged index there is replaced; a file without a build id is not kept there.
+    /// Index the ELF file at `path` (plain, `.zst`, `.xz` or `.gz`), or take its index from the
+    /// `cache` folder. A damaged index there is replaced.
     pub fn open(path: &Path, cache: Option<&Path>) -> Result<Self> {
-        let cache = cache.map(Cache);
-        let file = FileBytes::map(path)?;
-        let packed = Compression::of(&file);
-        let id = match packed {
-            Some(kind) => kind
-                .reader(&file)
-                .and_then(|mut reader| streamed_build_id(&mut reader))
-                .ok()
-                .flatten(),
-            None => Elf::parse(path, &file)?.build_id(),
-        };
-        if let (Some(cache), Some(id)) = (&cache, &id) {
-            if let Some(index) = cache.load(id, file.len()).and_then(Self::from_bytes) {
-                if index.build_id.as_ref() == Some(id) {
-                    return Ok(index);
-                }
+        let (file, identity) = FileBytes::map_identified(path)?;
+        if Compression::of(&file).is_none() {
+            Elf::check(path, &file)?;
+        }
+        let kept = cache.map(Cache).map(|cache| {
+            let content = cache.content(&identity, &file);
+            (cache, content)
+        });
+        if let Some((cache, content)) = &kept {
+            if let Some(index) = cache.load(content).and_then(Self::from_bytes) {
+                return Ok(index);
             }
         }
-        let unpacked;
-        let data: &[u8] = if packed.is_some() {
-            unpacked = FileBytes::open(path)?;
-            &unpacked
-        } else {
-            &file
-        };
+        let unpacked = file.unpacked(path)?;
+        let data = unpacked.as_deref().unwrap_or(&file);
         let elf = Elf::parse(path, data)?;
-        let bytes = build(path, &elf)?;
-        if let (Some(cache), Some(id)) = (&cache, &id) {
-            cache.store(id, file.len(), &bytes);
+        let budget = Budget::new(path, file.len(), data.len());
+        let bytes = build(path, &elf, &budget)?;
+        if let Some((cache, content)) = &kept {
+            // A file that was written to meanwhile has an index of neither content.
+            let now = FileIdentity::of(path).map(|now| now.to_string());
+            if now == Some(identity.to_string()) {
+                cache.store(content, &bytes);
+            }
         }
         Self::from_bytes(FileBytes::Owned(bytes))
             .ok_or_else(|| Error::damaged(path, "its index contradicts itself"))

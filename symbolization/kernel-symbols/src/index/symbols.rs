@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
 use super::merge::Strings;
+use crate::budget::{Account, Budget};
 use crate::elf::Elf;
+use crate::Result;
 
 /// A symbol with the addresses that it covers.
 pub(crate) struct Symbol {
@@ -13,8 +15,17 @@ pub(crate) struct Symbol {
 /// The symbols of an ELF file, sorted. Of symbols at one address the first is the one to show:
 /// functions before labels, global before weak before local, fewest leading underscores, then by
 /// name. A symbol without a size (a label in assembly) reaches to the next symbol.
-pub(crate) fn symbols<'d>(elf: &Elf<'d>, strings: &mut Strings<'d>) -> Vec<Symbol> {
-    let mut symbols = elf.symbols();
+pub(crate) fn symbols<'d>(
+    elf: &Elf<'d>,
+    strings: &mut Strings<'d>,
+    budget: &Budget,
+) -> Result<Vec<Symbol>> {
+    let mut account = Account::new(budget);
+    let symbols = elf.symbols(&mut account);
+    let paid = account.settle();
+    let mut symbols = symbols
+        .and_then(|symbols| paid.map(|()| symbols))
+        .map_err(|_| budget.error())?;
     let underscores = |name: &[u8]| name.iter().take_while(|byte| **byte == b'_').count();
     symbols.sort_by(|a, b| {
         let key = |s: &crate::elf::ElfSymbol<'d>| (s.address, s.rank, underscores(s.name), s.name);
@@ -43,5 +54,5 @@ pub(crate) fn symbols<'d>(elf: &Elf<'d>, strings: &mut Strings<'d>) -> Vec<Symbo
         });
     }
     out.reverse();
-    out
+    Ok(out)
 }

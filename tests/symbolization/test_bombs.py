@@ -1,0 +1,284 @@
+"""Debug information that asks for far more than its size: an error that names the file, soon."""
+
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elf_writer import (
+    COMPILE_UNIT,
+    DATA2,
+    DECL_FILE,
+    FLAG_PRESENT,
+    INLINED,
+    LINKAGE_NAME,
+    NAME,
+    ORIGIN,
+    PLACE,
+    PLACED,
+    PRODUCER,
+    RANGES,
+    REF4,
+    REF_ADDR,
+    SEC_OFFSET,
+    STMT_LIST,
+    STRING,
+    STRP,
+    SUBPROGRAM,
+    TEXT,
+    UNIT_HEADER,
+    abbreviation,
+    elf,
+    line_program,
+    uleb,
+    unit,
+)
+
+from profdiff._native import SymbolIndex
+
+#: What the child may take. A Python that has loaded the module takes 0.3 GB and half a second.
+MEMORY = 1 << 30
+CPU_SECONDS = 8
+
+CHILD = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))
+import numpy as np
+from profdiff._native import NativeError, SymbolIndex
+try:
+    index = SymbolIndex.open(sys.argv[1])
+    addresses = 0x1000 + np.arange(5000, dtype=np.uint64) % 16
+    print("frames", len(index.resolve(addresses).chain_frames))
+except NativeError as error:
+    print(error)
+"""
+
+
+def in_child(path: Path) -> str:
+    """What a bounded process says of the file: its frames of 5,000 addresses, or the error."""
+    command = [sys.executable, "-c", CHILD, str(path)]
+    environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, f"status {result.returncode}: {result.stderr[-500:]}"
+    return result.stdout.strip()
+
+
+def functions(
+    entry: list[tuple[int, int]], entries: list[bytes], root: bytes = b"", **sections: bytes
+) -> bytes:
+    """One unit with functions of one shape."""
+    roots = [(STMT_LIST, SEC_OFFSET)] if root else []
+    abbreviations = abbreviation(1, COMPILE_UNIT, roots, children=True)
+    abbreviations += abbreviation(2, SUBPROGRAM, entry) + b"\0"
+    info = unit(b"\1" + root + b"".join(b"\2" + entry for entry in entries) + b"\0")
+    more = {f".{name}": data for name, data in sections.items()}
+    return elf({".debug_abbrev": abbreviations, ".debug_info": info, **more})
+
+
+def mangled(doublings: int) -> bytes:
+    """A Rust v0 name whose type is a pair of pairs of pairs ..., by references back."""
+    name, last = "IC1a", "Tuu" + "E"
+    at = len(name)
+    for _ in range(doublings):
+        name += last
+        back = f"B{base_62(at)}"
+        at = len(name)
+        last = f"T{back}{back}E"
+    return f"_R{name}{last}E".encode()
+
+
+def base_62(value: int) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    value -= 1
+    out = ""
+    while True:
+        out = digits[value % 62] + out
+        value //= 62
+        if not value:
+            return out + "_"
+
+
+def demangled_names() -> bytes:
+    entries = [struct.pack("<I", 0) + PLACED] * 4000
+    return functions([(LINKAGE_NAME, STRP), *PLACE], entries, debug_str=mangled(20) + b"\0")
+
+
+def one_demangled_name() -> bytes:
+    return functions([(LINKAGE_NAME, STRING), *PLACE], [mangled(20) + b"\0" + PLACED])
+
+
+def directory_and_files() -> bytes:
+    lines = line_program([b"d" * 60_000], [(b"%d" % i, 1) for i in range(10_000)])
+    entries = [struct.pack("<H", i) + PLACED for i in range(1, 10_001)]
+    return functions([(DECL_FILE, DATA2), *PLACE], entries, root=bytes(4), debug_line=lines)
+
+
+def attributes_of_no_size() -> bytes:
+    shape = [(PRODUCER, FLAG_PRESENT)] * 200_000
+    return functions(shape, [b""] * 200_000)
+
+
+def other_units(functions_: int, shared: bytes, origin: bytes, files: int) -> bytes:
+    """A unit whose functions refer to an entry of another unit, which has many files."""
+    first = abbreviation(1, COMPILE_UNIT, [(STMT_LIST, SEC_OFFSET)], children=True) + shared
+    second = abbreviation(1, COMPILE_UNIT, [], children=True)
+    second += abbreviation(2, SUBPROGRAM, [(ORIGIN, REF_ADDR), (NAME, STRING), *PLACE])
+    one = unit(b"\1" + bytes(4) + origin + b"\0")
+    entry = b"\2" + struct.pack("<I", UNIT_HEADER + 5) + b"n\0" + PLACED
+    two = unit(b"\1" + entry * functions_ + b"\0", len(first) + 1)
+    lines = line_program([], [(b"f%d" % i, 0) for i in range(files)])
+    abbreviations = first + b"\0" + second + b"\0"
+    return elf({".debug_abbrev": abbreviations, ".debug_info": one + two, ".debug_line": lines})
+
+
+def headers_for_each_function() -> bytes:
+    shape = abbreviation(2, SUBPROGRAM, [(DECL_FILE, DATA2)])
+    return other_units(60_000, shape, b"\2" + struct.pack("<H", 9), 60_000)
+
+
+def chains_of_origins() -> bytes:
+    nothing = [(PRODUCER, FLAG_PRESENT)] * 50_000
+    shape = abbreviation(2, SUBPROGRAM, [(ORIGIN, REF4), *nothing])
+    start = UNIT_HEADER + 5
+    chain = b"".join(b"\2" + struct.pack("<I", start + 5 * (i + 1)) for i in range(100))
+    return other_units(20_000, shape, chain, 1)
+
+
+def long_origins() -> bytes:
+    shape = abbreviation(2, SUBPROGRAM, [(PRODUCER, STRING)])
+    return other_units(50_000, shape, b"\2" + b"p" * 10_000_000 + b"\0", 1)
+
+
+def shared_line_headers() -> bytes:
+    """Small units with the line program of all; each is asked for by another one."""
+    abbreviations = abbreviation(1, COMPILE_UNIT, [(STMT_LIST, SEC_OFFSET)], children=True)
+    abbreviations += abbreviation(2, SUBPROGRAM, [(ORIGIN, REF_ADDR), (NAME, STRING), *PLACE])
+    size = UNIT_HEADER + 5 + 5 + 2 + 12 + 1
+    info = b"".join(
+        unit(b"\1" + bytes(4) + b"\2" + struct.pack("<I", i * size + 17) + b"n\0" + PLACED + b"\0")
+        for i in range(20_000)
+    )
+    lines = line_program([], [(b"f", 0)] * 50_000)
+    return elf({".debug_abbrev": abbreviations + b"\0", ".debug_info": info, ".debug_line": lines})
+
+
+def nested(depth: int) -> bytes:
+    abbreviations = abbreviation(1, COMPILE_UNIT, [], children=True)
+    abbreviations += abbreviation(2, SUBPROGRAM, PLACE, children=True)
+    abbreviations += abbreviation(3, INLINED, PLACE, children=True) + b"\0"
+    entries = b"\1\2" + PLACED + (b"\3" + PLACED) * (depth - 1) + bytes(depth + 1)
+    return elf({".debug_abbrev": abbreviations, ".debug_info": unit(entries)})
+
+
+def ends_of_one_string() -> bytes:
+    entries = [struct.pack("<I", i) + PLACED for i in range(100_000)]
+    return functions([(NAME, STRP), *PLACE], entries, debug_str=b"s" * 100_000 + b"\0")
+
+
+def symbols_of_one_string() -> bytes:
+    symbols = [(i, TEXT + i) for i in range(100_000)]
+    return elf({}, symbols=symbols, strings=b"s" * 100_000 + b"\0")
+
+
+def ranges_named_again() -> bytes:
+    """Many units of one function, whose ranges are one long list."""
+    abbreviations = abbreviation(1, COMPILE_UNIT, [], children=True)
+    abbreviations += abbreviation(2, SUBPROGRAM, [(RANGES, SEC_OFFSET)]) + b"\0"
+    ranges = b"".join(b"\4" + uleb(TEXT + 2 * i) + uleb(TEXT + 2 * i + 1) for i in range(4000))
+    ranges = struct.pack("<IHBBI", len(ranges) + 9, 5, 8, 0, 0) + ranges + b"\0"
+    info = unit(b"\1\2" + struct.pack("<I", 12) + b"\0") * 20_000
+    sections = {".debug_abbrev": abbreviations, ".debug_info": info, ".debug_rnglists": ranges}
+    return elf(sections)
+
+
+def ranges_that_are_none() -> bytes:
+    """A list of base addresses only, which gives no range."""
+    ranges = (b"\5" + struct.pack("<Q", 0)) * 200_000
+    ranges = struct.pack("<IHBBI", len(ranges) + 9, 5, 8, 0, 0) + ranges + b"\0"
+    entries = [struct.pack("<I", 12)] * 200_000
+    return functions([(RANGES, SEC_OFFSET)], entries, debug_rnglists=ranges)
+
+
+def abbreviations_that_overlap() -> bytes:
+    """Tables that start one after the other, and all go on to the end of the section."""
+    codes = range(1, 100_001)
+    shapes = [abbreviation(code, COMPILE_UNIT, []) for code in codes]
+    starts = np.cumsum([0, *map(len, shapes)]).tolist()
+    info = b"".join(unit(uleb(i + 1), starts[i]) for i in range(20_000))
+    return elf({".debug_abbrev": b"".join(shapes), ".debug_info": info})
+
+
+def line_programs_that_overlap() -> bytes:
+    """Headers one after the other, whose programs all begin behind the last of them."""
+    header = line_program([], [])
+    count, rows = 20_000, b"\x20" * 1_000_000
+    lines = b""
+    for i in range(count):
+        behind = (count - i - 1) * len(header)
+        lengths = (len(header) - 4 + behind + len(rows), 4, len(header) - 10 + behind)
+        lines += struct.pack("<IHI", *lengths) + header[10:]
+    abbreviations = abbreviation(1, COMPILE_UNIT, [(STMT_LIST, SEC_OFFSET)]) + b"\0"
+    starts = range(0, count * len(header), len(header))
+    info = b"".join(unit(b"\1" + struct.pack("<I", start)) for start in starts)
+    sections = {".debug_abbrev": abbreviations, ".debug_info": info, ".debug_line": lines + rows}
+    return elf(sections)
+
+
+BOMBS: list[Callable[[], bytes]] = [
+    demangled_names,
+    directory_and_files,
+    attributes_of_no_size,
+    chains_of_origins,
+    long_origins,
+    shared_line_headers,
+    ends_of_one_string,
+    symbols_of_one_string,
+    ranges_named_again,
+    ranges_that_are_none,
+    abbreviations_that_overlap,
+    line_programs_that_overlap,
+]
+
+
+@pytest.mark.parametrize("make", BOMBS)
+def test_bombs_are_errors(make: Callable[[], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    path.write_bytes(make())
+    said = in_child(path)
+    assert said.startswith(f"{path} asks for more than ")
+    assert "\n" not in said
+
+
+def test_a_name_that_stands_for_too_much_stays_mangled(tmp_path: Path) -> None:
+    path = tmp_path / "elf"
+    path.write_bytes(one_demangled_name())
+    resolution = SymbolIndex.open(str(path)).resolve(np.array([TEXT], dtype=np.uint64))
+    assert resolution.strings[resolution.function_name[0]] == mangled(20).decode()
+    path.write_bytes(functions([(LINKAGE_NAME, STRING), *PLACE], [mangled(2) + b"\0" + PLACED]))
+    resolution = SymbolIndex.open(str(path)).resolve(np.array([TEXT], dtype=np.uint64))
+    pair = "((), ())"
+    for _ in range(2):
+        pair = f"({pair}, {pair})"
+    assert resolution.strings[resolution.function_name[0]].endswith(f"{pair}>")
+
+
+def test_a_header_is_not_read_for_each_function(tmp_path: Path) -> None:
+    path = tmp_path / "elf"
+    path.write_bytes(headers_for_each_function())
+    assert in_child(path) == "frames 5000"
+    resolution = SymbolIndex.open(str(path)).resolve(np.array([TEXT], dtype=np.uint64))
+    assert resolution.strings[resolution.function_file[0]] == "f8"
+
+
+def test_frames_of_any_depth_are_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    path.write_bytes(nested(20_000))
+    said = in_child(path)
+    assert str(path) in said
+    assert "deep" in said
+    path.write_bytes(nested(512))
+    assert in_child(path) == f"frames {5000 * 512}"
