@@ -223,3 +223,20 @@ def write_folded(
     counts: NDArray[np.int64],
 ) -> bytes:
     """Lines of "frames;joined count", for the stacks with a count above zero."""
+
+def distinct_stacks(
+    parent: NDArray[np.int64], function: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Equal stacks of a table as one: parent, function and depth of each, ordered by these (depth
+    first), and where each of the table's went. Raises ValueError where a parent does not stand
+    before its child, or a function is no number below 2**32."""
+
+def add_to_parents(parent: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    """Add to the counts [S, R] of each stack those of all stacks on top of it, in place. Raises
+    ValueError where a parent does not stand before its child."""
+
+def outer_calls(
+    parent: NDArray[np.int64], function: NDArray[np.int64], functions: int
+) -> NDArray[np.int64]:
+    """Per stack: the nearest one below it with the same function on top, or -1. Raises ValueError
+    where a parent does not stand before its child, or a function is not below ``functions``."""

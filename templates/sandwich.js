@@ -39,7 +39,9 @@ function around(id, callers) {
       let to = above;
       if (above < 0) {
         to = 0;
-        for (let up = tree.parent[node]; up < tree.size; up = tree.parent[up]) to = step(to, up);
+        let up = tree.parent[node];
+        // No more callers than are drawn.
+        for (let row = 0; up < tree.size && row < MOST_ROWS; row++, up = tree.parent[up]) to = step(to, up);
         from[0] = node;
       }
       place[node] = to;

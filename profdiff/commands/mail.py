@@ -138,7 +138,7 @@ def _recipients(
             raise InputError(f"{option}: give the thread's file with --thread")
         return Recipients(), None
     answered = thread.Thread.read(file).message(reply_to)
-    quoted = thread.quoted(answered) if quote else None
+    quoted = answered.quoted() if quote else None
     return recipients.reply_to_all(answered, own), quoted
 
 

@@ -15,10 +15,12 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _ADDRESS = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})+")
 # How archives hide addresses: marc, spinics, lkml.org, Google Groups, GNU's lists, Cloudflare.
 _MASKED = re.compile(
-    r"(?i)x{3,}@x{3,}|@x{3,}(?:\.[\w.]*)?$|^x{4,}@|\.\.\.|…|\*{2,}|[\[({<]\s?at\s?[\])}>]|@hidden"
+    r"(?i)(?<!x)x{3,}@x{3,}|@x{3,}(?:\.[\w.]*)?$|^x{4,}@|\.\.\.|…|\*{2,}|[\[({<]\s?at\s?[\])}>]|@hidden"
     r"|email.protected|^\S+ \(\) "
 )
 _LONGEST, _LONGEST_NAME = 254, 200
+# What mail servers take at once (Postfix's smtpd_recipient_limit).
+_MOST = 1_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def one(text: str, where: str) -> Address:
 def several(texts: Iterable[str], where: str) -> list[Address]:
     """All addresses in headers' values, as To and Cc have them; empty groups
     (``undisclosed-recipients:;``) are none. Raises InputError for a masked or malformed one."""
-    found = []
+    found: list[Address] = []
     for text in texts:
         text = " ".join(text.split())
         # Masks need not parse as addresses, so they are looked for first.
@@ -61,6 +63,8 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
             pairs = getaddresses([text])
         except RecursionError:  # Comments within comments, groups within groups.
             pairs = []
+        if len(found) + len(pairs) > _MOST:
+            raise InputError(f"{where}: more than {_MOST:,} addresses: nobody sends to so many")
         if not pairs:
             raise InputError(f"{where}: {shown(text)} is no address")
         found += [_checked(name, address, text, where) for name, address in pairs]
@@ -70,7 +74,9 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
 def _checked(name: str, address: str, text: str, where: str) -> Address:
     _refuse_masked(address, where)
     # Python's parser reads over blanks and comments within an address; nobody writes those.
-    if not _ADDRESS.fullmatch(address) or len(address) > _LONGEST or address not in text:
+    # What looks encoded may not stand in an address (RFC 2047, 5).
+    fits = len(address) <= _LONGEST and _ADDRESS.fullmatch(address) and "=?" not in address
+    if not fits or address not in text:
         raise InputError(
             f"{where}: {shown(address or text)} is no address: write user@example.org or "
             "Name <user@example.org>"

@@ -7,7 +7,7 @@ lines are short enough for SMTP; so nothing here needs its --compose.
 import subprocess
 from collections.abc import Sequence
 from datetime import datetime
-from email import headerregistry, policy
+from email import policy
 from email.charset import QP, Charset
 from email.header import Header
 from email.message import EmailMessage
@@ -24,25 +24,29 @@ from profdiff.mail.recipients import Recipients
 # SMTP's longest line (RFC 5321, 4.5.3.1.6), without its end.
 _MAX_LINE = 998
 _MAX_SUBJECT = 500
-_IDS = ("message-id", "in-reply-to", "references")
-_PEOPLE = ("from", "to", "cc")
 _FOLDED = 70
+# Headers whose lines are made here.
+_OWN = ("from", "to", "cc", "subject", "message-id", "in-reply-to", "references")
 # Whatever other code of this process registered for utf-8 (b4 turns its encoding off).
 _UTF8 = Charset("utf-8")
 _UTF8.header_encoding = QP
 
 
 class _Policy(policy.EmailPolicy):
-    """Python's own, but that it folds lists of ids and of addresses only between them: there it
-    encodes an id that is longer than a line, and then nothing threads (CPython issue 79986), and
-    what it makes of a long name can read as another address (issue 121284)."""
+    """Python's own, but that it takes the headers of ``_OWN`` as they are. It would decode what
+    only looks encoded, encode an id that is longer than a line, after which nothing threads
+    (CPython issue 79986), and what it makes of a long name can read as another address (issue
+    121284)."""
+
+    def header_store_parse(self, name: str, value: Any) -> tuple[str, Any]:
+        return (name, value) if name.lower() in _OWN else super().header_store_parse(name, value)
+
+    def header_fetch_parse(self, name: str, value: Any) -> Any:
+        return value if name.lower() in _OWN else super().header_fetch_parse(name, value)
 
     def fold(self, name: str, value: Any) -> str:
-        end = self.linesep
-        if name.lower() in _IDS:
-            return f"{name}: {f'{end} '.join(value.split())}{end}"
-        if name.lower() in _PEOPLE:
-            return f"{name}: {f',{end} '.join(map(_person, value.addresses))}{end}"
+        if name.lower() in _OWN:
+            return f"{name}: {value}{self.linesep}"
         return str(super().fold(name, value))
 
     def fold_binary(self, name: str, value: Any) -> bytes:
@@ -52,11 +56,25 @@ class _Policy(policy.EmailPolicy):
 _POLICY = _Policy(cte_type="8bit", linesep="\n")
 
 
-def _person(one: headerregistry.Address) -> str:
-    # What looks encoded would be decoded by whoever reads it.
-    if one.display_name.isascii() and "=?" not in one.display_name:
-        return formataddr((one.display_name, one.addr_spec))
-    return f"{Header(one.display_name, _UTF8, _FOLDED).encode()} <{one.addr_spec}>"
+def _people(some: Sequence[Address]) -> str:
+    """Folded only between them."""
+    return ",\n ".join(map(_person, some))
+
+
+def _person(one: Address) -> str:
+    if _plain(one.name):
+        return formataddr((one.name, one.address))
+    return f"{Header(one.name, _UTF8, _FOLDED).encode()} <{one.address}>"
+
+
+def _subject(text: str) -> str:
+    # A word that is longer than a line would leave the first one empty.
+    return Header(text, None if _plain(text) else _UTF8, _FOLDED, "Subject").encode().lstrip()
+
+
+def _plain(text: str) -> bool:
+    """Whether it may stand as it is: what looks encoded would be decoded by whoever reads it."""
+    return text.isascii() and "=?" not in text
 
 
 def compose(
@@ -96,19 +114,19 @@ def _message(
             f"--subject: {shown(subject)} is not one line of 1 to {_MAX_SUBJECT} characters"
         )
     mail = EmailMessage(_POLICY)
-    mail["From"] = _header([sender])
+    mail["From"] = _people([sender])
     if recipients.to:
-        mail["To"] = _header(recipients.to)
+        mail["To"] = _people(recipients.to)
     if recipients.cc:
-        mail["Cc"] = _header(recipients.cc)
-    mail["Subject"] = subject
+        mail["Cc"] = _people(recipients.cc)
+    mail["Subject"] = _subject(subject)
     mail["Date"] = date
     # The host's name is nobody's business.
     domain = sender.address.rpartition("@")[2]
     mail["Message-ID"] = make_msgid("profdiff", domain)
     if recipients.in_reply_to:
         mail["In-Reply-To"] = recipients.in_reply_to
-        mail["References"] = " ".join(recipients.references)
+        mail["References"] = "\n ".join(recipients.references)
     mail.set_content(body, charset="utf-8", cte=_encoding(body))
     for attachment in attachments:
         mail.add_attachment(
@@ -143,10 +161,6 @@ def _git_config(key: str) -> str:
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
     return result.stdout.strip()
-
-
-def _header(some: Sequence[Address]) -> list[headerregistry.Address]:
-    return [headerregistry.Address(one.name, addr_spec=one.address) for one in some]
 
 
 def _encoding(text: str) -> str:

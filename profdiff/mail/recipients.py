@@ -3,18 +3,18 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from email.message import Message
 
 from profdiff.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address
 from profdiff.mail.encoded_words import decoded
-from profdiff.mail.thread import message_id
+from profdiff.mail.received_mail import ReceivedMail
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,
 # 4.5.3.1.6).
 _MAX_REFERENCES = 900
-_ID = re.compile(r"<[!-;=?-~]+@[!-;=?-~]+>")
+# The first part has no @, so that a search takes time in proportion to the text.
+_ID = re.compile(r"<[!-;=?A-~]+@[!-;=?-~]+>")
 _REPLY = re.compile(r"(?i)^(?:\s*(?:re|aw|sv|fwd?)\s*:)+\s*")
 _LONGEST_SUBJECT = 500
 
@@ -37,25 +37,28 @@ class Recipients:
         return replace(self, to=all_to, cc=all_cc)
 
 
-def reply_to_all(message: Message, own: Address) -> Recipients:
+def reply_to_all(message: ReceivedMail, own: Address) -> Recipients:
     """Answer ``message`` as mail programs do: its author (or Reply-To) becomes To, everybody else
     Cc; ``own`` is left out. A reply to one's own mail goes to whom that went.
 
     Raises InputError for addresses that are masked or malformed, and for a mail without an id.
     """
-    where = f"the mail {message_id(message) or '(without an id)'}"
+    where = f"the mail {ascii(message.id)[1:-1] if message.id else '(without an id)'}"
     fields = {
-        name: addresses.several(message.get_all(name, []), f"{where}, {name}")
+        name: addresses.several(message.values(name), f"{where}, {name}")
         for name in ("Reply-To", "From", "To", "Cc")
     }
     author = fields["Reply-To"] or fields["From"]
     if all(one.key == own.key for one in author):
         author, fields["To"] = fields["To"], []
-    answered = message_id(message)
+    answered = message.id
     if not answered or not _ID.fullmatch(answered):
-        raise InputError(f"{where} has no well-formed Message-ID, so it cannot be answered")
+        raise InputError(
+            f"{where} has no well-formed Message-ID in ASCII, which an answer must name: choose "
+            "another with --reply-to"
+        )
     to, cc = _distinct(author, [*fields["To"], *fields["Cc"]], own)
-    subject = decoded(str(message.get("Subject", "")))
+    subject = decoded(message.value("Subject"))
     return Recipients(
         to,
         cc,
@@ -81,14 +84,21 @@ def _distinct(
     return unseen(to), unseen(cc)
 
 
-def _references(message: Message, answered: str) -> tuple[str, ...]:
+def _references(message: ReceivedMail, answered: str) -> tuple[str, ...]:
     """RFC 5322, 3.6.4: the parent's references (or its In-Reply-To, if that is one id), then the
     parent. Of a long thread the first and the last ones, which is what threads it."""
-    known = _ID.findall(" ".join(map(str, message.get_all("References", []))))
+    known = _ID.findall(" ".join(message.values("References")))
     if not known:
-        replied = _ID.findall(" ".join(map(str, message.get_all("In-Reply-To", []))))
+        replied = _ID.findall(" ".join(message.values("In-Reply-To")))
         known = replied if len(replied) == 1 else []
     chain = [one for one in dict.fromkeys(known) if one != answered]
-    while chain and sum(map(len, chain)) + len(chain) + len(answered) > _MAX_REFERENCES:
-        del chain[1 if len(chain) > 1 else 0]
-    return (*chain, answered)
+    room = _MAX_REFERENCES - len(answered) - sum(len(one) + 1 for one in chain[:1])
+    if room < 0:
+        return (answered,)
+    kept: list[str] = []
+    for one in reversed(chain[1:]):
+        room -= len(one) + 1
+        if room < 0:
+            break
+        kept.append(one)
+    return (*chain[:1], *reversed(kept), answered)

@@ -32,7 +32,7 @@ class Calls:
         every = count + len(comparison.unnamed)
         called = comparison.calls > 0
         # A recursive function's total is that of its outermost calls.
-        outermost = called & ~stacks.recurs()[:, None]
+        outermost = called & (stacks.outer() < 0)[:, None]
         inclusive = stacks.inclusive(comparison.counts) * outermost
         return Calls(
             calls=stacks.self_by_function(comparison.calls, every)[:count],

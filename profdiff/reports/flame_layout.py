@@ -1,6 +1,7 @@
 """Where the frames of a flamegraph lie, over the merged stacks of all kernels."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +34,16 @@ class FlameLayout:
         )
         width = total[:, kernels].max(axis=1, initial=0).astype(np.float64)
         left = np.zeros(len(stacks))
-        levels = [
-            np.flatnonzero(stacks.depth == depth)
-            for depth in range(int(stacks.depth.max(initial=-1)) + 1)
-        ]
-        for rows in reversed(levels[1:]):
-            below = np.zeros(len(stacks))
-            np.add.at(below, stacks.parent[rows], width[rows])
-            width = np.maximum(width, below)
+        # A comparison's stacks are in order of their depth.
+        starts_at = np.flatnonzero(np.diff(stacks.depth, prepend=-1)).tolist()
+        levels = [slice(*ends) for ends in pairwise([*starts_at, len(stacks)])]
+        below = np.zeros(len(stacks))
+        for rows in reversed(levels):
+            np.maximum(width[rows], below[rows], out=width[rows])
+            if stacks.parent[rows.start] >= 0:
+                np.add.at(below, stacks.parent[rows], width[rows])
         for rows in levels:
-            order = rows[np.lexsort((rank[stacks.function[rows]], stacks.parent[rows]))]
+            order = np.lexsort((rank[stacks.function[rows]], stacks.parent[rows])) + rows.start
             parent = stacks.parent[order]
             ends = np.cumsum(width[order])
             starts = ends - width[order]

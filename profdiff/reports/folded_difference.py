@@ -8,26 +8,24 @@ import numpy as np
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError
 from profdiff.reports.frame_names import frame_names
+from profdiff.reports.stack_paths import LEFT_OUT, stack_paths
 
 
 def files(comparison: Comparison) -> Iterator[tuple[str, bytes]]:
     """For each kernel but the base (label, lines): ``a;b;c BASE OTHER``, sorted, a line for each
     stack that either executed, in the comparison's metric. What would break a line or a frame is
-    replaced, as in other folded stacks. Raises InputError for a single kernel."""
+    replaced, as in other folded stacks, and very deep stacks are shortened (stack_paths). Raises
+    InputError for a single kernel."""
     if len(comparison.labels) < 2:
         raise InputError("--folded-diff: there is one kernel, and nothing to compare it with")
     names = [_frame(one.name) for one in frame_names(comparison)]
-    texts: list[str] = []
-    stacks = comparison.stacks
-    for parent, function in zip(stacks.parent.tolist(), stacks.function.tolist(), strict=True):
-        below = f"{texts[parent]};" if parent >= 0 else ""
-        texts.append(below + names[function])
+    paths = stack_paths(comparison.stacks, names, LEFT_OUT)
     for kernel, label in list(enumerate(comparison.labels))[1:]:
         pair = comparison.counts[:, [0, kernel]]
         sums: dict[str, list[int]] = {}
         # Functions of one name in different objects are one here.
         for row in np.flatnonzero(pair.any(axis=1)).tolist():
-            both = sums.setdefault(texts[row], [0, 0])
+            both = sums.setdefault(";".join(paths[row]), [0, 0])
             both[0] += int(pair[row, 0])
             both[1] += int(pair[row, 1])
         lines = [f"{text} {base} {other}\n" for text, (base, other) in sorted(sums.items())]

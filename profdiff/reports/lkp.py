@@ -185,12 +185,9 @@ def _entered_last(comparison: Comparison) -> NDArray[np.int64]:
     stacks = comparison.stacks
     inclusive = stacks.inclusive(comparison.run_counts)
     result = inclusive.copy()
-    above = stacks.parent.copy()
-    while (alive := np.flatnonzero(above >= 0)).size:
-        again = alive[stacks.function[above[alive]] == stacks.function[alive]]
-        np.subtract.at(result, above[again], inclusive[again])
-        above[alive] = stacks.parent[above[alive]]
-        above[again] = -1
+    outer = stacks.outer()
+    again = outer >= 0
+    np.subtract.at(result, outer[again], inclusive[again])
     return result
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError
-from profdiff.reports.frame_names import frame_names
+from profdiff.reports.frame_names import FrameName, frame_names
+from profdiff.reports.stack_paths import LEFT_OUT, MOST_FRAMES, stack_paths
 
 
 def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
@@ -35,7 +36,12 @@ def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
     out = bytearray()
     for one in metrics:
         _message(out, 1, _fields((1, string(one.metric.name)), (2, string(_unit(one)))))
-    locations = _locations(comparison)
+    names = frame_names(comparison)
+    if comparison.stacks.depth.max(initial=0) >= MOST_FRAMES:
+        names.append(FrameName(LEFT_OUT, "", "", 0, False))
+    # Function f is location f + 1.
+    locations = [_varint(number) for number in range(1, len(names) + 1)]
+    paths = stack_paths(comparison.stacks, locations, locations[-1])
     for kernel, label in enumerate(labels):
         sign = -1 if kernel == 0 and len(labels) > 1 else 1
         marks = _bytes(3, _fields((1, string("kernel")), (2, string(label))))
@@ -44,17 +50,17 @@ def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
         counts = np.stack([one.counts[:, kernel] for one in metrics], axis=1)
         for row in np.flatnonzero(counts.any(axis=1)).tolist():
             values = _packed(2, (sign * value for value in counts[row].tolist()))
-            _message(out, 2, _packed(1, locations[row]) + values + marks)
+            _message(out, 2, _bytes(1, b"".join(reversed(paths[row]))) + values + marks)
     # One mapping keeps pprof from looking for binaries to symbolize.
     _message(
         out, 3, _fields((1, 1), (5, string("profdiff")), *((flag, 1) for flag in range(7, 11)))
     )
-    for number, frame in enumerate(frame_names(comparison), 1):
+    for number, frame in enumerate(names, 1):
         line = _bytes(4, _fields((1, number), (2, frame.line)))
         _message(out, 4, _fields((1, number), (2, 1)) + line)
         name = string(frame.name)
-        names = ((1, number), (2, name), (3, name), (4, string(frame.file)))
-        _message(out, 5, _fields(*names, (5, frame.line)))
+        fields = ((1, number), (2, name), (3, name), (4, string(frame.file)))
+        _message(out, 5, _fields(*fields, (5, frame.line)))
     for text in strings:
         _message(out, 6, text.encode(errors="backslashreplace"))
     return gzip.compress(bytes(out), mtime=0)
@@ -62,15 +68,6 @@ def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
 
 def _unit(comparison: Comparison) -> str:
     return "nanoseconds" if comparison.metric.unit == "ns" else "count"
-
-
-def _locations(comparison: Comparison) -> list[list[int]]:
-    """The locations of each stack, leaf first; function f is location f + 1."""
-    paths: list[list[int]] = []
-    stacks = comparison.stacks
-    for parent, function in zip(stacks.parent.tolist(), stacks.function.tolist(), strict=True):
-        paths.append([function + 1, *(paths[parent] if parent >= 0 else ())])
-    return paths
 
 
 def _varint(value: int) -> bytes:

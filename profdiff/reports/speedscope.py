@@ -8,6 +8,7 @@ import numpy as np
 from profdiff import __version__
 from profdiff.comparison import Comparison
 from profdiff.reports.frame_names import described, frame_names
+from profdiff.reports.stack_paths import LEFT_OUT, stack_paths
 
 
 def render(comparisons: Sequence[Comparison]) -> bytes:
@@ -27,7 +28,10 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
                 place |= {"line": name.line} if name.line else {}
                 frames.append({"name": name.name, **place})
             own.append(number)
-        paths = _paths(comparison, own)
+        left_out = len(frames)
+        paths = stack_paths(comparison.stacks, own, left_out)
+        if any(left_out in path for path in paths):
+            frames.append({"name": LEFT_OUT})
         for kernel, label in enumerate(comparison.labels):
             counts = comparison.counts[:, kernel]
             rows = np.flatnonzero(counts).tolist()
@@ -51,12 +55,3 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
         "profiles": profiles,
     }
     return json.dumps(document, separators=(",", ":")).encode()
-
-
-def _paths(comparison: Comparison, frames: Sequence[int]) -> list[list[int]]:
-    """The frames of each stack, root first."""
-    paths: list[list[int]] = []
-    stacks = comparison.stacks
-    for parent, function in zip(stacks.parent.tolist(), stacks.function.tolist(), strict=True):
-        paths.append([*(paths[parent] if parent >= 0 else ()), frames[function]])
-    return paths

@@ -19,6 +19,8 @@ _FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 # Advance of a character of 11 px in those fonts.
 _CHARACTER = 6.7
 _NARROWEST = 0.3
+# A picture that is higher shows nobody more: a program that calls itself without end.
+_MOST_ROWS = 1_000
 # Blue for less, vermilion for more (Okabe and Ito): told apart with any colour vision.
 _LESS, _NEUTRAL, _MORE = (0, 114, 178), (236, 236, 236), (213, 94, 0)
 _UNRESOLVED = "#bdbdbd"
@@ -96,7 +98,8 @@ class _Drawing:
         top += 6
         delta = comparison.counts[:, other] - comparison.counts[:, 0]
         largest = int(np.abs(delta).max(initial=0))
-        drawn = layout.width * scale >= _NARROWEST
+        wide = layout.width * scale >= _NARROWEST
+        drawn = wide & (layout.depth < _MOST_ROWS)
         for row in np.flatnonzero(drawn).tolist():
             tint = _colour(int(delta[row]), largest)
             x = left + _MARGIN + layout.left[row] * scale
@@ -104,11 +107,17 @@ class _Drawing:
             self._frame(row, x, y, layout.width[row] * scale, tint, other, layout)
         depth = int(layout.depth[drawn].max(initial=0)) + 1
         bottom = top + depth * _ROW + 14
-        if hidden := int((~drawn & (layout.width > 0)).sum()):
-            narrow = np.maximum(comparison.counts[~drawn][:, widths], 0)
-            part = float(narrow.sum(axis=0).max()) / layout.whole
-            note = f"{hidden:,} frames too narrow to draw hold {100 * part:.2f} % of it"
+        for hidden, why in (
+            (~wide & (layout.width > 0), "too narrow to draw"),
+            (wide & ~drawn, f"below the {_MOST_ROWS:,} rows that are drawn"),
+        ):
+            if not hidden.any():
+                continue
+            counts = np.maximum(comparison.counts[hidden][:, widths], 0)
+            part = float(counts.sum(axis=0).max()) / layout.whole
+            note = f"{int(hidden.sum()):,} frames {why} hold {100 * part:.2f} % of it"
             self._text(left + _MARGIN, bottom, note, room, size=10)
+            bottom += 14
         self._bottom = max(self._bottom, bottom)
 
     def next_band(self) -> None:

@@ -104,6 +104,9 @@ def test_stack_tables_keep_every_stack(left: list[list[int]], right: list[list[i
         spelled(other, i) for i in range(len(other))
     ]
     every = [tuple(spelled(merged, i)) for i in range(len(merged))]
+    order = list(zip(merged.depth, merged.parent, merged.function, strict=True))
+    assert order == sorted(order)
+    assert [len(stack) - 1 for stack in every] == merged.depth.tolist()
     assert len(set(every)) == len(every)
 
 
@@ -118,6 +121,11 @@ def test_self_and_total_equal_a_plain_sum(stacks: list[list[int]]) -> None:
             counts[leaf] += number + 1
             own[stack[-1]] += number + 1
             total.update(dict.fromkeys(set(stack), number + 1))
+    for stack, outer in enumerate(table.outer().tolist()):
+        below = int(table.parent[stack])
+        while below >= 0 and table.function[below] != table.function[stack]:
+            below = int(table.parent[below])
+        assert outer == below
     assert table.self_by_function(counts, 5)[:, 0].tolist() == [own[f] for f in range(5)]
     assert table.total_by_function(counts, 5)[:, 0].tolist() == [total[f] for f in range(5)]
 

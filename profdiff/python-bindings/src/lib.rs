@@ -2,6 +2,7 @@
 //! no logic.
 
 mod perf;
+mod stacks;
 
 use std::path::PathBuf;
 
@@ -323,6 +324,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Kallsyms>()?;
     m.add_class::<KernelImage>()?;
     m.add_class::<SymbolRanges>()?;
+    stacks::add_to(m)?;
     perf::add_to(m)?;
     m.add_function(wrap_pyfunction!(file_offsets_to_svma, m)?)?;
     m.add_function(wrap_pyfunction!(place_module, m)?)?;

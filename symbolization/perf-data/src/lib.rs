@@ -24,6 +24,7 @@ mod records;
 mod sample;
 mod script;
 mod second_pass;
+mod stack_table;
 mod statistics;
 mod text;
 mod timeline;
@@ -36,6 +37,7 @@ pub use function_stacks::{expand, expand_calls, CallNodes, Chains, FunctionStack
 pub use header::is_perf_data_file;
 pub use places::{Object, ObjectKind};
 pub use profile::{KernelMapping, KernelSymbol, Profile, Stacks};
+pub use stack_table::{add_to_parents, distinct_stacks, outer_calls, DistinctStacks};
 pub use statistics::Statistics;
 pub use text::{parse_text, TextProfile};
 
