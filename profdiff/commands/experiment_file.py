@@ -69,7 +69,7 @@ def read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_bytes().decode())
     except OSError as error:
         raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python takes
         raise InputError(f"{file} is no TOML: {error}") from error
 
 
@@ -107,6 +107,9 @@ def _joined(file: Path, key: str, value: object) -> str:
 def _text(file: Path, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{file}: {key} holds what is neither text nor a number")
+    # TOML's integers are of 64 bits, its parser's are not.
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError(f"{file}: {key} holds a number that is too large")
     return str(value)
 
 
@@ -117,9 +120,16 @@ def _from(file: Path, text: str) -> str:
         label, equals, path = "", "", text
     first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
     beside = file.parent / first
-    if first and not Path(first).is_absolute() and beside.exists() and file.parent != Path():
+    if first and not Path(first).is_absolute() and _exists(beside) and file.parent != Path():
         separator = path[len(first) : len(first) + 1]
         path = separator.join([os.path.relpath(beside), *rest])
         if "/" not in path:
             path = f"./{path}"
     return f"{label}{equals}{path}"
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False
