@@ -17,7 +17,7 @@ import profdiff
 from fuzz.findings import Outcome
 from fuzz.target import Target
 
-# Of an error, beside what it quotes of its input.
+# Of an error, beside what it quotes of its input with escapes.
 _LONGEST_MESSAGE = 10_000
 # All that moves a terminal's cursor or hides text but newline and tab.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -85,7 +85,7 @@ def attempt(target: Target, data: bytes, place: Place) -> Outcome:
     except target.refusals as error:
         signal.setitimer(signal.ITIMER_PROF, 0)
         message = str(error)
-        if len(message) > len(data) + _LONGEST_MESSAGE:
+        if len(message) > 8 * len(data) + _LONGEST_MESSAGE:
             return _finding(f"an error of {len(message):,} characters", error)
         if not message.strip():
             return _finding("an error that says nothing", error)

@@ -116,7 +116,7 @@ def _splice(random: Random, data: bytes, other: bytes) -> bytes:
 
 def _run(random: Random, data: bytes) -> bytes:
     at = _at(random, data)
-    byte = random.choice((b"\0", b"\xff", b"A", b"(", b";", b" ", b"\x80", data[at : at + 1]))
+    byte = random.choice((b"\0", b"\xff", b"A", b"(", b";", b" ", b"\x80", b"9", data[at : at + 1]))
     return data[:at] + byte * int(2 ** random.uniform(1, 17)) + data[at:]
 
 
