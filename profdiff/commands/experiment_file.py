@@ -108,10 +108,10 @@ def _joined(file: Path, key: str, value: object) -> str:
 def _text(file: Path, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{file}: {key} holds what is neither text nor a number")
-    try:
-        text = str(value)
-    except ValueError as error:
-        raise InputError(f"{file}: {key} is too large a number") from error
+    # TOML's integers are of 64 bits, its parser's are not.
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InputError(f"{file}: {key} holds a number that is too large")
+    text = str(value)
     if "\0" in text:
         raise InputError(f"{file}: {key} holds a NUL, as no argument can")
     return text
@@ -124,9 +124,16 @@ def _from(file: Path, text: str) -> str:
         label, equals, path = "", "", text
     first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
     beside = file.parent / first
-    if first and not Path(first).is_absolute() and beside.exists() and file.parent != Path():
+    if first and not Path(first).is_absolute() and _exists(beside) and file.parent != Path():
         separator = path[len(first) : len(first) + 1]
         path = separator.join([os.path.relpath(beside), *rest])
         if "/" not in path:
             path = f"./{path}"
     return f"{label}{equals}{path}"
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long
+        return False

@@ -100,7 +100,8 @@ def test_paths_beside_the_file_are_meant_from_there(
         ("sweep = {size = [[1]]}", "neither text nor a number"),
         ("a = " + "[" * 100_000, "is no TOML"),
         ("repeat = " + "9" * 5000, "is no TOML"),
-        ("repeat = 0x" + "f" * 5000, "repeat is too large a number"),
+        ("repeat = 0x" + "f" * 5000, "repeat holds a number that is too large"),
+        ("repeat = 9223372036854775808", "repeat holds a number that is too large"),
         ('command = ["true", "a\\u0000b"]', "command holds a NUL"),
         ('kernel = ["a=\\u0000.deb"]', "kernel holds a NUL"),
         ('output = "\\u0000"', "output holds a NUL"),
@@ -110,6 +111,11 @@ def test_malformed_files_are_refused(tmp_path: Path, text: str, words: str) -> N
     with pytest.raises(InputError) as refused:
         values(tmp_path, text)
     assert words in str(refused.value)
+
+
+def test_a_name_that_is_too_long_is_no_path(tmp_path: Path) -> None:
+    long = "x" * 5000
+    assert values(tmp_path, f"kernel = ['{long}']\ncommand = ['true']")["kernels"] == (long,)
 
 
 def test_hostile_files_are_refused(tmp_path: Path) -> None:

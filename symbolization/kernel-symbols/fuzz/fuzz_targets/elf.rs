@@ -1,0 +1,32 @@
+//! An ELF file with its debug information: a kernel, a module, a program; packed or not.
+#![no_main]
+
+use kernel_symbols::{
+    elf_build_id, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
+    Svma, SymbolIndex,
+};
+use kernel_symbols_fuzz::file;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let path = file("elf", data);
+    let _ = elf_build_id(&path);
+    let _ = file_offsets_to_svma(&path, &[0, 0x1000, u64::MAX]);
+    let instruction = Instruction {
+        address: Avma(0x1000),
+        code: &[0xc3],
+    };
+    let _ = place_user(std::slice::from_ref(&path), &[instruction]);
+    let Ok(index) = SymbolIndex::open(&path, None) else {
+        return;
+    };
+    let mut addresses = vec![Svma(0), Svma(u64::MAX)];
+    for section in index.sections().iter().take(16) {
+        let rows = 0..section.size.min(512);
+        addresses.extend(rows.map(|row| Svma(section.svma.0.wrapping_add(row))));
+    }
+    let resolution = index.resolve(&addresses);
+    assert_eq!(resolution.reason.len(), addresses.len());
+    let kallsyms = Kallsyms::parse(b"ffffffffc0000000 t main\t[mod]\n".to_vec());
+    place_module(&index, "mod", &kallsyms, b"mod .text ffffffffc0000000\n");
+});

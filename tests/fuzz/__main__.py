@@ -1,0 +1,160 @@
+"""``scripts/fuzz``: try all targets, or some, for a time; or look at one case."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from fuzz.minimise import minimised
+from fuzz.runner import Plan, Tally, run, seeds_of
+from fuzz.target import Target
+from fuzz.targets import TARGETS
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_HEAD = (
+    "target",
+    "cases",
+    "cases/s",
+    "refused",
+    "read",
+    "slowest, s",
+    "its case",
+    "memory, MiB",
+    "findings",
+)
+
+
+def main(targets: Sequence[Target] = TARGETS) -> int:
+    """Exit status: 1 with findings."""
+    asked = _arguments()
+    known = {target.name: target for target in targets}
+    if asked.list:
+        print("\n".join(known))
+        return 0
+    unknown = [name for name in asked.target if name not in known]
+    if unknown:
+        sys.exit(f"fuzz: there is no target {unknown[0]}: there are {', '.join(known)}")
+    chosen = [known[name] for name in asked.target] or list(targets)
+    if asked.case is not None or asked.input or asked.minimise or asked.seeds:
+        if len(chosen) != 1:
+            sys.exit("fuzz: name the one target that this is for")
+        return _one(chosen[0], asked)
+    return _all(chosen, asked)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
+    parser.add_argument("minutes", type=float, nargs="?", default=1.0, metavar="MINUTES")
+    parser.add_argument("target", nargs="*", metavar="TARGET")
+    today = int(date.today().strftime("%Y%m%d"))
+    parser.add_argument("--seed", type=int, default=today, help="[default: the date]")
+    parser.add_argument("--cases", type=int, help="so many of each target, instead of a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="[default: the CPUs]")
+    parser.add_argument("--case", type=int, help="try this case only (with its --seed)")
+    parser.add_argument("--input", type=Path, metavar="FILE", help="try this input only")
+    parser.add_argument("--minimise", type=Path, metavar="FILE", help="make FILE.min of this input")
+    parser.add_argument("--folder", type=Path, default=_ROOT / "target/fuzz", help="of findings")
+    parser.add_argument("--seeds", type=Path, metavar="FOLDER", help="write the target's seeds")
+    parser.add_argument("--list", action="store_true", help="the targets")
+    return parser.parse_args()
+
+
+def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
+    print(f"seed {asked.seed}")
+    rows, status, end = [], 0, time.monotonic() + 60 * asked.minutes
+    for number, target in enumerate(chosen):
+        try:
+            seeds = seeds_of(target)
+        except pytest.skip.Exception as error:
+            print(f"{target.name}: skipped: {error}")
+            continue
+        # What one leaves of its time goes to those behind it.
+        now = time.monotonic()
+        deadline = None if asked.cases else now + (end - now) / (len(chosen) - number)
+        last = asked.cases - 1 if asked.cases else None
+        plan = Plan(
+            target, seeds, asked.seed, asked.folder, 0, last, deadline, jobs=max(asked.jobs, 1)
+        )
+        tally = run(plan, _progress(target.name))
+        _told(plan, tally)
+        status |= bool(tally.findings)
+        rows.append(_row(target.name, tally))
+    _table([_HEAD, *rows])
+    return status
+
+
+def _one(target: Target, asked: argparse.Namespace) -> int:
+    if asked.seeds:
+        asked.seeds.mkdir(parents=True, exist_ok=True)
+        for row, data in enumerate(seeds_of(target)):
+            (asked.seeds / f"{target.name}-{row}").write_bytes(data)
+        return 0
+    number = asked.case or 0
+    file = asked.input or asked.minimise
+    given = file.read_bytes() if file else None
+    seeds = [] if file else seeds_of(target)
+    plan = Plan(target, seeds, asked.seed, asked.folder, number, number, given=given)
+    if asked.minimise:
+        try:
+            small = minimised(plan, asked.minimise.read_bytes(), _progress("bytes"))
+        except ValueError as error:
+            sys.exit(f"fuzz: {asked.minimise}: {error}")
+        kept = asked.minimise.with_name(f"{asked.minimise.name}.min")
+        kept.write_bytes(small)
+        print(f"\n{kept}: {len(small)} bytes")
+        return 1
+    tally = run(plan)
+    _told(plan, tally)
+    for finding in tally.findings:
+        print(finding.file.with_name(f"{finding.file.name}.txt").read_text())
+    if not tally.findings:
+        print("refused" if tally.refused else "read", f"in {tally.slowest:.3f} s")
+    return bool(tally.findings)
+
+
+def _told(plan: Plan, tally: Tally) -> None:
+    """A line for each finding, with the command that shows it again."""
+    name = plan.target.name
+    for one in tally.findings:
+        print(
+            f"FOUND {name}, seed {plan.seed}, case {one.case} ({one.times} times): {one.what}\n"
+            f"  scripts/fuzz 0 {name} --input {one.file}\n"
+            f"  scripts/fuzz 0 {name} --seed {plan.seed} --case {one.case}"
+        )
+
+
+def _progress(name: str) -> Callable[[int], None]:
+    if not sys.stderr.isatty():
+        return lambda number: None
+    return lambda number: print(f"\r{name} {number:,}\x1b[K", end="\r", file=sys.stderr)
+
+
+def _row(name: str, tally: Tally) -> tuple[str, ...]:
+    return (
+        name,
+        f"{tally.cases:,}",
+        f"{tally.cases / max(tally.seconds, 1e-9):,.0f}",
+        f"{tally.refused:,}",
+        f"{tally.cases - tally.refused - sum(one.times for one in tally.findings):,}",
+        f"{tally.slowest:.2f}",
+        str(tally.slowest_case),
+        f"{tally.peak >> 20:,}",
+        str(len(tally.findings)),
+    )
+
+
+def _table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first, *others = zip(row, widths, strict=True)
+        cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
+        print("  ".join(cells))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""The exact collector's counts file, and what a report's first steps make of it."""
+
+import struct
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from fuzz.mutation import integer
+from fuzz.target import Target
+from profdiff.collectors.counts import Counts
+
+_RECORD = struct.Struct("<QQB15s")
+_NODE = struct.Struct("<IIIIQ")
+_ROW = struct.Struct("<IIQ")
+_NONE = 0xFFFF_FFFF
+
+
+def plain(records: list[tuple[int, int, bytes]]) -> bytes:
+    """A file of version 1."""
+    head = struct.pack("<8sIIQQQQ", b"PDCOUNTS", 1, 2, 1, 1, 0, len(records))
+    return head + b"".join(_RECORD.pack(a, n, len(code), code) for a, n, code in records)
+
+
+def with_tree(
+    records: list[tuple[int, int, bytes]],
+    nodes: list[tuple[int, int, int, int, int]],
+    rows: list[tuple[int, int, int]],
+) -> bytes:
+    """A file of version 2: places, then who called whom."""
+    sizes = (len(records), len(nodes), len(rows))
+    parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", 2, 2, 1, 1, 0, *sizes)]
+    parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
+    parts += [_NODE.pack(*node) for node in nodes] + [_ROW.pack(*row) for row in rows]
+    return b"".join(parts)
+
+
+def seeds() -> list[bytes]:
+    """Small ones of each version."""
+    places = [(0x40_1000 + 4 * n, n + 1, b"\x90\x90") for n in range(30)]
+    places += [(0xFFFF_FFFF_8100_0000 + 4 * n, 5, b"") for n in range(30)]
+    nodes = [(_NONE, _NONE, _NONE, 0, 0)]
+    nodes += [(n // 2, n % 60, (n + 7) % 60, 0, n) for n in range(25)]
+    rows = [(n % 26, n, places[n][1]) for n in range(60)]
+    return [plain(places), with_tree(places, nodes, rows), plain([])]
+
+
+def _number(random: Random, data: bytes) -> bytes:
+    """A number of four bytes where the format has numbers."""
+    at = 4 * random.randrange(max(len(data) // 4, 1))
+    return data[:at] + integer(random, 4).to_bytes(4, "little") + data[at + 4 :]
+
+
+def _read(data: bytes, folder: Path) -> None:
+    path = folder / "counts.bin"
+    path.write_bytes(data)
+    counts = Counts.load(path)
+    assert len(counts.address) == len(counts.count) == len(counts.code)
+    assert counts.in_kernel.sum() + (~counts.in_kernel).sum() == len(counts.address)
+    if counts.calls:
+        counts.calls.unequal(counts.count)
+        counts.calls.placed(np.arange(len(counts.address)))
+
+
+TARGETS = (Target("counts", seeds, _read, cases=3000, mutations=[_number], words=[b"PDCOUNTS"]),)

@@ -1,0 +1,135 @@
+"""What a guest or a machine sends back: the serial port's archive, and ssh's."""
+
+import gzip
+import io
+import tarfile
+import warnings
+from pathlib import Path
+from random import Random
+
+from fuzz.mutation import integer, mutate
+from fuzz.structured import gzipped, in_gzip
+from fuzz.target import Mutation, Target
+from profdiff.collectors import machine
+from profdiff.collectors.guest_channel import MEMBERS, GuestChannel
+
+_MARK = b"profdiff: archive\n"
+_TEXT = b"[    0.00] Linux\nprofdiff: phase settle\nprofdiff: phase measure\n"
+
+
+def tar(members: dict[str, bytes], kind: int = tarfile.USTAR_FORMAT) -> bytes:
+    """An archive of files."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=kind) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+def _archives() -> list[bytes]:
+    files = {"stdout": b"hello\n", "status": b"exit 0\n", "dmesg": b"[0.1] x\n" * 100}
+    long = {"stdout": b"x", "a" * 300: b"y", "perf.data": bytes(3000)}
+    return [
+        tar(files),
+        tar(long, tarfile.GNU_FORMAT),
+        tar({**long, "ä": b"z"}, tarfile.PAX_FORMAT),
+    ]
+
+
+def in_tar(random: Random, data: bytes) -> bytes:
+    """A field of a header, with the checksum right: type, size, name, link, or any byte."""
+    data = data.ljust(512, b"\0")
+    headers = [at for at in range(0, len(data) - 511, 512) if data[at + 257 : at + 262] == b"ustar"]
+    if not headers:
+        return mutate(random, data)
+    at = random.choice(headers)
+    head = bytearray(data[at : at + 512])
+    action = random.randrange(7)
+    if action == 0:
+        head[156] = random.choice(b"01234567LKxgXSVMDN\0A")
+    elif action == 1:
+        size = random.choice((0, 1, 511, 513, 2**33 - 1, len(data), random.getrandbits(20)))
+        head[124:136] = f"{size:011o}\0".encode()
+    elif action == 2:
+        # Base 256, for what octal digits do not hold; negative too.
+        head[124] = random.choice((0x80, 0xFF))
+        head[125:136] = (integer(random, 8) & (2**63 - 1)).to_bytes(11, "big")
+    elif action == 3:
+        names = [
+            *sorted(MEMBERS),
+            "../stdout",
+            "/stdout",
+            "./stdout",
+            ".",
+            "",
+            "\x1b[2J",
+            "stdout/x",
+        ]
+        head[:100] = random.choice(names).encode().ljust(100, b"\0")
+    elif action == 4:
+        head[157:257] = random.choice((b"/etc/passwd", b"../..", b"stdout")).ljust(100, b"\0")
+    elif action == 5:
+        head[:] = mutate(random, bytes(head)).ljust(512, b"\0")[:512]
+    else:
+        end = at + 512 * random.randrange(1, 4)
+        data = data[:at] + data[at:end] * int(2 ** random.uniform(1, 10)) + data[end:]
+    head[148:156] = b" " * 8
+    head[148:156] = f"{sum(head):06o}\0 ".encode()
+    return data[:at] + bytes(head) + data[at + 512 :]
+
+
+def _behind_mark(change: Mutation) -> Mutation:
+    def changed(random: Random, data: bytes) -> bytes:
+        head, mark, packed = data.partition(_MARK)
+        return head + mark + change(random, packed)
+
+    return changed
+
+
+_packed_tar = gzipped(in_tar)
+
+
+def _read_channel(data: bytes, folder: Path) -> None:
+    (folder / "channel").write_bytes(data)
+    channel = GuestChannel(folder / "channel")
+    for _ in range(3):
+        channel.poll()
+    assert len(channel.phase) < 100_000
+    files = channel.archive()
+    assert files is None or files.keys() <= MEMBERS
+
+
+def _read_archive(data: bytes, folder: Path) -> None:
+    place = folder / "out"
+    place.mkdir()
+    wanted = {"stdout", "status", "dmesg", "perf.data"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = machine.extract(io.BytesIO(data), place, wanted)
+    assert found <= wanted
+    assert {path.name for path in place.iterdir()} <= wanted
+    assert {path.name for path in folder.iterdir()} == {"out"}
+
+
+TARGETS = (
+    Target(
+        "channel",
+        lambda: [_TEXT + _MARK + gzip.compress(data, mtime=0) for data in _archives()],
+        _read_channel,
+        cases=2000,
+        mutations=[_behind_mark(in_gzip), _behind_mark(_packed_tar), _behind_mark(_packed_tar)],
+        words=[b"profdiff: phase ", _MARK, b"\n"],
+    ),
+    Target(
+        "machine-archive",
+        _archives,
+        _read_archive,
+        cases=2000,
+        # What its callers make a failed run of.
+        refusals=(tarfile.TarError, OSError, EOFError),
+        mutations=[in_tar, in_tar],
+        words=[b"ustar\x0000", b"path=../../x\n", b"30 size=99999999999999\n"],
+    ),
+)

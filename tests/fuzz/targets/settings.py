@@ -1,0 +1,264 @@
+"""What configures or describes a recording: experiment files, and sessions with their files."""
+
+import gzip
+import io
+import json
+import warnings
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import msgspec
+import numpy as np
+from support import ROOT
+from synthetic import KERNEL_BASE, chains, frame, manifest
+from synthetic_experiment import boots, recorded
+
+from fuzz.commands import REFUSALS, profdiff, reported
+from fuzz.mutation import mutate
+from fuzz.structured import in_gzip, in_json, in_lines
+from fuzz.target import Target
+from fuzz.targets import counts
+from profdiff import manifest as m
+from profdiff.commands.plan import plan
+from profdiff.recording import sweep
+from profdiff.workload_metrics import Wanted
+
+_TOML = """\
+kernel = { base = "debian:trixie", new = "./linux" }
+collector = ["exact", "timed"]
+sweep = { size = ["4", "8", "16"], mode = ["a", "b"] }
+metric = ["latency:ns:lower=values:latency", "fio"]
+ops = "100*{size}"
+cpus = [1, 2]
+repeat = 5
+memory = "2G"
+settle = 1.5
+verify = true
+call-tree = false
+command = ["./work", "{size}", "{mode}"]
+"""
+
+
+def _toml_seeds() -> list[bytes]:
+    real = sorted((ROOT / "examples").glob("*/profdiff.toml"))
+    return [_TOML.encode(), *(file.read_bytes() for file in real)]
+
+
+def _read_toml(data: bytes, folder: Path) -> None:
+    """All that is done with an experiment file before anything is looked for or run."""
+    (folder / "e.toml").write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        context = plan.make_context("plan", ["--experiment", str(folder / "e.toml")])
+    given = context.params
+    for text in given["metrics"]:
+        Wanted.parse(text)
+    sweep.points(
+        sweep.parse_sweep(given["sweep"]),
+        given["cpus"],
+        zipped=given["zipped"],
+        ops=given["ops"],
+        difference=sweep.parse_difference(given["difference"]),
+        command=given["command"],
+    )
+
+
+def _json(described: m.Manifest) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(described), indent=1)
+
+
+def _timed() -> m.Manifest:
+    points = [m.Point({"size": str(n)}, cpus=n, ops=100 * n) for n in (1, 2)]
+    values = {"base": [boots(100, 3), boots(200, 3)], "base.aa": [boots(100, 3), boots(201, 3)]}
+    return recorded({**values, "new": [boots(130, 3), boots(190, 3)]}, points=points)
+
+
+def _measured_difference() -> m.Manifest:
+    points = [m.Point({"n": text}, cpus=1) for text in ("10", "110")]
+    values = {"base": [boots(100, 3), boots(200, 3)], "new": [boots(100, 3), boots(230, 3)]}
+    made = recorded(values, points=points, is_total=True)
+    return m.replace(made, difference=m.Difference("n", 10, 110))
+
+
+def _manifest_seeds() -> list[bytes]:
+    return [_json(_timed()), _json(_measured_difference())]
+
+
+def _read_manifest(data: bytes, folder: Path) -> str:
+    session = folder / "x.profdiff"
+    session.mkdir()
+    (session / "manifest.json").write_bytes(data)
+    shown = reported(data, "report", session, folder=folder)
+    return shown + profdiff("check", session, "--fail-if", "latency > +10%")
+
+
+# A session's files in one input: name, size, content. Names are the reader's, not a mutation's.
+_FILES = (
+    *("base.bin", "new.bin", "base.npz", "new.npz", "stdout", "config", "environment", "cmdline"),
+    *("usage", "observed", "state", "vmstat-before", "vmstat-after", "kallsyms.gz"),
+)
+
+
+def _chains(count: int) -> bytes:
+    rows = [
+        ([frame(f"f{n}"), frame(f"g{n}", inlined=True)], f"f{n}.isra.0", True, [n + 1])
+        if n % 5
+        else ("no-symbol", "", True, [1])
+        for n in range(count)
+    ]
+    made = chains(rows)
+    file = Path("chains.npz")
+    made.save(file)
+    return file.read_bytes()
+
+
+@cache
+def _session_seeds() -> list[bytes]:
+    places = [(KERNEL_BASE + 4 * n, n + 1, b"") for n in range(20)]
+    nodes = [(counts._NONE, counts._NONE, counts._NONE, 0, 0), (0, 0, 1, 0, 3), (1, 3, 4, 0, 2)]
+    rows = [(n % 3, n, n + 1) for n in range(20)]
+    files = {
+        "base.bin": counts.with_tree(places, nodes, rows),
+        "new.bin": counts.plain(places),
+        "base.npz": _chains(20),
+        "new.npz": _chains(20),
+        "stdout": b"done in 12.5e-3 s\n",
+        "config": gzip.compress(b"CONFIG_SMP=y\n# CONFIG_KASAN is not set\n", mtime=0),
+        "environment": b"hostname x\nmitigation a: b\n",
+        "cmdline": b"console=ttyS0 quiet\n",
+        "usage": b"wall_ns 5 user_us 1 system_us 1 minor_faults 9 major_faults 0\n",
+        "observed": b"complete 1\nprocesses 1\nanon_huge_kib 0\nsyscall_mprotect 9\n",
+        "state": b"/sys/kernel/mm/transparent_hugepage/enabled always [madvise] never\n",
+        "vmstat-before": b"pgfault 10\nthp_fault_alloc 0\n",
+        "vmstat-after": b"pgfault 20\nthp_fault_alloc 0\n",
+        "kallsyms.gz": gzip.compress(b"ffffffff81000000 T f0\n", mtime=0),
+    }
+    return [_joined(files)]
+
+
+def _joined(files: dict[str, bytes]) -> bytes:
+    head = json.dumps({name: len(files.get(name, b"")) for name in _FILES}).encode()
+    return head + b"\n" + b"".join(files.get(name, b"") for name in _FILES)
+
+
+def _split(data: bytes) -> dict[str, bytes]:
+    """What bytes lose is lost by the last files."""
+    head, _, rest = data.partition(b"\n")
+    try:
+        sizes = {name: int(json.loads(head)[name]) for name in _FILES}
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        sizes = dict.fromkeys(_FILES, 0)
+    found = {}
+    for name in _FILES:
+        size = max(0, min(sizes[name], len(rest)))
+        found[name], rest = rest[:size], rest[size:]
+    return found
+
+
+def _in_npz(random: Random, data: bytes) -> bytes:
+    """A column: its bytes, its shape, its type."""
+    try:
+        with np.load(io.BytesIO(data)) as loaded:
+            columns = {name: loaded[name] for name in loaded.files}
+    except Exception:
+        return mutate(random, data)
+    name = random.choice(list(columns))
+    column = columns[name]
+    action = random.randrange(5)
+    if action == 0 and column.size:
+        column = column.copy()
+        changed = np.frombuffer(mutate(random, column.tobytes())[: column.nbytes], np.uint8)
+        column.view(np.uint8).reshape(-1)[: len(changed)] = changed
+    elif action == 1:
+        column = column[: len(column) // 2]
+    elif action == 2:
+        column = column.astype(random.choice(("<i8", ">u4", "f8", "S3", "?", "c16")))
+    elif action == 3:
+        column = random.choice((column[None], column.repeat(3), column[:0]))
+    elif column.size and column.dtype.kind == "u":
+        column = column.copy()
+        value = random.choice((0, 1, len(column), np.iinfo(column.dtype).max))
+        column[random.randrange(len(column))] = min(value, np.iinfo(column.dtype).max)
+    columns[name] = column
+    buffer = io.BytesIO()
+    np.savez(buffer, **columns)
+    return buffer.getvalue()
+
+
+def _in_file(random: Random, data: bytes) -> bytes:
+    """One of the session's files."""
+    files = _split(data)
+    name = random.choice(_FILES)
+    change = random.choice((mutate, in_lines))
+    if name.endswith(".npz"):
+        change = random.choice((mutate, _in_npz, _in_npz))
+    elif name.endswith(".gz") or name == "config":
+        change = in_gzip
+    files[name] = change(random, files[name])
+    return _joined(files)
+
+
+def _exact(files: dict[str, bytes]) -> m.Manifest:
+    described = manifest(["base", "new"], ops=100)
+    runs = []
+    for run in described.runs:
+        paths = {name: name for name in files if "." not in name and name != "config"}
+        paths |= {"counts": f"{run.kernel}.bin", "kallsyms": "kallsyms.gz"}
+        runs.append(m.replace(run, files=paths, exit_status=0))
+    kernels = [
+        m.replace(kernel, symbols=f"{kernel.label}.npz", config="config", build_id=None)
+        for kernel in described.kernels
+    ]
+    return m.replace(described, runs=runs, kernels=kernels)
+
+
+def _read_session(data: bytes, folder: Path) -> str:
+    session = folder / "x.profdiff"
+    session.mkdir()
+    files = _split(data)
+    for name, content in files.items():
+        (session / name).write_bytes(content)
+    (session / "manifest.json").write_bytes(_json(_exact(files)))
+    return reported(data, "report", session, folder=folder)
+
+
+TARGETS = (
+    Target(
+        "experiment-file",
+        _toml_seeds,
+        _read_toml,
+        cases=600,
+        refusals=REFUSALS,
+        mutations=[in_lines],
+        words=[
+            b"[",
+            b"]",
+            b"=",
+            b'"',
+            b"{}",
+            b'"""',
+            b"1979-05-27",
+            b"inf",
+            b"0x",
+            b"[[a]]\n",
+            b"\\u",
+        ],
+    ),
+    Target(
+        "manifest",
+        _manifest_seeds,
+        _read_manifest,
+        cases=150,
+        refusals=REFUSALS,
+        mutations=[in_json, in_json, in_json],
+    ),
+    Target(
+        "session-files",
+        _session_seeds,
+        _read_session,
+        cases=150,
+        refusals=REFUSALS,
+        mutations=[_in_file, _in_file, _in_file],
+    ),
+)
