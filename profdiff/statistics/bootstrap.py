@@ -35,12 +35,16 @@ class Change:
 
 def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Change, Change]:
     """Of the median over boots of the boots' medians, and of the mean of the boots' means."""
-    random = np.random.default_rng(seed)
-    resampled = [_resampled(side, rule.resamples, random) for side in (base, other)]
-    tail = tails(base, other, rule.confidence)
     few = min(base.boots, other.boots) < 2
     medians = [np.median(side.medians(), axis=1) for side in (base, other)]
     means = [side.means().mean(axis=1) for side in (base, other)]
+    tail = tails(base, other, rule.confidence)
+    if few:
+        # There is no interval: nothing is drawn.
+        resampled = [(a[:, None], b[:, None]) for a, b in zip(medians, means, strict=True)]
+    else:
+        random = np.random.default_rng(seed)
+        resampled = [_resampled(side, rule.resamples, random) for side in (base, other)]
     return (
         _change(medians[0], medians[1], resampled[0][0], resampled[1][0], tail, few, rule),
         _change(means[0], means[1], resampled[0][1], resampled[1][1], tail, few, rule),
