@@ -26,11 +26,16 @@ def open_regular(path: Path) -> BinaryIO:
 def read(path: Path, limit: int) -> bytes:
     """The content of a file of at most ``limit`` bytes. Raises OSError, also for a larger one."""
     with open_regular(path) as file:
-        large = os.fstat(file.fileno()).st_size > limit
-        data = b"" if large else file.read(limit + 1)
-    if large or len(data) > limit:
+        size = os.fstat(file.fileno()).st_size
+        # Python reserves all that is asked for, so not the limit at once; /proc says a size of 0.
+        step, left = max(size + 1, _MIB), limit + 1
+        parts: list[bytes] = []
+        while size <= limit and left and (part := file.read(min(step, left))):
+            left -= len(part)
+            parts.append(part)
+    if size > limit or not left:
         raise OSError(errno.EFBIG, f"it is larger than {_size(limit)}", str(path))
-    return data
+    return b"".join(parts)
 
 
 def head(path: Path, limit: int) -> bytes:

@@ -41,7 +41,7 @@ def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
         names.append(FrameName(LEFT_OUT, "", "", 0, False))
     # Function f is location f + 1.
     locations = [_varint(number) for number in range(1, len(names) + 1)]
-    paths = stack_paths(comparison.stacks, locations, locations[-1])
+    paths = stack_paths(comparison.stacks, locations, _varint(len(names)))
     for kernel, label in enumerate(labels):
         sign = -1 if kernel == 0 and len(labels) > 1 else 1
         marks = _bytes(3, _fields((1, string("kernel")), (2, string(label))))

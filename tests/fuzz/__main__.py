@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -32,6 +33,8 @@ _HEAD = (
 def main(targets: Sequence[Target] = TARGETS) -> int:
     """Exit status: 1 with findings."""
     asked = _arguments()
+    # Children are ended, whatever ends this process.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     known = {target.name: target for target in targets}
     if asked.list:
         print("\n".join(known))

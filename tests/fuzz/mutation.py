@@ -18,6 +18,7 @@ _TEXT = [
     b"\x1b[2J",
     b"\xff",
     "é\u202e".encode(),
+    "²٣".encode(),
     b"-1",
     b"1e308",
     b"nan",

@@ -212,6 +212,7 @@ class _Worker:
         self._child = os.fork()
         if self._child == 0:
             status = _OWN_ERROR
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             try:
                 self._cases()
                 status = 0

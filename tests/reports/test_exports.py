@@ -213,6 +213,13 @@ def test_pprof_wants_two_kernels() -> None:
     assert gzip.decompress(pprof.render(EVERY["one"], [EVERY["one"]]))
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "speedscope", "firefox", "pprof", "folded"])
+def test_a_recording_without_stacks_is_written(tmp_path: Path, form: str) -> None:
+    (tmp_path / "script.txt").write_text("work  7/7   1000.000001:       5000 cpu-clock:\n\n")
+    profdiff("diff", "a=script.txt", f"--{form}", "out", cwd=tmp_path)
+    assert (tmp_path / "out").is_file()
+
+
 @pytest.mark.parametrize("name", ["example", "hostile", "three"])
 def test_folded_difference_adds_up(name: str) -> None:
     comparison = EVERY[name]

@@ -3,15 +3,17 @@
 import gzip
 import io
 import tarfile
-import warnings
 from pathlib import Path
 from random import Random
 
 from fuzz.mutation import integer, mutate
 from fuzz.structured import gzipped, in_gzip
 from fuzz.target import Mutation, Target
-from profdiff.collectors import machine
+from profdiff.collectors import perf_guest, timed
+from profdiff.collectors.archive import ArchiveError, receive
 from profdiff.collectors.guest_channel import MEMBERS, GuestChannel
+from profdiff.collectors.run_result import take_files
+from profdiff.collectors.usage import parse_usage
 
 _MARK = b"profdiff: archive\n"
 _TEXT = b"[    0.00] Linux\nprofdiff: phase settle\nprofdiff: phase measure\n"
@@ -30,7 +32,8 @@ def tar(members: dict[str, bytes], kind: int = tarfile.USTAR_FORMAT) -> bytes:
 
 def _archives() -> list[bytes]:
     files = {"stdout": b"hello\n", "status": b"exit 0\n", "dmesg": b"[0.1] x\n" * 100}
-    long = {"stdout": b"x", "a" * 300: b"y", "perf.data": bytes(3000)}
+    files["usage"] = b"wall_ns 5 minor_faults 7 stdout_end 3\nwall_ns 6 stdout_end 6\n"
+    long = {"stderr": b"x\n", "a" * 300: b"y", "perf.data": bytes(3000), "attempt": b"2\n"}
     return [
         tar(files),
         tar(long, tarfile.GNU_FORMAT),
@@ -91,34 +94,41 @@ def _behind_mark(change: Mutation) -> Mutation:
 _packed_tar = gzipped(in_tar)
 
 
-def _read_channel(data: bytes, folder: Path) -> None:
+def _judged(folder: Path, names: set[str]) -> str:
+    """What is said of a run that left these files."""
+    assert names <= MEMBERS.keys()
+    assert {path.name for path in folder.iterdir()} - {"channel"} == names
+    files = take_files(folder, names)
+    results = [perf_guest.judge(folder, files, None, 1.0, "put it there")]
+    results.append(timed._judge(folder, files, None, 1.0))
+    if "usage" in files:
+        for usage in parse_usage((folder / "usage").read_bytes(), b"1.5 s\n"):
+            assert all(value >= 0 for value in usage.values.values())
+    return "\n".join(result.failure.message for result in results if result.failure)
+
+
+def _read_channel(data: bytes, folder: Path) -> str:
     (folder / "channel").write_bytes(data)
     channel = GuestChannel(folder / "channel")
     for _ in range(3):
         channel.poll()
-    assert len(channel.phase) < 100_000
-    files = channel.archive()
-    assert files is None or files.keys() <= MEMBERS
+    assert len(channel.phase) < 100
+    return _judged(folder, channel.archive(folder) or set())
 
 
-def _read_archive(data: bytes, folder: Path) -> None:
-    place = folder / "out"
-    place.mkdir()
-    wanted = {"stdout", "status", "dmesg", "perf.data"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = machine.extract(io.BytesIO(data), place, wanted)
-    assert found <= wanted
-    assert {path.name for path in place.iterdir()} <= wanted
-    assert {path.name for path in folder.iterdir()} == {"out"}
+def _read_archive(data: bytes, folder: Path) -> str:
+    return _judged(folder, receive(io.BytesIO(data), folder, MEMBERS, 1 << 26))
 
 
+# What callers make a failed run of.
+_REFUSALS = (ArchiveError,)
 TARGETS = (
     Target(
         "channel",
         lambda: [_TEXT + _MARK + gzip.compress(data, mtime=0) for data in _archives()],
         _read_channel,
-        cases=2000,
+        cases=600,
+        refusals=_REFUSALS,
         mutations=[_behind_mark(in_gzip), _behind_mark(_packed_tar), _behind_mark(_packed_tar)],
         words=[b"profdiff: phase ", _MARK, b"\n"],
     ),
@@ -126,9 +136,8 @@ TARGETS = (
         "machine-archive",
         _archives,
         _read_archive,
-        cases=2000,
-        # What its callers make a failed run of.
-        refusals=(tarfile.TarError, OSError, EOFError),
+        cases=600,
+        refusals=_REFUSALS,
         mutations=[in_tar, in_tar],
         words=[b"ustar\x0000", b"path=../../x\n", b"30 size=99999999999999\n"],
     ),

@@ -103,7 +103,7 @@ def _read(data: bytes, folder: Path) -> str:
     file.write_bytes(data)
     found = thread.Thread.read(file)
     answered = found.message(None)
-    quoted = thread.quoted(answered)
+    quoted = answered.quoted()
     there = recipients.reply_to_all(answered, _OWN).with_more([_OWN], [])
     subject = there.subject or "x"
     said = Letter(subject, "It got slower.", [Section("A", [Notes(["b"])])], quote=quoted)

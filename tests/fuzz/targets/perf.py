@@ -20,7 +20,7 @@ _HEADER = struct.Struct("<8sQQ6Q4Q")
 _RECORDS = 4096
 
 
-def _written(order: str) -> Writer:
+def written(order: str) -> Writer:
     """Processes, programs, the kernel and a symbol that it made."""
     w = Writer(order, events=2)
     w.mmap2(2**32 - 1, _K, 2**24, _K, b"[kernel.kallsyms]_text", 0, mode=KERNEL)
@@ -63,12 +63,12 @@ def _shortened(file: Path) -> bytes:
 
 @cache
 def _perf_seeds() -> list[bytes]:
-    made = [_written("<").file(), _written(">").file(), _written("<").pipe()]
+    made = [written("<").file(), written(">").file(), written("<").pipe()]
     real = sorted((SHARED / "perf-data").glob("*.perf.data"))
     return [*made, *(_shortened(file) for file in real), gzip.compress(made[0], mtime=0)]
 
 
-def _record(random: Random, data: bytes) -> bytes:
+def in_record(random: Random, data: bytes) -> bytes:
     """A number in a record, or a record's size: found by walking as readers do."""
     if len(data) < 104 or data[:8] != b"PERFILE2":
         return data
@@ -121,7 +121,7 @@ my work  8/9 [003]  1000.000006:       7000 cycles:u:
 
 work  7   1000.000011: 1 instructions:  ffffffff81000010 change_pte_range ([kernel.kallsyms])
 """
-_FOLDED = [
+FOLDED = [
     b"work;main;do_syscall_64_[k];change_pte_range_[k] 1200\nwork;main 3\n",
     b"main;a;b;c 1\nmain;a;b 2\nmain;f(int, char const*);[unknown] 7\n",
     b"work;main;[unresolved: no-symbol];x.isra.0_[k] 12\nwork;main_[i];y_[j] 4\n",
@@ -133,7 +133,7 @@ def _read_script(data: bytes, folder: Path) -> str:
 
 
 def _read_folded(data: bytes, folder: Path) -> str:
-    return _read(_FOLDED[0], data, folder)
+    return _read(FOLDED[0], data, folder)
 
 
 def _words() -> list[bytes]:
@@ -154,7 +154,7 @@ TARGETS = (
         _read_perf,
         cases=150,
         refusals=REFUSALS,
-        mutations=[_record, _record, in_gzip],
+        mutations=[in_record, in_record, in_gzip],
         words=_words(),
     ),
     Target(
@@ -176,7 +176,7 @@ TARGETS = (
     ),
     Target(
         "folded",
-        lambda: [*_FOLDED, gzip.compress(_FOLDED[0], mtime=0)],
+        lambda: [*FOLDED, gzip.compress(FOLDED[0], mtime=0)],
         _read_folded,
         cases=150,
         refusals=REFUSALS,

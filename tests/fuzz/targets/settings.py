@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import warnings
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,8 @@ from fuzz.commands import REFUSALS, profdiff, reported
 from fuzz.mutation import mutate
 from fuzz.structured import in_gzip, in_json, in_lines
 from fuzz.target import Target
-from fuzz.targets import counts
+from fuzz.targets import counts, perf
+from profdiff import importing
 from profdiff import manifest as m
 from profdiff.commands.plan import plan
 from profdiff.recording import sweep
@@ -90,14 +92,19 @@ def _read_manifest(data: bytes, folder: Path) -> str:
     session.mkdir()
     (session / "manifest.json").write_bytes(data)
     shown = reported(data, "report", session, folder=folder)
-    return shown + profdiff("check", session, "--fail-if", "latency > +10%")
+    shown += profdiff("check", session, "--fail-if", "latency > +10%")
+    return shown + profdiff("mail", session, "--from", "a@example.org", "-o", "-")
 
 
-# A session's files in one input: name, size, content. Names are the reader's, not a mutation's.
+# A session's files in one input: a line with the sizes, then their contents. A text in place of a
+# size makes the file something else. Names are the reader's, not a mutation's.
 _FILES = (
     *("base.bin", "new.bin", "base.npz", "new.npz", "stdout", "config", "environment", "cmdline"),
     *("usage", "observed", "state", "vmstat-before", "vmstat-after", "kallsyms.gz"),
+    *("base.data", "new.data", "base.data.npz", "new.data.npz", "base.txt", "new.txt"),
 )
+Files = dict[str, bytes | str]
+_KINDS = ("fifo", "link", "loop", "folder", "absent", "sparse")
 
 
 def _chains(count: int) -> bytes:
@@ -134,25 +141,44 @@ def _session_seeds() -> list[bytes]:
         "vmstat-after": b"pgfault 20\nthp_fault_alloc 0\n",
         "kallsyms.gz": gzip.compress(b"ffffffff81000000 T f0\n", mtime=0),
     }
-    return [_joined(files)]
+    exact = _joined(files)
+    sampled = {name: content for name, content in files.items() if not name.endswith(".bin")}
+    for label in ("base", "new"):
+        recording = perf.written("<").file()
+        Path(label).write_bytes(recording)
+        importing.read(importing.Source(label, Path(label))).chains.save(Path("chains.npz"))
+        sampled |= {
+            f"{label}.data": recording,
+            f"{label}.data.npz": Path("chains.npz").read_bytes(),
+        }
+    del sampled["base.npz"], sampled["new.npz"]
+    texts = {"base.txt": perf.FOLDED[0], "new.txt": perf.FOLDED[2]}
+    return [exact, _joined(sampled), _joined(texts)]
 
 
-def _joined(files: dict[str, bytes]) -> bytes:
-    head = json.dumps({name: len(files.get(name, b"")) for name in _FILES}).encode()
-    return head + b"\n" + b"".join(files.get(name, b"") for name in _FILES)
+def _joined(files: Files) -> bytes:
+    sizes = {
+        name: content if isinstance(content, str) else len(content)
+        for name, content in files.items()
+    }
+    contents = [content for content in files.values() if isinstance(content, bytes)]
+    return json.dumps(sizes).encode() + b"\n" + b"".join(contents)
 
 
-def _split(data: bytes) -> dict[str, bytes]:
+def _split(data: bytes) -> Files:
     """What bytes lose is lost by the last files."""
     head, _, rest = data.partition(b"\n")
     try:
-        sizes = {name: int(json.loads(head)[name]) for name in _FILES}
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-        sizes = dict.fromkeys(_FILES, 0)
-    found = {}
-    for name in _FILES:
-        size = max(0, min(sizes[name], len(rest)))
-        found[name], rest = rest[:size], rest[size:]
+        sizes = dict(json.loads(head))
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    found: Files = {}
+    for name, size in sizes.items():
+        if name in _FILES and isinstance(size, str):
+            found[name] = size
+        elif name in _FILES and isinstance(size, int):
+            size = max(0, min(size, len(rest)))
+            found[name], rest = rest[:size], rest[size:]
     return found
 
 
@@ -189,28 +215,64 @@ def _in_npz(random: Random, data: bytes) -> bytes:
 def _in_file(random: Random, data: bytes) -> bytes:
     """One of the session's files."""
     files = _split(data)
-    name = random.choice(_FILES)
+    if not files:
+        return data
+    name = random.choice(list(files))
+    content = files[name]
+    if isinstance(content, str) or random.random() < 0.03:
+        files[name] = random.choice(_KINDS)
+        return _joined(files)
     change = random.choice((mutate, in_lines))
     if name.endswith(".npz"):
         change = random.choice((mutate, _in_npz, _in_npz))
     elif name.endswith(".gz") or name == "config":
         change = in_gzip
-    files[name] = change(random, files[name])
+    elif name.endswith(".data"):
+        change = random.choice((mutate, perf.in_record))
+    files[name] = change(random, content)
     return _joined(files)
 
 
-def _exact(files: dict[str, bytes]) -> m.Manifest:
+def _run_files(run: m.Run, files: Files) -> tuple[m.Collector, dict[str, str]]:
+    """By what a run of these files was made, and what they are."""
+    paths = {name: name for name in files if "." not in name and name != "config"}
+    paths |= {"kallsyms": "kallsyms.gz"} if "kallsyms.gz" in files else {}
+    names = {"counts": ".bin", "perf-data": ".data", "symbols": ".data.npz", "stacks": ".txt"}
+    own = {what: run.kernel + end for what, end in names.items() if run.kernel + end in files}
+    return "import" if "stacks" in own or "perf-data" in own else "exact", {**paths, **own}
+
+
+def _described(files: Files) -> m.Manifest:
     described = manifest(["base", "new"], ops=100)
     runs = []
     for run in described.runs:
-        paths = {name: name for name in files if "." not in name and name != "config"}
-        paths |= {"counts": f"{run.kernel}.bin", "kallsyms": "kallsyms.gz"}
-        runs.append(m.replace(run, files=paths, exit_status=0))
-    kernels = [
-        m.replace(kernel, symbols=f"{kernel.label}.npz", config="config", build_id=None)
-        for kernel in described.kernels
-    ]
-    return m.replace(described, runs=runs, kernels=kernels)
+        collector, paths = _run_files(run, files)
+        runs.append(m.replace(run, files=paths, collector=collector, exit_status=0))
+    kernels = []
+    for kernel in described.kernels:
+        symbols = f"{kernel.label}.npz"
+        config = "config" if "config" in files else None
+        known = m.replace(kernel, config=config, build_id=None)
+        kernels.append(m.replace(known, symbols=symbols) if symbols in files else known)
+    collectors = list(dict.fromkeys(run.collector for run in runs))
+    return m.replace(described, runs=runs, kernels=kernels, collectors=collectors)
+
+
+def _place(path: Path, content: bytes | str) -> None:
+    """A file, or what stands in its place."""
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "fifo":
+        os.mkfifo(path)
+    elif content == "link":
+        path.symlink_to("/etc/passwd")
+    elif content == "loop":
+        path.symlink_to(path.name)
+    elif content == "folder":
+        path.mkdir()
+    elif content == "sparse":
+        with path.open("wb") as file:
+            file.truncate(40 << 30)
 
 
 def _read_session(data: bytes, folder: Path) -> str:
@@ -218,9 +280,13 @@ def _read_session(data: bytes, folder: Path) -> str:
     session.mkdir()
     files = _split(data)
     for name, content in files.items():
-        (session / name).write_bytes(content)
-    (session / "manifest.json").write_bytes(_json(_exact(files)))
-    return reported(data, "report", session, folder=folder)
+        _place(session / name, content)
+    (session / "manifest.json").write_bytes(_json(_described(files)))
+    before = sorted(session.rglob("*"))
+    shown = reported(data, "report", session, folder=folder)
+    # What is only read stays as it is.
+    assert sorted(session.rglob("*")) == before
+    return shown
 
 
 TARGETS = (
