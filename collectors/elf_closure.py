@@ -15,7 +15,7 @@ from typing import BinaryIO
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from profdiff.collectors.messages import printable
+from profdiff.collectors.messages import short
 from profdiff.errors import InputError
 
 # ld.so's own, for Debian's multiarch layout and for others'.
@@ -55,7 +55,7 @@ def read_elf(path: Path) -> Elf | None:
             return _read(path, ELFFile(_Bounded(file)))
         # pyelftools raises what it comes upon: its own errors, construct's, TypeError, IndexError.
         except Exception as error:
-            why = printable(str(error)) or type(error).__name__
+            why = short(str(error)) or type(error).__name__
             raise InputError(f"{path} is a damaged ELF file: build it again ({why})") from error
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from profdiff.collectors.archive import ArchiveError
 from profdiff.collectors.guest_channel import MAX_ARCHIVE, GuestChannel
-from profdiff.collectors.messages import last_line, printable, read_end
+from profdiff.collectors.messages import last_line, read_end, short
 
 FailureKind = Literal[
     "boot",
@@ -141,7 +141,7 @@ class GuestRun:
             started = self.phase != "boot"
             kind: FailureKind = "panic" if started else "boot"
             what = "the kernel panicked" if started else "the kernel never started init"
-            return RunFailure(kind, f"{what}: {printable(text)}", tail)
+            return RunFailure(kind, f"{what}: {short(text)}", tail)
         if status < 0:
             killed = f"QEMU was killed by signal {-status} ({signal.strsignal(-status)})"
             return RunFailure("qemu", f"{killed}: {reason}" if reason else killed, tail)

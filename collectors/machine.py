@@ -19,7 +19,7 @@ from typing import IO
 from profdiff.collectors.archive import ArchiveError, receive
 from profdiff.collectors.guest_channel import MEMBERS, phase_of
 from profdiff.collectors.guest_run import RunFailure
-from profdiff.collectors.messages import printable
+from profdiff.collectors.messages import short
 from profdiff.collectors.programs import find_program
 from profdiff.errors import InputError
 from profdiff.temporary import temporary_folder
@@ -218,7 +218,7 @@ class MachineRun:
         return names, failure
 
     def _failure(self, status: int) -> RunFailure | None:
-        last = printable(self._errors[-1]) if self._errors else ""
+        last = short(self._errors[-1]) if self._errors else ""
         if self._timed_out:
             return RunFailure(
                 "timeout", f"the run did not finish within {self._timeout:g} s: raise --timeout"
@@ -244,7 +244,7 @@ def ssh_command(address: Address) -> list[str]:
 def connection_message(address: Address, errors: list[str]) -> str:
     """What ssh complained of, and what to do."""
     text = " ".join(errors)
-    last = printable(errors[-1]) if errors else "no reason given"
+    last = short(errors[-1]) if errors else "no reason given"
     if "Host key verification failed" in text or "HOST IDENTIFICATION HAS CHANGED" in text:
         return f"{address}: its host key is not known or has changed: connect once with ssh by hand"
     if "Permission denied" in text:

@@ -2,19 +2,21 @@
 
 from pathlib import Path
 
+from profdiff.terminal import printable
+
 _MAX_LINE = 200
 _END = 64 << 10
 
 
-def printable(text: str) -> str:
-    """``text`` without what would move a terminal's cursor, and not too long."""
-    return "".join(c if c.isprintable() else "?" for c in text[:_MAX_LINE])
+def short(text: str) -> str:
+    """``text`` printable, and not too long for a line."""
+    return printable(text[:_MAX_LINE])
 
 
 def last_line(data: bytes) -> str:
     """The last line that is not blank; "" if there is none."""
     lines = data[-_END:].decode(errors="replace").splitlines()
-    return printable(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+    return short(next((line.strip() for line in reversed(lines) if line.strip()), ""))
 
 
 def read_end(path: Path, most: int = _END) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from profdiff.collectors.messages import printable
+from profdiff.collectors.messages import short
 
 # Sampled in one group, so that both count over the same time.
 DEFAULT_EVENTS = ("cycles", "instructions")
@@ -82,4 +82,4 @@ def refusal_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() not in ("", "Error:")]
     telling = ("not supported", "paranoid", "ermission", "nvalid", "rror", "No such")
     chosen = next((line for line in lines if any(word in line for word in telling)), "")
-    return printable(chosen or " ".join(lines[:1]))
+    return short(chosen or " ".join(lines[:1]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from profdiff.atomic import open_atomic
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import RunFailure
-from profdiff.collectors.messages import last_line, printable, read_end
+from profdiff.collectors.messages import last_line, read_end, short
 
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
@@ -75,7 +75,7 @@ def exit_status(text: bytes) -> tuple[int | None, RunFailure | None]:
     if what == "signal" and number is not None:
         return None, RunFailure("workload", f"the workload was killed by signal {number}")
     if what == "exec":
-        reason = printable(value)
+        reason = short(value)
         return None, RunFailure("workload", f"the guest cannot execute the workload: {reason}")
     return None, RunFailure("protocol", "no exit status was reported")
 

@@ -1,12 +1,13 @@
 """What the runs of a session tell of each metric: values of every boot, changes, verdicts, A/A."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from profdiff.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.points import Cells, Setting, by_boot, cells, settings
-from profdiff.statistics import Estimate, NoiseFloor, Rule, estimate, noise_floor
+from profdiff.points import Cells, Setting, by_boot, cells, settings, varied
+from profdiff.statistics import Estimate, NoiseFloor, Rule, estimates, noise_floor
 from profdiff.workload_metrics import Metric
 
 _RULE = Rule()
@@ -51,11 +52,12 @@ class Result:
 @dataclass(frozen=True)
 class Evidence:
     """All results of a session: by setting, then collector, then metric. ``kernels`` without the
-    base's twin."""
+    base's twin; ``runs``: all runs of each cell."""
 
     manifest: Manifest
     kernels: list[Kernel]
     rule: Rule
+    runs: Cells
     results: list[Result]
 
     @staticmethod
@@ -63,14 +65,20 @@ class Evidence:
         """Everything that finished runs measured. Recordings that were imported have no such
         values; nothing is raised."""
         kernels = [kernel for kernel in manifest.kernels if not kernel.twin_of]
-        gatherer = _Gatherer(manifest, kernels, rule, cells(manifest))
+        runs = cells(manifest)
+        gatherer = _Gatherer(manifest, kernels, rule, runs, _emulated(runs))
         found = [
             gatherer.result(setting, collector, measured)
             for setting in settings(manifest)
             for collector in manifest.collectors
             for measured in gatherer.metrics(setting, collector)
         ]
-        return Evidence(manifest, kernels, rule, found)
+        return Evidence(manifest, kernels, rule, runs, gatherer.compared(found))
+
+    @cached_property
+    def swept(self) -> list[str]:
+        """What differs from setting to setting (points.varied)."""
+        return varied(self.manifest)
 
     @property
     def labels(self) -> list[str]:
@@ -90,15 +98,29 @@ class Evidence:
 
     def metrics(self) -> list[tuple[Collector, Metric]]:
         """What was measured, in order."""
-        return list(dict.fromkeys((result.collector, result.metric) for result in self.results))
+        return list(self._by_metric)
 
     def of(self, collector: Collector, metric: Metric) -> list[Result]:
         """The results of a metric, by setting."""
-        return [r for r in self.results if (r.collector, r.metric) == (collector, metric)]
+        return self._by_metric.get((collector, metric), [])
 
     def at(self, setting: Setting) -> list[Result]:
         """The results at a setting."""
-        return [result for result in self.results if result.setting == setting]
+        return self._by_point.get(setting.point, [])
+
+    @cached_property
+    def _by_metric(self) -> dict[tuple[Collector, Metric], list[Result]]:
+        found: dict[tuple[Collector, Metric], list[Result]] = {}
+        for result in self.results:
+            found.setdefault((result.collector, result.metric), []).append(result)
+        return found
+
+    @cached_property
+    def _by_point(self) -> dict[int, list[Result]]:
+        found: dict[int, list[Result]] = {}
+        for result in self.results:
+            found.setdefault(result.setting.point, []).append(result)
+        return found
 
 
 def is_time(metric: Metric) -> bool:
@@ -123,6 +145,7 @@ class _Gatherer:
     kernels: Sequence[Kernel]
     rule: Rule
     runs: Cells
+    emulated: Set[str]
 
     def metrics(self, setting: Setting, collector: Collector) -> list[Measured]:
         """One of each metric that a run at the setting measured; with --difference only totals,
@@ -136,6 +159,7 @@ class _Gatherer:
         return list(found.values())
 
     def result(self, setting: Setting, collector: Collector, measured: Measured) -> Result:
+        """What was measured; it is not compared yet."""
         metric = _metric(measured)
         per_op = measured.is_total and setting.ops is not None
 
@@ -143,8 +167,7 @@ class _Gatherer:
             return self._cell(label, planned, setting, collector, metric, per_op)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
-        emulated = self._emulated(collector)
-        deterministic = emulated and collector in ("exact", "timed")
+        emulated = collector in self.emulated
         twin = next((kernel for kernel in self.manifest.kernels if kernel.twin_of), None)
         noise = None
         if twin:
@@ -152,20 +175,49 @@ class _Gatherer:
             if boots and found[0].boots:
                 seed = self.manifest.order.seed
                 noise = noise_floor(found[0].boots, boots, self.rule, seed=seed)
-        changes = [self._change(found[0], one, deterministic, noise) for one in found[1:]]
-        steps = [self._change(a, b, deterministic, noise) for a, b in pairwise(found[1:])]
         return Result(
             setting=setting,
             collector=collector,
             metric=metric,
             per_op=per_op,
-            deterministic=deterministic,
+            deterministic=emulated and collector in ("exact", "timed"),
             virtual=emulated and _of_time(metric.unit),
             cells=found,
-            changes=[None, *changes],
-            steps=[None, *changes[:1], *steps],
+            changes=[],
+            steps=[],
             noise=noise,
         )
+
+    def compared(self, results: Sequence[Result]) -> list[Result]:
+        """The same with their changes and steps, all of which are estimated together."""
+        wanted: dict[bool, list[tuple[Cell, Cell]]] = {False: [], True: []}
+        for result in results:
+            wanted[result.deterministic] += filter(_measured, _pairs(result))
+        made = {
+            deterministic: iter(
+                estimates(
+                    [(base.boots, other.boots) for base, other in pairs],
+                    self.rule,
+                    planned=self.manifest.repeat,
+                    deterministic=deterministic,
+                    seed=self.manifest.order.seed,
+                )
+            )
+            for deterministic, pairs in wanted.items()
+        }
+        compared = []
+        for result in results:
+            found = [
+                _against_noise(next(made[result.deterministic]), result.noise)
+                if _measured(pair)
+                else None
+                for pair in _pairs(result)
+            ]
+            changes, steps = found[: len(self.kernels) - 1], found[len(self.kernels) - 1 :]
+            compared.append(
+                replace(result, changes=[None, *changes], steps=[None, *changes[:1], *steps])
+            )
+        return compared
 
     def _cell(
         self,
@@ -189,31 +241,26 @@ class _Gatherer:
         failed = sum(run.failure is not None for runs in by_point for run in runs)
         return Cell(boots, planned, failed)
 
-    def _change(
-        self, base: Cell, other: Cell, deterministic: bool, noise: NoiseFloor | None
-    ) -> Estimate | None:
-        if not base.boots or not other.boots:
-            return None
-        found = estimate(
-            base.boots,
-            other.boots,
-            self.rule,
-            planned=self.manifest.repeat,
-            deterministic=deterministic,
-            seed=self.manifest.order.seed,
-        )
-        return _against_noise(found, noise)
 
-    def _emulated(self, collector: Collector) -> bool:
-        """Whether all runs of a collector were in guests whose time is their instructions."""
-        mine = [
-            run
-            for (_, name, _), runs in self.runs.items()
-            if name == collector
-            for run in runs
-            if run.failure is None
-        ]
-        return bool(mine) and all(run.qemu and "-icount" in run.qemu.arguments for run in mine)
+def _pairs(result: Result) -> list[tuple[Cell, Cell]]:
+    """Each kernel but the base with the base, then each but the first two with the one before."""
+    first, *others = result.cells
+    return [*((first, other) for other in others), *pairwise(others)]
+
+
+def _measured(pair: tuple[Cell, Cell]) -> bool:
+    return bool(pair[0].boots and pair[1].boots)
+
+
+def _emulated(runs: Cells) -> Set[str]:
+    """The collectors all of whose finished runs were in guests whose time is their instructions."""
+    found: dict[str, bool] = {}
+    for (_, collector, _), some in runs.items():
+        for run in some:
+            if run.failure is None:
+                counted = run.qemu is not None and "-icount" in run.qemu.arguments
+                found[collector] = found.get(collector, True) and counted
+    return {collector for collector, emulated in found.items() if emulated}
 
 
 def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:

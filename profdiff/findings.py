@@ -31,28 +31,32 @@ class Findings:
 
     @staticmethod
     def of(
-        session: Session, setting: points.Setting, evidence: Evidence | None = None
+        session: Session,
+        setting: points.Setting,
+        evidence: Evidence | None = None,
+        facts: Facts | None = None,
     ) -> "Findings":
-        """Everything, computed once; ``evidence`` of the session, if it was gathered before. Raises
-        as ``compare``."""
+        """Everything, computed once; ``evidence`` and ``facts`` of the session, if they were
+        gathered before. Raises as ``compare``."""
         evidence = evidence or Evidence.gather(session.manifest)
+        facts = facts or session_facts.read(session)
         measured = any(result.cells[0].boots for result in evidence.results)
         comparisons: list[Comparison] = []
         remarks: list[str] = []
         # A recording that goes on may have other points by now, or timed runs.
-        if measured and not _profiled(session.manifest, setting):
+        if measured and not _profiled(evidence, setting):
             if set(session.manifest.collectors) != {"timed"}:
                 base = session.manifest.kernels[0].label
                 remarks = [f"no functions are shown: {base} has no finished profile here yet"]
         else:
-            comparisons = compare(session, setting)
+            comparisons = compare(session, setting, facts)
         return Findings(
             session.manifest,
             setting,
             comparisons,
             evidence,
-            compare_states(session, setting),
-            comparisons[0].facts if comparisons else session_facts.read(session),
+            compare_states(session, setting, evidence.runs),
+            comparisons[0].facts if comparisons else facts,
             remarks,
         )
 
@@ -76,13 +80,13 @@ class Findings:
         return self.setting.ops
 
 
-def _profiled(manifest: Manifest, setting: points.Setting) -> bool:
+def _profiled(evidence: Evidence, setting: points.Setting) -> bool:
     """Whether the base has a finished run whose functions are known at all points of a setting."""
-    runs = points.cells(manifest)
+    manifest = evidence.manifest
     base = manifest.kernels[0].label
     return any(
         all(
-            any(run.failure is None for run in runs.get((base, collector, point), ()))
+            any(run.failure is None for run in evidence.runs.get((base, collector, point), ()))
             for point in setting.points
         )
         for collector in manifest.collectors

@@ -15,10 +15,11 @@ from profdiff.statistics import Boots, Estimate, Rule, estimate
 _RULE = Rule()
 
 
-def metric_names(findings: Findings) -> list[str]:
-    """All metrics that a condition can name."""
-    profiled = [comparison.metric.name for comparison in findings.comparisons]
-    return list(dict.fromkeys([*profiled, *(r.metric.name for r in findings.evidence.results)]))
+def metric_names(findings: Sequence[Findings]) -> list[str]:
+    """All metrics that a condition can name; ``findings`` are of one session."""
+    profiled = [comparison.metric.name for one in findings for comparison in one.comparisons]
+    measured = [metric.name for _, metric in findings[0].evidence.metrics()]
+    return list(dict.fromkeys([*profiled, *measured]))
 
 
 def function_names(findings: Findings) -> set[str]:
@@ -32,7 +33,7 @@ def changes(findings: Findings, condition: Condition) -> Iterator[Change]:
     comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
     results = findings.evidence.at(findings.setting)
     result = next((r for r in results if r.metric.name == condition.metric), None)
-    at = points.title(findings.manifest, findings.setting)
+    at = points.title(findings.evidence.swept, findings.setting)
     if result is not None and condition.what == "total" and not condition.function:
         yield from _of_result(findings, result, condition, at)
     elif comparison is not None:

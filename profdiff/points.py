@@ -65,10 +65,10 @@ def varied(manifest: Manifest) -> list[str]:
     return found + (["vCPUs"] if len({setting.cpus for setting in mine}) > 1 else [])
 
 
-def title(manifest: Manifest, setting: Setting) -> str:
-    """What tells a setting from the others: ``size_kib 400, vCPUs 2``; "" for the only one."""
-    parts = [f"{name} {value_of(setting, name)}" for name in varied(manifest)]
-    return ", ".join(parts)
+def title(swept: Sequence[str], setting: Setting) -> str:
+    """What tells a setting from the others, of which the names ``swept`` differ (``varied``):
+    ``size_kib 400, vCPUs 2``; "" for the only one."""
+    return ", ".join(f"{name} {value_of(setting, name)}" for name in swept)
 
 
 def value_of(setting: Setting, name: str) -> str:

@@ -20,16 +20,19 @@ from profdiff.session import Session
 from profdiff.session_symbols import chains, perf_chains
 
 
-def compare(session: Session, setting: Setting | None = None) -> list[Comparison]:
+def compare(
+    session: Session, setting: Setting | None = None, facts: Facts | None = None
+) -> list[Comparison]:
     """The comparisons of all kernels of ``session`` that have a result: one for each collector that
     profiles and each of its metrics, those of the collector that was named first before the others.
-    ``setting``: under what they ran, None for the first. None at all if all runs are timed ones.
+    ``setting``: under what they ran, None for the first; ``facts`` of the session, if they were
+    read before. None at all if all runs are timed ones.
 
     Raises SessionError when the base has no result, or a file of the session is damaged.
     """
     comparisons: list[Comparison] = []
     problems: list[SessionError] = []
-    facts = session_facts.read(session)
+    facts = facts or session_facts.read(session)
     chosen = setting or settings(session.manifest)[0]
     for collector in session.manifest.collectors:
         if collector == "timed":

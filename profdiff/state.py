@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from profdiff.manifest import Collector, Run
-from profdiff.points import Setting, cells
+from profdiff.points import Cells, Setting, cells
 from profdiff.session import Session
 
 # A count that differs by less is the same state: a tick's worth of faults and switches.
@@ -45,14 +45,16 @@ class State:
     unknown: list[str] = field(default_factory=list)
 
 
-def compare_states(session: Session, setting: Setting) -> State:
+def compare_states(session: Session, setting: Setting, known: Cells | None = None) -> State:
     """The states of all kernels at a setting, from the first collector whose runs tell of each
-    thing, first finished run of each kernel. What cannot be read is unknown; nothing is raised."""
+    thing, first finished run of each kernel. ``known``: the session's runs by cell, if they are
+    known. What cannot be read is unknown; nothing is raised."""
+    by_cell = cells(session.manifest) if known is None else known
     labels = [kernel.label for kernel in session.manifest.kernels if not kernel.twin_of]
     state = State()
     seen: set[str] = set()
     for collector in session.manifest.collectors:
-        runs = {label: _first(session, label, collector, setting) for label in labels}
+        runs = {label: _first(by_cell, label, collector, setting) for label in labels}
         # A kernel that has not run yet has no state to differ by.
         told = {label: _facts(session, run) for label, run in runs.items() if run}
         names = dict.fromkeys(name for facts in told.values() for name in facts)
@@ -105,8 +107,8 @@ def _is_count(text: str) -> bool:
     return re.fullmatch("[0-9]{1,20}", text) is not None
 
 
-def _first(session: Session, label: str, collector: Collector, setting: Setting) -> Run | None:
-    runs = cells(session.manifest).get((label, collector, setting.point), ())
+def _first(runs_of: Cells, label: str, collector: Collector, setting: Setting) -> Run | None:
+    runs = runs_of.get((label, collector, setting.point), ())
     return next((run for run in runs if run.failure is None), None)
 
 

@@ -97,10 +97,11 @@ def _kallsyms(
 ) -> None:
     """Resolve by kallsyms alone: no debug ELF, or code that the kernel made (BPF, ftrace)."""
     owners = symbols.owners(addresses[where])
-    for owner, name in enumerate(symbols.modules()):
+    names = symbols.modules()
+    # Only those that are there: a kallsyms may name any number of modules.
+    for owner in np.flatnonzero(np.bincount(owners[owners >= 0])):
         mine = where[owners == owner]
-        if len(mine):
-            merge.add(mine, symbols.resolve(addresses[mine]), name or "vmlinux")
+        merge.add(mine, symbols.resolve(addresses[mine]), names[owner] or "vmlinux")
     unowned = where[owners < 0]
     # What the debug ELF said of them (no symbol, outside its text) says more than kallsyms' "no".
     unsaid = unowned[merge.reason[unowned] == 0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from profdiff import measured_change, points
+from profdiff import measured_change, points, session_facts
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.condition import Condition, Judgement, exit_status
@@ -62,8 +62,8 @@ def check(
             opened = Session.open(session or newest(Path()))
         chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
         with _undecided_unless():
-            evidence = Evidence.gather(opened.manifest)
-            found = [Findings.of(opened, setting, evidence) for setting in chosen]
+            evidence, facts = Evidence.gather(opened.manifest), session_facts.read(opened)
+            found = [Findings.of(opened, setting, evidence, facts) for setting in chosen]
         judged = _judge(found, conditions, labels)
         _report(judged, junit_file, summary_file)
         return exit_status(judged)
@@ -96,7 +96,7 @@ def _judge(
     found: list[Findings], conditions: list[Condition], labels: tuple[str, ...]
 ) -> list[Judgement]:
     """Raises InputError for names that nothing has."""
-    metrics = list(dict.fromkeys(n for one in found for n in measured_change.metric_names(one)))
+    metrics = measured_change.metric_names(found)
     functions = {name for one in found for name in measured_change.function_names(one)}
     known = [kernel.label for kernel in found[0].evidence.kernels][1:]
     for label in labels:

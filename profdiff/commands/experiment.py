@@ -238,6 +238,11 @@ _OPTIONS = [
         "calls and memory.",
     ),
     click.option("--jobs", type=click.IntRange(1), help="Guests side by side.  [default: CPUs]"),
+    click.option(
+        "--yes",
+        is_flag=True,
+        help="Without COMMAND: run the one that the session brings, whoever recorded it.",
+    ),
     click.option("--qemu", type=click.Path(path_type=Path), help="Another QEMU."),
     click.argument("command", nargs=-1, type=click.UNPROCESSED),
 ]
@@ -347,7 +352,7 @@ class Experiment:
     def from_options(options: dict[str, Any]) -> "Experiment":
         """From the values of ``experiment_options``. Raises as ``prepare``."""
         taken = dict(options)
-        for name in ("experiment", "jobs", "observe"):
+        for name in ("experiment", "jobs", "observe", "yes"):
             taken.pop(name)
         events, count, frequency = (taken.pop(name) for name in ("events", "count", "frequency"))
         if count and frequency:

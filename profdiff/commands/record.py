@@ -20,9 +20,6 @@ from profdiff.terminal import confirm, say, tell
 
 @click.command(cls=ExperimentCommand)
 @experiment_options
-@click.option(
-    "--yes", is_flag=True, help="Run the command that SESSION holds, whoever recorded it."
-)
 def record(jobs: int | None, observe: bool, yes: bool, **options: Any) -> None:
     """Record COMMAND on two or more kernels: every instruction that it makes them execute, samples
     of perf, or its times.
@@ -37,7 +34,7 @@ def record(jobs: int | None, observe: bool, yes: bool, **options: Any) -> None:
     """
     if not options["command"]:
         _agree(options["output"], yes)
-    asked = Experiment.from_options({**options, "jobs": jobs, "observe": observe})
+    asked = Experiment.from_options({**options, "jobs": jobs, "observe": observe, "yes": yes})
     files = [*asked.workload.files, *asked.own]
     with recording(asked.folder), temporary_folder() as temporary:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)

@@ -75,7 +75,7 @@ def _sweep(evidence: Evidence) -> Verdict:
     known = points.settings(findings.manifest)
     complete = [one for one in known if _fewest_boots(findings, one)]
     told, wide = [], False
-    for name in points.varied(findings.manifest):
+    for name in findings.evidence.swept:
         values = list(dict.fromkeys(points.value_of(one, name) for one in complete))
         wide = wide or (name != "vCPUs" and len(values) >= _SWEPT)
         told += [f"{name} {values[0]} to {values[-1]}, {len(values)} values"] if values else []

@@ -58,7 +58,7 @@ def _of_result(findings: Findings, result: Result) -> Claim:
     joined = "as" if base == other else "than"
     if change.verdict == "unchanged":
         amount, joined = words.same, "as"
-    at = points.title(findings.manifest, result.setting)
+    at = points.title(findings.evidence.swept, result.setting)
     said = _compared(findings, words, amount, joined, kernels[0], kernels[index])
     limits = f", to within {100 * findings.evidence.rule.relevance:g} %"
     values = words.values(base, other, per_op=result.per_op)

@@ -34,7 +34,7 @@ def section(findings: Findings) -> Section:
     if floors := [one for one in evidence.at(setting) if one.noise]:
         told = [f"{one.metric.name} {evidence_rows.floor(one)}" for one in floors]
         parts.append(Prose(f"A/A: {', '.join(told)}."))
-    at = points.title(findings.manifest, setting)
+    at = points.title(evidence.swept, setting)
     title = f"Every boot's value{f' at {at}' if at else ''}, not rounded:"
     boots = [
         line
@@ -51,7 +51,7 @@ def _experiment(evidence: Evidence, setting: points.Setting) -> list[evidence_ro
         return []
     tables = evidence_rows.tables(evidence, setting)
     metrics = len(evidence.at(setting))
-    if len(evidence.kernels) < 3 or points.varied(evidence.manifest):
+    if len(evidence.kernels) < 3 or evidence.swept:
         return tables
     return tables[-metrics:] if metrics <= _FEW else tables[:-metrics]
 

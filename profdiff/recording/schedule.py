@@ -65,14 +65,15 @@ def seconds_left(
 ) -> tuple[float, int]:
     """About how long ``pending`` take in all, in seconds, and on how many finished runs that rests:
     none means that it is assumed."""
+    made: dict[str, list[float]] = {}
+    for finished in manifest.runs:
+        if finished.failure is None:
+            made.setdefault(finished.collector, []).append(finished.wall_seconds)
+    averages = {collector: mean(seconds) for collector, seconds in made.items()}
     total, known = 0.0, 0
     for run in pending:
-        same = [
-            made.wall_seconds
-            for made in manifest.runs
-            if made.collector == run.recorder.collector and made.failure is None
-        ]
+        same = made.get(run.recorder.collector, [])
         known += len(same)
-        each = mean(same) if same else _ASSUMED_SECONDS
+        each = averages.get(run.recorder.collector, _ASSUMED_SECONDS)
         total += each if run.recorder.alone else each / jobs
     return total, min(known, len(manifest.runs))

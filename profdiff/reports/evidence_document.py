@@ -13,14 +13,14 @@ from profdiff.statistics import Estimate, Interval
 def experiment(findings: Findings) -> dict[str, Any]:
     """``experiment`` of ``profdiff.report/1``. What is not a number (the change to nothing) is
     null."""
-    evidence, manifest = findings.evidence, findings.manifest
+    evidence = findings.evidence
     tables = (
         evidence_rows.tables(evidence, findings.setting)
         if evidence_text.worth_showing(evidence)
         else []
     )
     return {
-        "setting": points.title(manifest, findings.setting),
+        "setting": points.title(evidence.swept, findings.setting),
         "results": [_result(findings, result) for result in evidence.results],
         "tables": [
             {"title": one.title, "names": one.names, "header": one.header, "rows": one.rows}

@@ -29,7 +29,7 @@ class Table:
 
 def tables(evidence: Evidence, setting: points.Setting) -> list[Table]:
     """All tables of an experiment, ``setting`` being the one that is looked at."""
-    swept = points.varied(evidence.manifest)
+    swept = evidence.swept
     found: list[Table] = []
     if swept:
         for collector, metric in evidence.metrics():
@@ -97,7 +97,7 @@ def _patches(evidence: Evidence, result: Result) -> Table:
                 verdict(step),
             ]
         )
-    at = points.title(evidence.manifest, result.setting)
+    at = points.title(evidence.swept, result.setting)
     return Table(f"{what(result)}, kernel by kernel{f' ({at})' if at else ''}", 1, header, rows)
 
 

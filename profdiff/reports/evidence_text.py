@@ -44,7 +44,7 @@ def _answer(evidence: Evidence, result: Result, label: str, change: Estimate) ->
     sure = (
         f", {100 * evidence.rule.confidence:g} % interval {interval}" if interval[:1] == "[" else ""
     )
-    at = points.title(evidence.manifest, result.setting)
+    at = points.title(evidence.swept, result.setting)
     return (
         f"{label} has {evidence_rows.what(result, with_kind=False)} {other}, "
         f"{evidence.labels[0]} {base}{f' at {at}' if at else ''}: "
@@ -73,7 +73,7 @@ def notes(evidence: Evidence) -> list[str]:
     counts = sorted({len(cell.boots) for cell in cells})
     boots = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     inside = f", {manifest.boot_runs} executions in each" if manifest.boot_runs > 1 else ""
-    at = " at each point" if points.varied(manifest) else ""
+    at = " at each point" if evidence.swept else ""
     failed = sum(run.failure is not None for run in manifest.runs)
     drawn = (
         f", in rounds of all kernels, each in an order drawn with seed {manifest.order.seed}; the "

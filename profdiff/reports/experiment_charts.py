@@ -38,7 +38,7 @@ def charts(evidence: Evidence, setting: points.Setting) -> list[Chart]:
             if any(cell.boots for cell in result.cells)
         ]
         part = file_part(metric.name)
-        if results and points.varied(evidence.manifest):
+        if results and evidence.swept:
             add(f"sweep-{part}", sweep_figure.figure(evidence, results, more))
         for result in results:
             if result.setting == setting and _is_ladder(evidence, result):
@@ -48,6 +48,6 @@ def charts(evidence: Evidence, setting: points.Setting) -> list[Chart]:
 
 def _is_ladder(evidence: Evidence, result: Result) -> bool:
     """Whether there is more to see than the end of a sweep's lines."""
-    swept = points.varied(evidence.manifest)
+    swept = evidence.swept
     repeated = any(len(cell.boots) > 1 for cell in result.cells)
     return not swept or repeated or len(evidence.kernels) > 2

@@ -57,7 +57,7 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
         noise_words=f"A/A: {base} against itself",
         legend=[(colour, words) for colour, words in meaning.items() if colour in seen],
     )
-    at = points.title(evidence.manifest, result.setting)
+    at = points.title(evidence.swept, result.setting)
     head = title(result, f"at {at}" if at else "kernel by kernel")
     lines = [
         *notes(evidence, [result], summary.workload(evidence.manifest, result.setting)),

@@ -89,7 +89,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> str:
             f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
             f"{difference.short:,}"
         )
-    facts += [at] if (at := points.title(manifest, setting)) else []
+    facts += [at] if (at := points.title(points.varied(manifest), setting)) else []
     facts += [window] if window else []
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]

@@ -96,7 +96,7 @@ def figure(evidence: Evidence, results: Sequence[Result], more: str = "") -> tup
 def _parameters(evidence: Evidence, results: Sequence[Result]) -> tuple[str, list[str]]:
     """What goes along the axis, and what has a panel for each of its values: the numeric parameter
     with the most values, and those that do not follow from it (as zipped ones do)."""
-    swept = points.varied(evidence.manifest)
+    swept = evidence.swept
     columns = {name: [points.value_of(one.setting, name) for one in results] for name in swept}
 
     def rank(name: str) -> tuple[bool, int]:

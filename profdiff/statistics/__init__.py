@@ -1,7 +1,7 @@
 """Pure numbers in, verdicts out. ``docs/statistics.md`` has every formula and its limits."""
 
 from profdiff.statistics.boots import Boots
-from profdiff.statistics.estimates import Estimate, estimate
+from profdiff.statistics.estimates import Estimate, estimate, estimates
 from profdiff.statistics.functions import FunctionTests, function_tests
 from profdiff.statistics.levels import Level, level
 from profdiff.statistics.noise import NoiseFloor, noise_floor
@@ -19,6 +19,7 @@ __all__ = [
     "Rule",
     "Verdict",
     "estimate",
+    "estimates",
     "function_tests",
     "level",
     "noise_floor",

@@ -7,6 +7,8 @@ would. Here that is done for two samples: see ``tails``.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from profdiff.statistics.rule import Rule
 # With more runs in a boot only boots are resampled: how runs scatter is in the boots' scatter too.
 MOST_RUNS = 100
 _BLOCK = 4_000_000
+
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,15 +39,23 @@ class Change:
 
 def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Change, Change]:
     """Of the median over boots of the boots' medians, and of the mean of the boots' means."""
-    random = np.random.default_rng(seed)
-    resampled = [_resampled(side, rule.resamples, random) for side in (base, other)]
-    tail = tails(base, other, rule.confidence)
     few = min(base.boots, other.boots) < 2
     medians = [np.median(side.medians(), axis=1) for side in (base, other)]
     means = [side.means().mean(axis=1) for side in (base, other)]
+    tail = tails(base, other, rule.confidence)
+    times = None
+    if few:
+        # There is no interval: nothing is drawn.
+        resampled = [(a[:, None], b[:, None]) for a, b in zip(medians, means, strict=True)]
+    elif _resamples_runs(base) or _resamples_runs(other):
+        random = np.random.default_rng(seed)
+        resampled = [_resampled(side, rule.resamples, random) for side in (base, other)]
+    else:
+        drawn, times = _distinct_draws(base.boots, other.boots, rule.resamples, seed)
+        resampled = [_of_boots(side, one) for side, one in zip((base, other), drawn, strict=True)]
     return (
-        _change(medians[0], medians[1], resampled[0][0], resampled[1][0], tail, few, rule),
-        _change(means[0], means[1], resampled[0][1], resampled[1][1], tail, few, rule),
+        _change(medians[0], medians[1], resampled[0][0], resampled[1][0], times, tail, few, rule),
+        _change(means[0], means[1], resampled[0][1], resampled[1][1], times, tail, few, rule),
     )
 
 
@@ -105,22 +117,22 @@ def _change(
     other: Floats,
     bases: Floats,
     others: Floats,
+    times: Counts | None,
     tail: Floats,
     few: bool,
     rule: Rule,
 ) -> Change:
-    """``base`` and ``other``: [E]; resampled ``bases`` and ``others``: [E, B]."""
+    """``base`` and ``other``: [E]; resampled ``bases`` and ``others``: [E, B], each so many
+    ``times`` (None: once)."""
     with np.errstate(all="ignore"):
         estimate = _finite(other / base - 1)
         bounded = (bases > 0).all(axis=1) | (bases < 0).all(axis=1)
         bounded &= np.isfinite(estimate)
         spreads = np.where(bounded[:, None], others / bases - 1, others - bases)
-    spreads.sort(axis=1)
-    count = spreads.shape[1]
+    count = spreads.shape[1] if times is None else int(times.sum())
     # The (B + 1) * tail-th value (Davison and Hinkley 1997), rounded outwards.
     at = np.maximum((tail * (count + 1)).astype(np.intp) - 1, 0)
-    rows = np.arange(len(spreads))
-    low, high = spreads[rows, at], spreads[rows, count - 1 - at]
+    low, high = _values_at(spreads, times, (at, count - 1 - at))
     inside = (-rule.relevance <= low) & (high <= rule.relevance)
     shown = bounded & np.isfinite(low) & np.isfinite(high) & (not few)
     return Change(
@@ -137,13 +149,55 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
+def _values_at(
+    spreads: Floats, times: Counts | None, places: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> tuple[Floats, Floats]:
+    """Of each row, in ascending order, the values at two places."""
+    rows = np.arange(len(spreads))
+    low, high = places
+    if times is None:
+        ascending = np.sort(spreads, axis=1)
+        return ascending[rows, low], ascending[rows, high]
+    order = np.argsort(spreads, axis=1)
+    behind = np.cumsum(times[order], axis=1)
+    first, last = ((behind <= at[:, None]).sum(axis=1) for at in (low, high))
+    return spreads[rows, order[rows, first]], spreads[rows, order[rows, last]]
+
+
 def _resampled(side: Sample, resamples: int, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Medians and means of each resample: float64[E, B]. All experiments share the draws."""
     if _resamples_runs(side):
         return _two_levels(side, resamples, random)
-    # How often each boot is drawn says all: sorted, the median is where half of them are counted.
+    return _of_boots(side, _drawn(side.boots, resamples, random))
+
+
+def _drawn(boots: int, resamples: int, random: np.random.Generator) -> Counts:
+    """How often each boot is drawn, which says all: int64[B, n]."""
+    return random.multinomial(boots, np.full(boots, 1 / boots), size=resamples)
+
+
+# Experiments that are estimated one after the other mostly have as many boots.
+@lru_cache(maxsize=1)
+def _distinct_draws(
+    base: int, other: int, resamples: int, seed: int
+) -> tuple[tuple[Counts, Counts], Counts | None]:
+    """What is drawn of both sides, and how often: of few boots there are few resamples, and the
+    distinct ones tell all. None where there may be about as many as are drawn."""
+    random = np.random.default_rng(seed)
+    first, second = (_drawn(boots, resamples, random) for boots in (base, other))
+    if 4 * comb(2 * base - 1, base) * comb(2 * other - 1, other) > resamples:
+        return (first, second), None
+    # Both as one number, digit by digit.
+    digits = np.concatenate([first, second], axis=1)
+    places = (max(base, other) + 1) ** np.arange(base + other)
+    _, rows, times = np.unique(digits @ places, return_index=True, return_counts=True)
+    return (first[rows], second[rows]), times
+
+
+def _of_boots(side: Sample, drawn: Counts) -> tuple[Floats, Floats]:
+    """Medians and means of resamples of boots: float64[E, B]."""
+    # Sorted, the median is where half of the boots are counted.
     boots = side.boots
-    drawn = random.multinomial(boots, np.full(boots, 1 / boots), size=resamples)
     below = np.cumsum(drawn, axis=1)
     lower, upper = ((below <= at).sum(axis=1) for at in ((boots - 1) // 2, boots // 2))
     medians = np.sort(side.medians(), axis=1)

@@ -1,17 +1,20 @@
 """One metric on two kernels: how large is the change, and is it one?"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.statistics.boots import Boots, Floats, Sample, read
+from profdiff.statistics.boots import Boots, Experiments, Floats, Sample, read_all
 from profdiff.statistics.bootstrap import Change, changes, spread
 from profdiff.statistics.rank_test import mann_whitney, smallest_p
 from profdiff.statistics.rule import Interval, Quality, Rule, Verdict
 
 _DEFAULT = Rule()
+# Resamples at a time, of all experiments together.
+_BLOCK = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -85,45 +88,91 @@ def estimate(
     all values of each side are equal no statistics are needed. Boots without a run are left out.
     Raises InputError for a side without a value, and for a value that is no finite number.
     """
-    first, second, exponent = read(base, other)
-    if deterministic and _constant(first) and _constant(second):
-        return _exact(first, second, exponent, planned)
-    found = find(first, second, rule, seed)
-    verdict = _VERDICTS[str(found.verdicts[0])]
-    boots = (first.boots, second.boots)
-    quality: Quality = "reliable"
-    if planned is not None and min(boots) < planned:
-        quality = "partial"
-    elif not _agree(found, rule):
-        quality = "robust-only"
-    return Estimate(
-        boots=boots,
-        medians=_pair(exponent, *(np.median(side.medians()) for side in (first, second))),
-        means=_pair(exponent, *(np.mean(side.means()) for side in (first, second))),
-        spread=_pair(0, *(spread(side.means())[0] for side in (first, second))),
-        median=interval(found.median),
-        mean=interval(found.mean),
-        mann_whitney=float(found.mann_whitney[0]),
-        welch=float(found.welch[0]),
-        smallest_p=found.smallest_p,
-        verdict=verdict,
-        quality=quality,
-        reason=_reason(found, verdict, quality, boots, planned, rule),
+    (found,) = estimates(
+        [(base, other)], rule, planned=planned, deterministic=deterministic, seed=seed
     )
+    return found
 
 
-def _exact(first: Sample, second: Sample, exponent: int, planned: int | None) -> Estimate:
+def estimates(
+    pairs: Sequence[tuple[Boots, Boots]],
+    rule: Rule = _DEFAULT,
+    *,
+    planned: int | None = None,
+    deterministic: bool = False,
+    seed: int = 0,
+) -> list[Estimate]:
+    """What ``estimate`` says of each pair of base and other. Those that are shaped alike share the
+    draws of the seed, as they do one by one. Raises as ``estimate``."""
+    result: dict[int, Estimate] = {}
+    for group in read_all(pairs):
+        exact = np.zeros(len(group.rows), np.bool_)
+        if deterministic:
+            exact = _constant(group.base) & _constant(group.other)
+        statistical = np.flatnonzero(~exact)
+        step = max(1, _BLOCK // rule.resamples)
+        for at in np.flatnonzero(exact).tolist():
+            result[group.rows[at]] = _exact(group.part(slice(at, at + 1)), planned)
+        for start in range(0, len(statistical), step):
+            part = group.part(statistical[start : start + step])
+            result.update(zip(part.rows, _estimated(part, rule, planned, seed), strict=True))
+    return [result[row] for row in range(len(pairs))]
+
+
+def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) -> list[Estimate]:
+    """Of experiments that are estimated together."""
+    both = (part.base, part.other)
+    found = find(*both, rule, seed)
+    boots = (part.base.boots, part.other.boots)
+    medians, means, spreads = (
+        list(zip(*columns, strict=True))
+        for columns in (
+            [_unscaled(np.median(side.medians(), axis=1), part) for side in both],
+            [_unscaled(np.mean(side.means(), axis=1), part) for side in both],
+            [spread(side.means()).tolist() for side in both],
+        )
+    )
+    made = []
+    for at in range(len(part.rows)):
+        verdict = _VERDICTS[str(found.verdicts[at])]
+        quality: Quality = "reliable"
+        if planned is not None and min(boots) < planned:
+            quality = "partial"
+        elif not _agree(found, at, rule):
+            quality = "robust-only"
+        made.append(
+            Estimate(
+                boots=boots,
+                medians=medians[at],
+                means=means[at],
+                spread=spreads[at],
+                median=interval(found.median, at),
+                mean=interval(found.mean, at),
+                mann_whitney=float(found.mann_whitney[at]),
+                welch=float(found.welch[at]),
+                smallest_p=found.smallest_p,
+                verdict=verdict,
+                quality=quality,
+                reason=_reason(found, at, verdict, quality, boots, planned, rule),
+            )
+        )
+    return made
+
+
+def _exact(part: Experiments, planned: int | None) -> Estimate:
     """Of sides whose values are all equal: nothing is resampled or tested, and nothing loaded."""
-    values = _pair(exponent, *(np.median(side.medians()) for side in (first, second)))
-    change = values[1] / values[0] - 1 if values[0] else math.nan
-    boots = (first.boots, second.boots)
+    base, other = (
+        _unscaled(np.median(side.medians(), axis=1), part)[0] for side in (part.base, part.other)
+    )
+    change = other / base - 1 if base else math.nan
+    boots = (part.base.boots, part.other.boots)
     partial = planned is not None and min(boots) < planned
-    known = zip(boots, values, strict=True)
+    known = zip(boots, (base, other), strict=True)
     some = [0.0 if count > 1 and value else math.nan for count, value in known]
     return Estimate(
         boots=boots,
-        medians=values,
-        means=values,
+        medians=(base, other),
+        means=(base, other),
         spread=(some[0], some[1]),
         median=Interval(change, change, change),
         mean=Interval(change, change, change),
@@ -160,9 +209,9 @@ def welch(base: Floats, other: Floats) -> Floats:
     return np.where(constant, np.where(base[:, 0] == other[:, 0], 1.0, 0.0), p)
 
 
-def interval(change: Change) -> Interval:
-    """Of the first experiment."""
-    return Interval(float(change.estimate[0]), float(change.low[0]), float(change.high[0]))
+def interval(change: Change, at: int = 0) -> Interval:
+    """Of one experiment."""
+    return Interval(float(change.estimate[at]), float(change.low[at]), float(change.high[at]))
 
 
 def _verdicts(change: Change, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
@@ -181,22 +230,26 @@ _VERDICTS: dict[str, Verdict] = {
 }
 
 
-def _agree(found: Findings, rule: Rule) -> bool:
+def _agree(found: Findings, at: int, rule: Rule) -> bool:
     """Whether mean and median say the same: the verdict, and the change within the relevance."""
-    apart = abs(found.mean.estimate[0] - found.median.estimate[0])
-    return bool(found.verdicts[0] == found.mean_verdicts[0]) and not apart > rule.relevance
+    apart = abs(found.mean.estimate[at] - found.median.estimate[at])
+    return bool(found.verdicts[at] == found.mean_verdicts[at]) and not apart > rule.relevance
 
 
-def _constant(side: Sample) -> bool:
-    return bool(np.nanmin(side.values) == np.nanmax(side.values))
+def _constant(side: Sample) -> NDArray[np.bool_]:
+    lowest, highest = (end(side.values, axis=(1, 2)) for end in (np.nanmin, np.nanmax))
+    return np.asarray(lowest == highest)
 
 
-def _pair(exponent: int, base: np.floating, other: np.floating) -> tuple[float, float]:
-    return float(np.ldexp(base, exponent)), float(np.ldexp(other, exponent))
+def _unscaled(values: Floats, part: Experiments) -> list[float]:
+    """In the metric's unit again."""
+    unscaled: list[float] = np.ldexp(values, part.exponents).tolist()
+    return unscaled
 
 
 def _reason(
     found: Findings,
+    at: int,
     verdict: Verdict,
     quality: Quality,
     boots: tuple[int, int],
@@ -204,28 +257,28 @@ def _reason(
     rule: Rule,
 ) -> str:
     if verdict == "unsure":
-        return _why_unsure(found, boots, rule)
+        return _why_unsure(found, at, boots, rule)
     if quality == "partial":
         return _few(boots, planned)
     if quality == "robust-only":
-        median, mean = float(found.median.estimate[0]), float(found.mean.estimate[0])
+        median, mean = float(found.median.estimate[at]), float(found.mean.estimate[at])
         return f"the median says {_percent(median)}, the mean {_percent(mean)}"
     return ""
 
 
-def _why_unsure(found: Findings, boots: tuple[int, int], rule: Rule) -> str:
-    change, p = found.median, float(found.mann_whitney[0])
-    low, high = float(change.low[0]), float(change.high[0])
+def _why_unsure(found: Findings, at: int, boots: tuple[int, int], rule: Rule) -> str:
+    change, p = found.median, float(found.mann_whitney[at])
+    low, high = float(change.low[at]), float(change.high[at])
     if found.smallest_p > rule.alpha:
         smallest = f"{found.smallest_p:.2g}"
         return f"{boots[0]} against {boots[1]} boots reach p = {smallest} at the smallest"
     if min(boots) < 2:
         return "one boot has no interval"
-    if p <= rule.alpha and change.apart[0]:
-        return f"significant, but {_percent(float(change.estimate[0]))} is not relevant"
+    if p <= rule.alpha and change.apart[at]:
+        return f"significant, but {_percent(float(change.estimate[at]))} is not relevant"
     if p <= rule.alpha:
         return f"p = {p:.2g}, but the interval holds 0"
-    if change.apart[0]:
+    if change.apart[at]:
         return f"the interval excludes 0, but p = {p:.2g}"
     if np.isnan(low):
         return "base is 0 or may be, so that a ratio has no bounds"

@@ -244,20 +244,7 @@ def test_check_skips_a_session_that_cannot_be_read(tmp_path: Path, damage: str) 
     error_line(profdiff("check", session, "--fail-if", "instructions >", status=2))
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small tmpfs needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(folder)]
-    if subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("this machine does not let root mount a tmpfs")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
+@pytest.mark.parametrize("small_disk", ["256k"], indirect=True)
 def test_an_import_that_failed_can_be_run_again(small_disk: Path, tmp_path: Path) -> None:
     stacks = tmp_path / "a.folded"
     stacks.write_text("".join(f"main;f{number:0100} 1\n" for number in range(4000)))

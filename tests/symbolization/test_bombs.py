@@ -1,13 +1,12 @@
 """Debug information that asks for far more than its size: an error that names the file, soon."""
 
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bounded import run_bounded
 from elf_writer import (
     COMPILE_UNIT,
     DATA2,
@@ -39,32 +38,16 @@ from elf_writer import (
 
 from profdiff._native import SymbolIndex
 
-#: What the child may take. A Python that has loaded the module takes 0.3 GB and half a second.
-MEMORY = 1 << 30
-CPU_SECONDS = 8
-
-CHILD = f"""
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
-resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))
-import numpy as np
-from profdiff._native import NativeError, SymbolIndex
-try:
-    index = SymbolIndex.open(sys.argv[1])
-    addresses = 0x1000 + np.arange(5000, dtype=np.uint64) % 16
-    print("frames", len(index.resolve(addresses).chain_frames))
-except NativeError as error:
-    print(error)
+OPEN = """
+index = SymbolIndex.open(sys.argv[1])
+addresses = 0x1000 + np.arange(5000, dtype=np.uint64) % 16
+print("frames", len(index.resolve(addresses).chain_frames))
 """
 
 
 def in_child(path: Path) -> str:
-    """What a bounded process says of the file: its frames of 5,000 addresses, or the error."""
-    command = [sys.executable, "-c", CHILD, str(path)]
-    environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)}
-    result = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert result.returncode == 0, f"status {result.returncode}: {result.stderr[-500:]}"
-    return result.stdout.strip()
+    """What a bounded process says of the file: the frames of 5,000 addresses, or the error."""
+    return run_bounded(OPEN, path)
 
 
 def functions(

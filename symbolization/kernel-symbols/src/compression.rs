@@ -44,9 +44,9 @@ impl Compression {
             .map(|(_, kind)| *kind)
     }
 
-    /// A reader of what `data` unpacks to.
-    pub(crate) fn reader(self, data: &[u8]) -> io::Result<Box<dyn Read + '_>> {
-        Ok(match self {
+    /// A reader of what `data` unpacks to. It ends when it has read more than `limit`.
+    pub(crate) fn reader(self, data: &[u8]) -> io::Result<impl Read + '_> {
+        let reader: Box<dyn Read + '_> = match self {
             Compression::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(data)?;
                 decoder.window_log_max(WINDOW_LOG)?;
@@ -60,7 +60,8 @@ impl Compression {
             Compression::Gzip => Box::new(flate2::bufread::GzDecoder::new(data)),
             Compression::Bzip2 => Box::new(bzip2::bufread::BzDecoder::new(data)),
             Compression::Lz4Legacy => Box::new(lz4_legacy(data)?),
-        })
+        };
+        Ok(reader.take(limit(data.len()) + 1))
     }
 }
 
@@ -88,11 +89,8 @@ pub(crate) fn unpack(kind: Compression, data: &[u8], path: &Path, what: &str) ->
         }
     }
     let mut out = Vec::new();
-    let reader = kind.reader(data).map_err(failed)?;
-    reader
-        .take(limit + 1)
-        .read_to_end(&mut out)
-        .map_err(failed)?;
+    let mut reader = kind.reader(data).map_err(failed)?;
+    reader.read_to_end(&mut out).map_err(failed)?;
     if out.len() as u64 > limit {
         return Err(too_large(out.len() as u64));
     }
@@ -144,6 +142,7 @@ fn lz4_legacy(data: &[u8]) -> io::Result<io::Cursor<Vec<u8>>> {
     let limit = limit(data.len());
     let mut out: Vec<u8> = Vec::new();
     let mut rest = data.get(4..).unwrap_or_default();
+    let mut unpacked = vec![0; BLOCK];
     while let Some((size, tail)) = rest.split_first_chunk::<4>() {
         let Some(block) = tail.get(..u32::from_le_bytes(*size) as usize) else {
             break; // the kernel's trailing size word
@@ -151,10 +150,26 @@ fn lz4_legacy(data: &[u8]) -> io::Result<io::Cursor<Vec<u8>>> {
         if out.len() as u64 > limit {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "too large"));
         }
-        let block = lz4_flex::block::decompress(block, BLOCK)
+        let length = lz4_flex::block::decompress_into(block, &mut unpacked)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        out.extend_from_slice(&block);
+        out.extend_from_slice(&unpacked[..length]);
         rest = &tail[u32::from_le_bytes(*size) as usize..];
     }
     Ok(io::Cursor::new(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_end_at_the_limit() -> io::Result<()> {
+        let packed = zstd::bulk::compress(&vec![0; 64 << 20], 1)?;
+        let mut reader = Compression::Zstd.reader(&packed)?;
+        let bytes = io::copy(&mut reader, &mut io::sink())?;
+        assert_eq!(bytes, limit(packed.len()) + 1);
+        let error = unpack(Compression::Zstd, &packed, Path::new("bomb"), "the file");
+        assert!(matches!(error, Err(Error::TooLarge { .. })));
+        Ok(())
+    }
 }

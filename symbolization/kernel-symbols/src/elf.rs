@@ -8,7 +8,7 @@ use object::{CompressionFormat, LittleEndian, Object, ObjectSection, ObjectSymbo
 
 use crate::budget::{Account, Budget, Exhausted};
 use crate::build_id::BuildId;
-use crate::compression::unpack_section;
+use crate::compression::{limit, unpack_section};
 use crate::relocation::{relocate, SectionBases};
 use crate::{Error, Result, Svma};
 
@@ -63,7 +63,19 @@ impl<'d> Elf<'d> {
         let relocatable = file.elf_header().e_type(LittleEndian) == ET_REL;
         let bases = SectionBases::new(&file, relocatable);
         let mut text = Vec::new();
+        // Names may be ends of one long string, which all are sought again and again.
+        let most = limit(data.len());
+        let mut names = 0;
         for section in file.sections() {
+            names += section.name_bytes().map_or(0, |name| name.len() as u64);
+            if names > most {
+                return Err(Error::TooLarge {
+                    path: path.into(),
+                    what: "the names of sections".into(),
+                    declared: names,
+                    limit: most,
+                });
+            }
             let header = section.elf_section_header();
             let flags = header.sh_flags(LittleEndian);
             if flags.contains(SHF_ALLOC | SHF_EXECINSTR) && section.size() > 0 {
@@ -140,9 +152,10 @@ impl<'d> Elf<'d> {
         self.text.iter().map(|(_, section)| section)
     }
 
-    /// Executable segments with their bytes.
-    pub(crate) fn code(&self, data: &'d [u8]) -> Vec<CodeSegment<'d>> {
-        self.load_segments()
+    /// Executable segments with their bytes, together no more than the file has.
+    pub(crate) fn code(&self, data: &'d [u8]) -> Result<Vec<CodeSegment<'d>>> {
+        let code: Vec<_> = self
+            .load_segments()
             .filter_map(|segment| {
                 let bytes = segment.data(LittleEndian, data).ok()?;
                 Some(CodeSegment {
@@ -150,10 +163,17 @@ impl<'d> Elf<'d> {
                     bytes,
                 })
             })
-            .collect()
+            .collect();
+        let total: u128 = code.iter().map(|part| part.bytes.len() as u128).sum();
+        if total > data.len() as u128 {
+            return Err(Error::damaged(&self.path, "its segments overlap"));
+        }
+        Ok(code)
     }
 
     pub(crate) fn build_id(&self) -> Option<BuildId> {
+        // Sections and segments name the same notes; each more often than once no file needs.
+        let mut left = 2 * self.file.data().len();
         self.file
             .sections()
             .filter(|section| section.elf_section_header().sh_type(LittleEndian) == SHT_NOTE)
@@ -167,6 +187,11 @@ impl<'d> Elf<'d> {
                         notes.then(|| segment.data(LittleEndian, self.file.data()).ok())?
                     }),
             )
+            .take_while(|notes| {
+                let rest = left.checked_sub(notes.len());
+                left = rest.unwrap_or(0);
+                rest.is_some()
+            })
             .find_map(BuildId::in_notes)
     }
 

@@ -56,8 +56,11 @@ impl Kallsyms {
         }
         let name = |symbol: &Symbol| &text[symbol.name.start as usize..symbol.name.end as usize];
         symbols.sort_by(|a, b| {
-            let key = |symbol| (rank(symbol, name(symbol)), name(symbol));
-            a.address.cmp(&b.address).then_with(|| key(a).cmp(&key(b)))
+            // Code first, so that an address needs to look at one symbol only.
+            let key = |symbol: &Symbol| (!symbol.is_code(), rank(symbol, name(symbol)));
+            a.address
+                .cmp(&b.address)
+                .then_with(|| (key(a), name(a)).cmp(&(key(b), name(b))))
         });
         Kallsyms {
             text,
@@ -154,9 +157,7 @@ impl Kallsyms {
         let first = self
             .symbols
             .partition_point(|symbol| symbol.address < start);
-        let symbol = self.symbols[first..after]
-            .iter()
-            .find(|symbol| symbol.is_code())?;
+        let symbol = self.symbols.get(first).filter(|symbol| symbol.is_code())?;
         (address.0 - start < MOST_FUNCTION_BYTES).then_some(symbol)
     }
 }

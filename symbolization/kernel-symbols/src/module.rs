@@ -2,6 +2,9 @@ use std::collections::HashMap;
 
 use crate::{Avma, Kallsyms, Svma, SymbolIndex};
 
+/// A name that a module has more often says nothing of where its sections are.
+const MOST_NAMESAKES: usize = 64;
+
 /// An executable section of a module, and where the guest loaded it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedSection {
@@ -39,6 +42,8 @@ pub fn place_module(
                 .push((section, svma.0 - sections[section].svma.0));
         }
     }
+    // Else as many symbols of one name here and there would have the square of votes.
+    by_name.retain(|_, places| places.len() <= MOST_NAMESAKES);
     let mut votes: Vec<HashMap<u64, u32>> = vec![HashMap::new(); sections.len()];
     for (avma, symbol) in kallsyms.module_symbols(name) {
         for (section, offset) in by_name.get(symbol).into_iter().flatten() {

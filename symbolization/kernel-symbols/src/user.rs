@@ -51,7 +51,7 @@ pub fn place_user(paths: &[PathBuf], instructions: &[Instruction<'_>]) -> Result
     for (number, path) in paths.iter().enumerate() {
         let bytes = FileBytes::open(path)?;
         let elf = Elf::parse(path, &bytes)?;
-        let segments = elf.code(&bytes);
+        let segments = elf.code(&bytes)?;
         let segments = segments
             .iter()
             .map(|code| (code.svma, code.bytes.to_vec()))

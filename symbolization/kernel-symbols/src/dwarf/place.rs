@@ -18,6 +18,7 @@ pub(crate) struct Place<'d> {
 
 impl<'d> Place<'d> {
     /// Take one attribute; false if it is none of a place.
+    #[inline(always)] // it is called for each attribute of each function
     pub(crate) fn take(
         &mut self,
         dwarf: &gimli::Dwarf<Slice<'d>>,

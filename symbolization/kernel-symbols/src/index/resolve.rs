@@ -115,9 +115,10 @@ impl SymbolIndex {
     }
 
     fn in_text(&self, address: Svma) -> bool {
-        (0..self.rows(Column::TextStart, 8)).any(|row| {
+        let row = self.last_at_most(Column::TextStart, address.0);
+        row.is_some_and(|row| {
             let start = self.u64(Column::TextStart, row);
-            address.0 >= start && address.0 - start < self.u64(Column::TextSize, row)
+            address.0 - start < self.u64(Column::TextSize, row)
         })
     }
 }
