@@ -213,7 +213,9 @@ def _members(path: Path) -> dict[str, NDArray[np.generic]]:
                 raise ValueError(f"unexpected member {info.filename!r}")
             # Stored, not deflated: the columns together are never larger than their file.
             left -= info.file_size
-            if info.compress_type != zipfile.ZIP_STORED or left < 0:
+            stored = info.compress_type == zipfile.ZIP_STORED
+            # zipfile reserves what the second size says, before it reads.
+            if not stored or info.compress_size != info.file_size or left < 0:
                 raise ValueError(f"{name} is compressed or larger than the file")
             try:
                 data = archive.read(info)

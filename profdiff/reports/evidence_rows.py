@@ -158,8 +158,9 @@ def spread(cell: Cell) -> str:
     mean = math.fsum(medians) / len(medians)
     if mean == 0:
         return ""
-    variance = math.fsum((one - mean) ** 2 for one in medians) / (len(medians) - 1)
-    part = math.sqrt(variance) / abs(mean)
+    # Not by squares, which overflow.
+    deviation = math.hypot(*(one - mean for one in medians)) / math.sqrt(len(medians) - 1)
+    part = deviation / abs(mean)
     return f"±{100 * part:.1f} %" if part >= _NO_SPREAD else "±0.0 %"
 
 

@@ -137,9 +137,10 @@ def _spread(runs: list[float]) -> str:
     takes it for -1, which shows where a mean is negative."""
     if len(runs) > 1:
         mean = math.fsum(runs) / len(runs)
-        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in runs) / len(runs))
+        # Not by squares, which overflow.
+        deviation = math.hypot(*(value - mean for value in runs)) / math.sqrt(len(runs))
         percent = 100 * deviation / mean if mean else deviation
-        if percent > _QUIET:
+        if _QUIET < percent < math.inf:
             return f" ±{math.floor(percent):{_ERROR - 3}d}%"
     return " " * _ERROR
 

@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=_ROOT / "target/fuzz", help="of findings")
     parser.add_argument("--seeds", type=Path, metavar="FOLDER", help="write the target's seeds")
     parser.add_argument("--list", action="store_true", help="the targets")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def _all(chosen: list[Target], asked: argparse.Namespace) -> int:

@@ -65,7 +65,7 @@ class Plan:
 @dataclass
 class Tally:
     """What the cases of a target came to. ``slowest``: processor seconds of a case; ``peak``: bytes
-    beside what a child has at its start."""
+    that a case took."""
 
     cases: int = 0
     refused: int = 0
@@ -126,6 +126,17 @@ def run(plan: Plan, progress: Callable[[int], None] = lambda cases: None) -> Tal
         tally.findings = merged(worker.log for worker in workers)
     tally.seconds = time.monotonic() - began
     return tally
+
+
+def _resident() -> int:
+    """Bytes of this process in memory; from now on the most is measured anew (proc(5))."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+def _most_resident() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) << 10
 
 
 class _Slot:
@@ -252,8 +263,7 @@ class _Worker:
         tempfile.tempdir = str(self._place)
         for name in ("TMPDIR", "HOME", "PROFDIFF_CACHE", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
             os.environ[name] = str(self._place)
-        pages = Path("/proc/self/statm").read_text().split()
-        size, resident = (int(word) * mmap.PAGESIZE for word in pages[:2])
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
         resource.setrlimit(resource.RLIMIT_AS, (size + plan.target.memory,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for _ in range(_CASES_OF_A_CHILD):
@@ -262,13 +272,12 @@ class _Worker:
             data = plan.input(self._next)
             slot.case, slot.started = self._next, time.monotonic()
             slot.write()
-            before = time.process_time()
+            resident, before = _resident(), time.process_time()
             outcome = attempt(plan.target, data, place)
             took = time.process_time() - before
             if took > slot.slowest:
                 slot.slowest, slot.slowest_case = took, self._next
-            most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-            slot.peak = max(slot.peak, most - resident)
+            slot.peak = max(slot.peak, _most_resident() - resident)
             slot.cases += 1
             slot.refused += outcome.refused
             if outcome.refused and plan.given is None and self._next < len(plan.seeds):

@@ -1,6 +1,7 @@
 """The file of chains: what was written comes back; damage is an error."""
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,22 @@ def test_damage_is_a_session_error(tmp_path: Path) -> None:
         except SessionError:
             errors += 1
     assert errors > 1000
+
+
+def test_declared_sizes_are_not_reserved(tmp_path: Path) -> None:
+    path = tmp_path / "chains.npz"
+    example().save(path)
+    data = path.read_bytes()
+    # The compressed size of the first entry of the directory (APPNOTE.TXT, 4.3.12).
+    at = data.index(b"PK\1\2") + 20
+    path.write_bytes(data[:at] + b"\xff\xff\xff\x6f" + data[at + 4 :])
+    tracemalloc.start()
+    try:
+        with pytest.raises(SessionError, match="larger than the file"):
+            Chains.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """All targets: one file for each reader or family of readers."""
 
 from fuzz.target import Target
-from fuzz.targets import counts, elf, guest, kernel, mail, perf, settings, texts
+from fuzz.targets import counts, elf, experiment, guest, kernel, mail, perf, session, texts
 
 TARGETS: tuple[Target, ...] = (
     *perf.TARGETS,
@@ -10,6 +10,7 @@ TARGETS: tuple[Target, ...] = (
     *counts.TARGETS,
     *guest.TARGETS,
     *mail.TARGETS,
-    *settings.TARGETS,
+    *session.TARGETS,
+    *experiment.TARGETS,
     *texts.TARGETS,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from support import need_program
 
 from fuzz.mutation import integer, mutate
-from fuzz.structured import in_xz
+from fuzz.structured import in_lines, in_xz
 from fuzz.target import Target
 from profdiff._native import (
     Kallsyms,
@@ -153,16 +153,37 @@ def _read_elf(data: bytes, folder: Path) -> None:
     _use(SymbolIndex.open(str(path)))
 
 
+_BEHIND = b"<what belongs to the file>"
+_MODULE_AT = 0xFFFF_FFFF_C000_0000
+
+
+def _module_seeds() -> list[bytes]:
+    """A module, kallsyms, and the lines that tell where its sections are."""
+    names = ("outer", "use_namesake", "main", "namesake")
+    lines = [f"{_MODULE_AT + 16 * n:x} t {name}\t[mod]\n" for n, name in enumerate(names)]
+    lines.insert(0, "ffffffff81000000 T _text\nffffffff81000000 T _stext\n")
+    sections = f"mod .text {_MODULE_AT:#x}\nmod .init.text {_MODULE_AT + 4096:#x}\n"
+    parts = [_compiled(_SOURCE, "-c"), "".join(lines).encode(), sections.encode()]
+    return [_BEHIND.join(parts), _BEHIND.join([*parts[:2], b""])]
+
+
+def _in_part(random: Random, data: bytes) -> bytes:
+    """The file, or one of the texts that belong to it."""
+    parts = data.split(_BEHIND)
+    number = random.randrange(len(parts))
+    changes = [in_lines] if number else _MUTATIONS
+    parts[number] = random.choice(changes)(random, parts[number])
+    return _BEHIND.join(parts)
+
+
 def _read_module(data: bytes, folder: Path) -> None:
+    elf, kallsyms, sections = (*data.split(_BEHIND), b"", b"")[:3]
     path = folder / "mod.ko"
-    path.write_bytes(data)
+    path.write_bytes(elf)
     index = SymbolIndex.open(str(path))
-    start = 0xFFFF_FFFF_C000_0000
-    lines = [f"{start + 16 * n:x} t {name}\t[mod]\n" for n, name in enumerate(("outer", "main"))]
-    kallsyms = Kallsyms("".join(lines).encode())
-    place_module(index, "mod", kallsyms, b"")
-    placed = place_module(index, "mod", kallsyms, f"mod .text {start:#x}\n".encode())
-    kallsyms.displacement(index)
+    known = Kallsyms(kallsyms)
+    placed = place_module(index, "mod", known, sections)
+    known.displacement(index)
     for svma, size, _ in placed:
         index.resolve(np.array([svma, (svma + size) % 2**64], np.uint64))
 
@@ -199,9 +220,6 @@ def _packed_seeds() -> list[bytes]:
     return [lzma.compress(plain, preset=0), packed.stdout]
 
 
-_SEPARATOR = b"<the file ends, its index begins>"
-
-
 def _cache_seeds() -> list[bytes]:
     """An ELF file and its index, as one input."""
     made = []
@@ -209,15 +227,15 @@ def _cache_seeds() -> list[bytes]:
         path, folder = Path(f"elf{number}"), Path(f"cache{number}")
         path.write_bytes(elf)
         SymbolIndex.open(str(path), str(folder))
-        (index,) = folder.iterdir()
-        made.append(elf + _SEPARATOR + index.name.encode() + _SEPARATOR + index.read_bytes())
+        (index,) = folder.glob("*.symbols")
+        made.append(elf + _BEHIND + index.name.encode() + _BEHIND + index.read_bytes())
     return made
 
 
 def _index(random: Random, data: bytes) -> bytes:
     """The index, with the checksum right."""
-    elf, _, rest = data.partition(_SEPARATOR)
-    name, _, index = rest.partition(_SEPARATOR)
+    elf, _, rest = data.partition(_BEHIND)
+    name, _, index = rest.partition(_BEHIND)
     if random.random() < 0.3 and len(index) > 400:
         # A column's first byte or its length.
         at = 16 + 8 * random.randrange(46)
@@ -226,12 +244,12 @@ def _index(random: Random, data: bytes) -> bytes:
         index = index[:16] + mutate(random, index[16:])
     if random.random() < 0.9:
         index = index[:12] + zlib.crc32(index[16:]).to_bytes(4, "little") + index[16:]
-    return elf + _SEPARATOR + name + _SEPARATOR + index
+    return elf + _BEHIND + name + _BEHIND + index
 
 
 def _read_cache(data: bytes, folder: Path) -> None:
-    elf, _, rest = data.partition(_SEPARATOR)
-    name, _, index = rest.partition(_SEPARATOR)
+    elf, _, rest = data.partition(_BEHIND)
+    name, _, index = rest.partition(_BEHIND)
     (folder / "elf").write_bytes(elf)
     kept = folder / "cache"
     kept.mkdir()
@@ -243,7 +261,7 @@ def _read_cache(data: bytes, folder: Path) -> None:
 _REFUSALS = (NativeError,)
 TARGETS = (
     Target("elf-dwarf", _elf_seeds, _read_elf, 1500, _REFUSALS, _MUTATIONS),
-    Target("module", lambda: [_compiled(_SOURCE, "-c")], _read_module, 800, _REFUSALS, _MUTATIONS),
+    Target("module", _module_seeds, _read_module, 800, _REFUSALS, [_in_part]),
     Target("user-elf", _elf_seeds, _read_user, 1500, _REFUSALS, _MUTATIONS),
     Target("packed-elf", _packed_seeds, _read_elf, 400, _REFUSALS, [in_xz]),
     Target("symbol-cache", _cache_seeds, _read_cache, 1000, _REFUSALS, [_index, _index]),

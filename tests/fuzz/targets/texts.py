@@ -1,5 +1,6 @@
 """What a workload or a machine prints: metrics, the environment, a JIT's map."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ from profdiff._native import SymbolRanges
 from profdiff.collectors.environment import Environment
 from profdiff.errors import InputError
 from profdiff.workload_metrics import FORMATS, Wanted, read
-from profdiff.workload_metrics.formats import PATTERN
+from profdiff.workload_metrics.formats import PATTERN, readings
 
 _SAMPLES = ROOT / "tests/workload_metrics/samples"
-_PATTERN = rf"{PATTERN}:took (?P<time>[\d.e+-]+) (?P<other>\S+)"
+_EXPRESSION = r"took (?P<time>[\d.e+-]+)"
 
 
 def _samples() -> list[bytes]:
@@ -26,17 +27,28 @@ def _read_metrics(data: bytes, folder: Path) -> None:
     """By every format: what a user asks for is not the output's choice. Refused if by all."""
     output = data.decode(errors="replace")
     refusals = []
-    wanted = [*FORMATS.keys() - {PATTERN}, _PATTERN]
-    for text in wanted:
+    for name in FORMATS:
+        key = _EXPRESSION if name == PATTERN else None
         try:
-            for metric, values in read([Wanted.parse(text)], output).items():
-                assert metric.name
-                assert values
-                assert np.isfinite(values).all()
+            found = readings(name, key, output)
+            if not found:
+                raise InputError("it has none")
         except InputError as error:
             refusals.append(error)
-    if len(refusals) == len(wanted):
+            continue
+        # All of them, which is refused where one has no value, and the last one by its name.
+        for wanted in (Wanted(None, None, None, name, key), _one(name, key, found[-1].name)):
+            with contextlib.suppress(InputError):
+                for metric, values in read([wanted], output).items():
+                    assert metric.name
+                    assert values
+                    assert np.isfinite(values).all()
+    if len(refusals) == len(FORMATS):
         raise refusals[0]
+
+
+def _one(format_name: str, key: str | None, name: str) -> Wanted:
+    return Wanted("x", None, None, format_name, key or name)
 
 
 _ENVIRONMENT = b"""\

@@ -16,8 +16,10 @@ fn files() -> (PathBuf, PathBuf, PathBuf) {
     let cache = elf.with_file_name("cache");
     let _ = std::fs::remove_dir_all(&cache);
     SymbolIndex::open(&elf, Some(&cache)).expect("an ELF file");
-    let mut made = std::fs::read_dir(&cache).expect("a cache");
-    let index = made.next().expect("an index").expect("an index").path();
+    let made = std::fs::read_dir(&cache).expect("a cache");
+    let mut paths = made.map(|entry| entry.expect("a file").path());
+    let index = paths.find(|path| path.extension().is_some_and(|end| end == "symbols"));
+    let index = index.expect("an index");
     (elf, cache, index)
 }
 

@@ -1,17 +1,15 @@
-"""What configures or describes a recording: experiment files, and sessions with their files."""
+"""Sessions as ``report``, ``check`` and ``mail`` read them: the manifest, and each run's files."""
 
 import gzip
 import io
 import json
 import os
-import warnings
 from functools import cache
 from pathlib import Path
 from random import Random
 
 import msgspec
 import numpy as np
-from support import ROOT
 from synthetic import KERNEL_BASE, chains, frame, manifest
 from synthetic_experiment import boots, recorded
 
@@ -22,48 +20,6 @@ from fuzz.target import Target
 from fuzz.targets import counts, perf
 from profdiff import importing
 from profdiff import manifest as m
-from profdiff.commands.plan import plan
-from profdiff.recording import sweep
-from profdiff.workload_metrics import Wanted
-
-_TOML = """\
-kernel = { base = "debian:trixie", new = "./linux" }
-collector = ["exact", "timed"]
-sweep = { size = ["4", "8", "16"], mode = ["a", "b"] }
-metric = ["latency:ns:lower=values:latency", "fio"]
-ops = "100*{size}"
-cpus = [1, 2]
-repeat = 5
-memory = "2G"
-settle = 1.5
-verify = true
-call-tree = false
-command = ["./work", "{size}", "{mode}"]
-"""
-
-
-def _toml_seeds() -> list[bytes]:
-    real = sorted((ROOT / "examples").glob("*/profdiff.toml"))
-    return [_TOML.encode(), *(file.read_bytes() for file in real)]
-
-
-def _read_toml(data: bytes, folder: Path) -> None:
-    """All that is done with an experiment file before anything is looked for or run."""
-    (folder / "e.toml").write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        context = plan.make_context("plan", ["--experiment", str(folder / "e.toml")])
-    given = context.params
-    for text in given["metrics"]:
-        Wanted.parse(text)
-    sweep.points(
-        sweep.parse_sweep(given["sweep"]),
-        given["cpus"],
-        zipped=given["zipped"],
-        ops=given["ops"],
-        difference=sweep.parse_difference(given["difference"]),
-        command=given["command"],
-    )
 
 
 def _json(described: m.Manifest) -> bytes:
@@ -290,27 +246,6 @@ def _read_session(data: bytes, folder: Path) -> str:
 
 
 TARGETS = (
-    Target(
-        "experiment-file",
-        _toml_seeds,
-        _read_toml,
-        cases=600,
-        refusals=REFUSALS,
-        mutations=[in_lines],
-        words=[
-            b"[",
-            b"]",
-            b"=",
-            b'"',
-            b"{}",
-            b'"""',
-            b"1979-05-27",
-            b"inf",
-            b"0x",
-            b"[[a]]\n",
-            b"\\u",
-        ],
-    ),
     Target(
         "manifest",
         _manifest_seeds,
