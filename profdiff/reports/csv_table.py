@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator, Sequence
 
 from profdiff.comparison import Comparison
-from profdiff.reports import units
 from profdiff.reports.calls import Calls
 from profdiff.reports.rows import Selection, select
+from profdiff.terminal import cleaned
 
 
 def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
@@ -71,5 +71,5 @@ def _rows(
 
 
 def _text(value: str) -> str:
-    value = units.printable(value)
+    value = cleaned(value)
     return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
