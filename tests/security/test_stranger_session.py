@@ -16,6 +16,7 @@ from support import error_line, profdiff
 from synthetic_session import exact_session
 
 from profdiff import manifest as m
+from profdiff._native import NativeError, SymbolIndex
 from profdiff.bounded import gunzip, head, read
 from profdiff.errors import SessionError
 from profdiff.session import Session, recording
@@ -207,3 +208,22 @@ def test_names_that_are_no_text_are_refused(session: Path, tmp_path: Path) -> No
     for option in (["--folded", out], []):
         line = error_line(profdiff("report", session, *option, status=2))
         assert "base.npz is damaged" in line
+
+
+def test_sparse_recordings_and_debug_files_are_refused_at_once(
+    session: Path, tmp_path: Path
+) -> None:
+    """Files that Rust reads."""
+    stacks = tmp_path / "a.folded"
+    stacks.write_text("a;b 1\n")
+    imported = tmp_path / "imported"
+    profdiff("import", f"a={stacks}", f"b={stacks}", "-o", imported)
+    grown(imported / "runs/a-1/stacks.txt", 40 << 30)
+    assert "more than 4 GiB" in error_line(profdiff("report", imported, status=2))
+
+    for content in (Path(sys.executable).read_bytes()[:4096], gzip.compress(b"\x7fELF")):
+        elf = tmp_path / "vmlinux"
+        elf.write_bytes(content)
+        grown(elf, 40 << 30)
+        with pytest.raises(NativeError, match="8589934592 are not read"):
+            SymbolIndex.open(str(elf), str(tmp_path / "cache"))

@@ -53,6 +53,21 @@ impl<'d> Elf<'d> {
         if data.get(4..6) != Some(&[2, 1]) {
             return Err(Error::not_elf(path, "a 32-bit or big-endian ELF file"));
         }
+        Self::check_size(path, data.len())
+    }
+
+    /// Whether a file is small enough to be read: a sparse one may say that it has any length.
+    pub(crate) fn check_size(path: &Path, size: usize) -> Result<()> {
+        const MOST: u64 = 8 << 30;
+        let declared = size as u64;
+        if declared > MOST {
+            return Err(Error::TooLarge {
+                path: path.into(),
+                what: "the whole file".into(),
+                declared,
+                limit: MOST,
+            });
+        }
         Ok(())
     }
 

@@ -23,6 +23,7 @@ impl SymbolIndex {
     /// `cache` folder. A damaged index there is replaced.
     pub fn open(path: &Path, cache: Option<&Path>) -> Result<Self> {
         let (file, identity) = FileBytes::map_identified(path)?;
+        Elf::check_size(path, file.len())?;
         if Compression::of(&file).is_none() {
             Elf::check(path, &file)?;
         }
