@@ -68,8 +68,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
-    print(f"seed {asked.seed}")
-    rows, status, end = [], 0, time.monotonic() + 60 * asked.minutes
+    print(f"seed {asked.seed}", _line(*_HEAD), sep="\n", flush=True)
+    status, total, end = 0, 0, time.monotonic() + 60 * asked.minutes
     for number, target in enumerate(chosen):
         try:
             seeds = seeds_of(target)
@@ -86,8 +86,10 @@ def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
         tally = run(plan, _progress(target.name))
         _told(plan, tally)
         status |= bool(tally.findings)
-        rows.append(_row(target.name, tally))
-    _table([_HEAD, *rows])
+        total += tally.cases
+        # At once: a run that is ended has told what it did.
+        print(_row(target.name, tally), flush=True)
+    print(f"{total:,} cases")
     return status
 
 
@@ -137,13 +139,14 @@ def _progress(name: str) -> Callable[[int], None]:
     return lambda number: print(f"\r{name} {number:,}\x1b[K", end="\r", file=sys.stderr)
 
 
-def _row(name: str, tally: Tally) -> tuple[str, ...]:
-    return (
+def _row(name: str, tally: Tally) -> str:
+    read = tally.cases - tally.refused - sum(one.times for one in tally.findings)
+    return _line(
         name,
         f"{tally.cases:,}",
         f"{tally.cases / max(tally.seconds, 1e-9):,.0f}",
         f"{tally.refused:,}",
-        f"{tally.cases - tally.refused - sum(one.times for one in tally.findings):,}",
+        f"{read:,}",
         f"{tally.slowest:.2f}",
         str(tally.slowest_case),
         f"{tally.peak >> 20:,}",
@@ -151,12 +154,9 @@ def _row(name: str, tally: Tally) -> tuple[str, ...]:
     )
 
 
-def _table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        first, *others = zip(row, widths, strict=True)
-        cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]
-        print("  ".join(cells))
+def _line(name: str, *cells: str) -> str:
+    widths = zip(cells, _HEAD[1:], strict=True)
+    return f"{name:<16}" + "".join(f"{cell:>{max(len(head), 9) + 2}}" for cell, head in widths)
 
 
 if __name__ == "__main__":

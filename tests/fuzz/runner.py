@@ -12,6 +12,7 @@ import pickle
 import resource
 import signal
 import struct
+import sys
 import tempfile
 import time
 import traceback
@@ -220,6 +221,7 @@ class _Worker:
         self._abandoned = 0.0
         self.slot.started, self.slot.case = 0.0, self._next
         self.slot.write()
+        sys.stdout.flush()  # else the child could write it as well
         self._child = os.fork()
         if self._child == 0:
             status = _OWN_ERROR
