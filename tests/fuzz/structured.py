@@ -91,7 +91,7 @@ def in_json(random: Random, data: bytes) -> bytes:
     if not places:
         return mutate(random, data)
     holder, key = random.choice(places)
-    action = random.randrange(8)
+    action = random.randrange(10)
     if action == 0:
         del holder[key]
     elif action == 1 and isinstance(holder, list):
@@ -105,10 +105,12 @@ def in_json(random: Random, data: bytes) -> bytes:
     elif action == 4 and isinstance(holder[key], str):
         text = mutate(random, holder[key].encode(errors="replace"))
         holder[key] = text.decode(errors="replace")
-    elif action == 5 and isinstance(holder[key], int | float):
-        holder[key] = random.choice((-1, 2, 0.5, 1e9)) * holder[key]
+    elif action == 5 and isinstance(holder[key], int | float) and abs(holder[key]) < 2**62:
+        holder[key] = type(holder[key])(random.choice((-1, 2, 0.5, 1e9)) * holder[key])
     else:
-        holder[key] = random.choice(_VALUES)
+        # What is of another type is refused early.
+        alike = [value for value in _VALUES if type(value) is type(holder[key])]
+        holder[key] = random.choice(alike if alike and random.random() < 0.8 else _VALUES)
     text = json.dumps(document)
     return text.encode(errors="surrogatepass")
 
