@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from importlib import import_module
 from typing import NoReturn
@@ -18,6 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 EXIT_ERROR = 2
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
+# Set when Python has heard of a signal to end; in seconds, how long native code may keep it from.
+_HEARD = threading.Event()
+_GRACE = 3.0
 
 
 # Where each command is. Loading all of them takes longer than reading a small recording.
@@ -66,6 +70,7 @@ def cli(debug: bool) -> None:
 
 def main() -> NoReturn:
     """Entry point of the ``profdiff`` program."""
+    terminal.open_streams()
     _end_on_signals()
     status = _status()
     # Everything is written and closed: taking the memory apart piece by piece takes longer than
@@ -94,7 +99,8 @@ def _status() -> int:
     except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
         return EXIT_ERROR
-    except Exception as error:
+    # Native code that panics raises what is no Exception (PyO3's PanicException).
+    except BaseException as error:
         _complain(told(error), debug)
         return error.status if isinstance(error, ProfdiffError) else EXIT_ERROR
     return status or 0
@@ -106,9 +112,22 @@ def _end_on_signals() -> None:
     for number in _ENDING:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+    told_of, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    threading.Thread(target=_end_native_code, args=(told_of,), daemon=True).start()
+
+
+def _end_native_code(told_of: int) -> None:
+    """Python's handlers wait until native code returns, which may read a file for minutes."""
+    while (number := os.read(told_of, 1)[0]) not in _ENDING:
+        pass
+    if signal.getsignal(number) is _interrupt and not _HEARD.wait(_GRACE):
+        os._exit(128 + number)
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
+    _HEARD.set()
     for other in _ENDING:
         signal.signal(other, signal.SIG_IGN)  # what is being cleaned up is cleaned up whole
     raise KeyboardInterrupt(number)

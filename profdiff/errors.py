@@ -40,10 +40,12 @@ def told(error: BaseException) -> str:
     if isinstance(error, ProfdiffError):
         return str(error)
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
+        # Of two files, the second is the one that was written.
+        name = error.filename2 or error.filename
+        where = f"{name}: " if name else ""
         text = f"{where}{error.strerror or error}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return f"{text}: make room and run the same command again; what is finished is kept"
+            return f"{text}: make room and run the same command again"
         return text
     if isinstance(error, MemoryError):
         return "this machine has not enough memory for that"

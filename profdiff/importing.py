@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from profdiff import __version__
+from profdiff import __version__, bounded
 from profdiff import manifest as m
 from profdiff._native import NativeError, PerfData, PerfText, elf_build_id, is_perf_data
 from profdiff.atomic import make_folder, write_atomic
@@ -28,6 +28,9 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.perf_chains import kernel_build_id, symbolize_perf
 from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
+
+# A kernel with 200,000 symbols prints 10 MB.
+_MAX_KALLSYMS = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None
     kallsyms = b""
     if source.kallsyms:
         try:
-            kallsyms = source.kallsyms.read_bytes()
+            kallsyms = bounded.read(source.kallsyms, _MAX_KALLSYMS)
         except OSError as error:
             raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
     elif build_id and build_id == running_build_id():
@@ -223,7 +226,7 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
                 one.chains.save(place / "symbols.npz")
                 files["symbols"] = f"runs/{run.id}/symbols.npz"
             if one.source.kallsyms:
-                write_atomic(place / "kallsyms", one.source.kallsyms.read_bytes())
+                write_atomic(place / "kallsyms", bounded.read(one.source.kallsyms, _MAX_KALLSYMS))
                 files["kallsyms"] = f"runs/{run.id}/kallsyms"
             runs.append(m.replace(run, files=files))
         session.save(m.replace(manifest, runs=runs))

@@ -1,6 +1,7 @@
 """The session folder: a manifest beside the raw files of every run. See ``docs/session.md``."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -35,7 +36,7 @@ class Session:
     def open(folder: Path) -> "Session":
         """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
         schema."""
-        path = folder / _MANIFEST
+        path = _inside(folder, _MANIFEST)
         try:
             data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
@@ -83,17 +84,7 @@ class Session:
         """The path of a file or folder of the session, which need not exist. Raises SessionError
         when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
         for what would block its reader: a FIFO, a device."""
-        path = self.folder / relative
-        try:
-            inside = path.resolve(strict=False).is_relative_to(self.folder.resolve())
-            special = path.exists() and not (path.is_file() or path.is_dir())
-        except (OSError, RuntimeError) as error:
-            raise SessionError(f"cannot read {path}: {error}") from error
-        if not inside:
-            raise SessionError(f"{relative} leads out of the session folder: refused")
-        if special:
-            raise SessionError(f"{relative} is neither a file nor a folder: refused")
-        return path
+        return _inside(self.folder, relative)
 
     def read(self, run: Run, what: str) -> bytes | None:
         """The content of a run's file (``stdout``, ``kallsyms`` …), uncompressed; None if the run
@@ -187,7 +178,14 @@ def recording(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     # A stranger's session may have a link or a FIFO of that name.
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(folder / ".lock", flags, 0o666)
+    try:
+        descriptor = os.open(folder / ".lock", flags, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise SessionError(
+            f"{folder / '.lock'} is a link, which profdiff never makes: delete it"
+        ) from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -198,6 +196,20 @@ def recording(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _inside(folder: Path, relative: str) -> Path:
+    path = folder / relative
+    try:
+        inside = path.resolve(strict=False).is_relative_to(folder.resolve())
+        special = path.exists() and not (path.is_file() or path.is_dir())
+    except (OSError, RuntimeError) as error:
+        raise SessionError(f"cannot read {path}: {error}") from error
+    if not inside:
+        raise SessionError(f"{path} leads out of the session folder: refused")
+    if special:
+        raise SessionError(f"{path} is neither a file nor a folder: refused")
+    return path
 
 
 def is_session(folder: Path) -> bool:

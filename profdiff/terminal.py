@@ -5,6 +5,7 @@ of it moves a cursor, changes a colour or reorders a line. ``profdiff.console`` 
 rich draws.
 """
 
+import os
 import sys
 import unicodedata
 from typing import TextIO
@@ -26,6 +27,19 @@ def cleaned(text: str) -> str:
         return text
     lines = text.split("\n")
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+
+
+def open_streams() -> None:
+    """Open what our caller closed of standard input, output and error, to nowhere: the next file
+    that is opened would take its place."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or os.fdopen(0)
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
 def say(text: str, *, end: str = "\n") -> None:
@@ -60,8 +74,12 @@ def put(data: bytes) -> None:
 def _write(stream: TextIO, text: str) -> None:
     # A terminal that lacks a name's characters shows their escapes.
     encoding = stream.encoding or "utf-8"
-    stream.write(cleaned(text).encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
+    try:
+        stream.write(cleaned(text).encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except OSError as error:
+        name = "standard output" if stream is sys.stdout else "standard error"
+        raise OSError(error.errno, error.strerror, name) from error
 
 
 def close() -> None:

@@ -75,8 +75,8 @@ def _undecided_unless(*passed: type[Exception]) -> Iterator[None]:
     of ``passed``."""
     try:
         yield
-    except Exception as error:
-        if isinstance(error, (BrokenPipeError, *passed)):
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, GeneratorExit, *passed)):
             raise
         raise UndecidedError(told(error)) from error
 

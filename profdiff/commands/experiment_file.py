@@ -4,6 +4,7 @@ A value is written as TOML has it; a list is what the option takes with commas o
 table what it takes as NAME=VALUE. Paths that exist beside the file are meant from there.
 """
 
+import errno
 import os
 import tomllib
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 import click
 
+from profdiff import bounded
 from profdiff.errors import InputError
 
 DEFAULT_FILE = Path("profdiff.toml")
@@ -64,10 +66,10 @@ class ExperimentCommand(click.Command):
 def read(file: Path) -> dict[str, Any]:
     """What the file holds. Raises InputError when it is absent, too large or no TOML."""
     try:
-        if file.stat().st_size > _MAX_SIZE:
-            raise InputError(f"{file} is too large to be an experiment")
-        return tomllib.loads(file.read_bytes().decode())
+        return tomllib.loads(bounded.read(file, _MAX_SIZE).decode())
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise InputError(f"{file} is too large to be an experiment") from error
         raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
     # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
     except (ValueError, RecursionError) as error:

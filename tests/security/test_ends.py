@@ -13,6 +13,7 @@ from support import error_line, profdiff
 from synthetic_session import exact_session
 
 from profdiff.atomic import make_folder
+from profdiff.session import Session
 from profdiff.temporary import temporary_folder
 
 LOCK = ".profdiff-lock"
@@ -212,9 +213,14 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    "error", ["KeyError('x')", "RecursionError()", "MemoryError()", "OSError(5, 'I/O')"]
-)
+# PyO3 raises panics of native code as a BaseException.
+ERRORS = [
+    *("KeyError('x')", "RecursionError()", "MemoryError()", "OSError(5, 'I/O')"),
+    "BaseException('panic')",
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_an_error_that_nobody_foresaw(tmp_path: Path, error: str) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder
     for command, status in (["check", "--fail-if", "instructions > +1%"], 125), (["report"], 2):
@@ -251,6 +257,7 @@ def test_an_import_that_failed_can_be_run_again(small_disk: Path, tmp_path: Path
     command = ["import", f"a={stacks}", f"b={stacks}", "-o", small_disk / "s.profdiff"]
     line = error_line(profdiff(*command, status=2))
     assert "No space left on device: make room and run the same command again" in line
+    assert line.startswith(str(small_disk)), "it names the disk, not what was read"
     assert list(small_disk.iterdir()) == []
     subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
     profdiff(*command)
@@ -267,3 +274,41 @@ def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
     assert "No space left on device" in result.stderr
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    program = f"{sys.executable} -m profdiff"
+    for command, status in (
+        (f"check {session} --fail-if 'instructions > +900%'", 0),
+        (f"check {session} --fail-if 'instructions > +1%'", 1),
+        (f"check {tmp_path}/nothing --fail-if 'instructions > +1%'", 125),
+        (f"report {session}", 0),
+        (f"report {tmp_path}/nothing", 2),
+    ):
+        result = subprocess.run(["sh", "-c", f"{program} {command} {closed}"], check=False)
+        assert result.returncode == status, command
+    Session.open(session)
+
+
+NATIVE = """
+import hashlib
+import profdiff.evidence
+# Native code that takes a minute and hears of no signal.
+gather = lambda *_: (print("busy", flush=True), hashlib.pbkdf2_hmac("md5", b"x", b"y", 60_000_000))
+profdiff.evidence.Evidence.gather = gather
+from profdiff.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_native_code(tmp_path: Path, number: signal.Signals) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    command = [sys.executable, "-c", NATIVE, "report", str(session)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "busy\n"
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from perf_data.writer import KERNEL, Writer
 from support import error_line, profdiff
 from synthetic_session import exact_session
 
@@ -79,7 +80,7 @@ def test_recording_does_not_follow_the_lock_either(session: Path, tmp_path: Path
     precious = tmp_path / "precious"
     precious.write_text("a year's work\n")
     (session / ".lock").symlink_to(precious)
-    with pytest.raises(OSError, match="symbolic links"), recording(session):
+    with pytest.raises(SessionError, match="is a link"), recording(session):
         pass
     assert precious.read_text() == "a year's work\n"
 
@@ -227,3 +228,32 @@ def test_sparse_recordings_and_debug_files_are_refused_at_once(
         grown(elf, 40 << 30)
         with pytest.raises(NativeError, match="8589934592 are not read"):
             SymbolIndex.open(str(elf), str(tmp_path / "cache"))
+
+
+def test_a_manifest_that_lies_elsewhere_is_not_read(session: Path, tmp_path: Path) -> None:
+    (session / "manifest.json").rename(tmp_path / "manifest.json")
+    (session / "manifest.json").symlink_to(tmp_path / "manifest.json")
+    assert "leads out of the session" in error_line(profdiff("report", session, status=2))
+
+
+def test_no_fifo_is_waited_for(tmp_path: Path) -> None:
+    """Wherever a file can be named."""
+    fifo, stacks = tmp_path / "fifo", tmp_path / "a.folded"
+    os.mkfifo(fifo)
+    stacks.write_text("a;b 1\n")
+    samples = Writer()
+    samples.mmap2(2**32 - 1, 2**63, 2**24, 2**63, b"[kernel.kallsyms]_text", 0, mode=KERNEL)
+    samples.sample(2**63 + 0x1000, [], mode=KERNEL)
+    perf_data = tmp_path / "perf.data"
+    perf_data.write_bytes(samples.file())
+    for arguments in (
+        ["diff", fifo, stacks],
+        ["diff", perf_data, "--vmlinux", fifo],
+        ["diff", perf_data, "--kallsyms", fifo],
+        ["plan", "--experiment", fifo],
+        ["record", "--kernel", f"a={fifo}", "--kernel", "b=/x", "--", "true"],
+    ):
+        command = [sys.executable, "-m", "profdiff", *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert result.returncode == 2, arguments
+        error_line(result)

@@ -318,6 +318,8 @@ impl KernelImage {
 /// Fill the module.
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A panic becomes an exception, which tells of it in one line; its text may be a stranger's.
+    std::panic::set_hook(Box::new(|_| {}));
     m.add("NativeError", m.py().get_type::<NativeError>())?;
     m.add_class::<Resolution>()?;
     m.add_class::<SymbolIndex>()?;

@@ -1,7 +1,7 @@
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::{Metadata, OpenOptions};
 use std::ops::Deref;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -39,10 +39,18 @@ impl FileBytes {
     /// Map a file as it is; also which file that is.
     pub(crate) fn map_identified(path: &Path) -> Result<(Self, FileIdentity)> {
         let failed = |error| Error::read(path, error);
-        let file = File::open(path).map_err(failed)?;
+        // Without O_NONBLOCK, opening a FIFO waits for its writer.
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(path)
+            .map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if !metadata.is_file() {
+            return Err(failed(std::io::Error::other("it is no regular file")));
         }
         if metadata.len() == 0 {
             // mmap(2) refuses a length of 0.
