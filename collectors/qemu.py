@@ -23,7 +23,7 @@ _SANDBOX = (
 )
 # What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
 # instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or
-# 26. A boot executes a quarter of a million, a kernel build a few million.
+# 26. A boot executes a quarter of a million.
 PLUGIN_MEMORY = 2048
 # Newest first: a QEMU takes one of them.
 _PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}

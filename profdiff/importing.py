@@ -29,7 +29,7 @@ from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.perf_chains import kernel_build_id, symbolize_perf
 from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
 
-# A kernel with 200,000 symbols prints 10 MB.
+# The running kernel of a cloud machine, with 122,000 symbols, prints 5.4 MB.
 _MAX_KALLSYMS = 256 << 20
 
 

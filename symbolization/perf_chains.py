@@ -23,7 +23,7 @@ from profdiff.symbolization.merge import Merge, Positions
 
 #: Number of the object that is the kernel.
 KERNEL_OBJECT = 0
-# A JIT writes some 60 bytes for each function.
+# Of a line for each function that a JIT made.
 _MAX_PERF_MAP = 256 << 20
 _REASON = {name: number for number, name in enumerate(reasons())}
 # What places of these kinds are, which nothing on this machine can name.

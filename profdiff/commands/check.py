@@ -53,8 +53,8 @@ def check(
 ) -> int:
     """Judge SESSION, by default the newest one here, by conditions on changes against the base.
 
-    Exit status: 0 no condition holds; 1 one does; 125 it cannot be told, or the session cannot be
-    read, so that `git bisect run` skips; 2 wrong use.
+    Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
+    cannot be read (git bisect run skips the commit); 2, usage error.
     """
     with _undecided_unless(ProfdiffError):
         conditions = [Condition.parse(text) for text in texts]

@@ -241,7 +241,7 @@ _OPTIONS = [
     click.option(
         "--yes",
         is_flag=True,
-        help="Without COMMAND: run the one that the session brings, whoever recorded it.",
+        help="Without COMMAND: run the command of the session, whoever recorded it.",
     ),
     click.option("--qemu", type=click.Path(path_type=Path), help="Another QEMU."),
     click.argument("command", nargs=-1, type=click.UNPROCESSED),

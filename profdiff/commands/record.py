@@ -26,11 +26,11 @@ def record(jobs: int | None, observe: bool, yes: bool, **options: Any) -> None:
 
     COMMAND is a program, a shell script or a .c file, with its arguments; write it after --. Each
     kernel boots under QEMU, or is the one that a machine runs: then record the first, reboot, and
-    record the second into the same session (-o), which knows COMMAND. Of a session that you did not
-    record on this machine, COMMAND is shown, and runs only if you agree. Measured is the whole
-    command, or for exact counts what the program marks with PROFDIFF_START() and PROFDIFF_STOP()
-    from profdiff.h (profdiff header prints its folder). The same command again resumes an
-    interrupted recording.
+    record the second into the same session (-o), which knows COMMAND. If you did not record that
+    session on this machine, profdiff shows COMMAND and asks before it runs it. profdiff measures
+    the whole command, or, for exact counts, what the program marks with PROFDIFF_START() and
+    PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder). The same command again
+    resumes an interrupted recording.
     """
     if not options["command"]:
         _agree(options["output"], yes)

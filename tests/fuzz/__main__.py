@@ -52,7 +52,7 @@ def main(targets: Sequence[Target] = TARGETS) -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
-    parser.add_argument("minutes", type=float, nargs="?", default=1.0, metavar="MINUTES")
+    parser.add_argument("minutes", type=_minutes, nargs="?", default=1.0, metavar="MINUTES")
     parser.add_argument("target", nargs="*", metavar="TARGET")
     today = int(date.today().strftime("%Y%m%d"))
     parser.add_argument("--seed", type=int, default=today, help="[default: the date]")
@@ -61,10 +61,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", type=int, help="try this case only (with its --seed)")
     parser.add_argument("--input", type=Path, metavar="FILE", help="try this input only")
     parser.add_argument("--minimise", type=Path, metavar="FILE", help="make FILE.min of this input")
-    parser.add_argument("--folder", type=Path, default=_ROOT / "target/fuzz", help="of findings")
+    parser.add_argument(
+        "--folder", type=Path, default=_ROOT / "target/fuzz", help="where findings go"
+    )
     parser.add_argument("--seeds", type=Path, metavar="FOLDER", help="write the target's seeds")
-    parser.add_argument("--list", action="store_true", help="the targets")
+    parser.add_argument("--list", action="store_true", help="list the targets")
     return parser.parse_intermixed_args()
+
+
+def _minutes(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"write the minutes first: 10 {text}") from None
 
 
 def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
