@@ -21,12 +21,16 @@ def printable(text: str) -> str:
     return "".join(f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in _UNSAFE else c for c in text)
 
 
+def tabbed(line: str) -> str:
+    """``line`` with its tabs, and all else ``printable``."""
+    return "\t".join(map(printable, line.split("\t")))
+
+
 def cleaned(text: str) -> str:
     """``text`` with line ends and tabs as they are, and all else ``printable``."""
     if text.isprintable():
         return text
-    lines = text.split("\n")
-    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in lines)
+    return "\n".join(map(tabbed, text.split("\n")))
 
 
 def open_streams() -> None:

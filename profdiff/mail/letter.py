@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from profdiff.errors import InputError
-from profdiff.reports.units import printable
+from profdiff.terminal import printable, tabbed
 
 WIDTH = 72
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
@@ -190,7 +190,7 @@ class Letter:
 
 
 def _verbatim(line: str) -> str:
-    return "\t".join(map(printable, line.split("\t"))).rstrip(" ")
+    return tabbed(line).rstrip(" ")
 
 
 def _inert(line: str) -> str:

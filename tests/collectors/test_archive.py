@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
+from tars import tar
 
 from profdiff.collectors.archive import ArchiveError, Gunzip, receive
 from profdiff.collectors.guest_channel import MEMBERS, GuestChannel
@@ -28,18 +29,6 @@ FORMATS = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
 # What a bomb holds, and what may be allocated while it is read.
 LARGE, ALLOWED = 64 << 20, 16 << 20
 TOTAL = 1 << 30
-
-
-def tar(members: dict[str, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w", format=form) as archive:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            # A fraction has no place in a ustar header: pax describes each member.
-            member.mtime = 1.5 if form == tarfile.PAX_FORMAT else 1
-            archive.addfile(member, io.BytesIO(content))
-    return data.getvalue()
 
 
 def header(name: str, size: int, kind: bytes, form: int = tarfile.GNU_FORMAT) -> bytes:

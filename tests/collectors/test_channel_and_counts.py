@@ -1,9 +1,7 @@
 """What comes out of a guest is not trusted: the channel's archive, and the counts file."""
 
 import gzip
-import io
 import struct
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tars import tar
 
 from profdiff.collectors.archive import ArchiveError
 from profdiff.collectors.counts import Counts
@@ -21,13 +20,7 @@ RECORD = struct.Struct("<QQB15s")
 
 
 def archive(members: dict[str, bytes]) -> bytes:
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return gzip.compress(data.getvalue())
+    return gzip.compress(tar(members))
 
 
 def channel(folder: Path, content: bytes) -> GuestChannel:

@@ -6,6 +6,8 @@ import tarfile
 from pathlib import Path
 from random import Random
 
+from tars import tar
+
 from fuzz.mutation import integer, mutate
 from fuzz.structured import gzipped, in_gzip
 from fuzz.target import Mutation, Target
@@ -17,17 +19,6 @@ from profdiff.collectors.usage import parse_usage
 
 _MARK = b"profdiff: archive\n"
 _TEXT = b"[    0.00] Linux\nprofdiff: phase settle\nprofdiff: phase measure\n"
-
-
-def tar(members: dict[str, bytes], kind: int = tarfile.USTAR_FORMAT) -> bytes:
-    """An archive of files."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w", format=kind) as archive:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return data.getvalue()
 
 
 def _archives() -> list[bytes]:
