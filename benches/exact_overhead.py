@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
 from profdiff.collectors import initramfs
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.exact import BASE_APPEND

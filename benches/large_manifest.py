@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from profdiff import manifest as m
-from profdiff.findings import Findings, choose
+from profdiff.evidence.findings import Findings, choose
 from profdiff.reports import document, html, text
 from profdiff.reports.rows import Selection
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 
 SECONDS_PER_20_000 = 5.0
 MOST_TIMES = 20

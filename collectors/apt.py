@@ -16,12 +16,12 @@ from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.base.console import CleanConsole
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.terminal import tell
 from profdiff.collectors.deb_package import locked, unpack_into
 from profdiff.collectors.programs import find_program
-from profdiff.console import CleanConsole
-from profdiff.errors import InputError, MissingError
-from profdiff.terminal import tell
 
 # Hooks of the system's configuration would run for this apt too, and change what is the system's:
 # docker-clean empties /var/cache/apt, appstream refreshes its cache. Lists are not valid for longer

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff import bounded
-from profdiff.errors import SessionError
+from profdiff.base import bounded
+from profdiff.base.errors import SessionError
 
 MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""

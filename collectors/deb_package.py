@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.programs import find_program
-from profdiff.errors import InputError, MissingError
 
 # tar's wildcards, where * also matches a slash. vmlinux in -dbg packages lies in two places: a file
 # in one, a link in the other; since 6.19 image and configuration are below /usr/lib/modules.

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import tell
 from profdiff.collectors.apt import Apt, Package
 from profdiff.collectors.deb_package import KERNEL_FILES
-from profdiff.errors import InputError
-from profdiff.terminal import tell
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid")

@@ -15,8 +15,8 @@ from typing import BinaryIO
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
+from profdiff.base.errors import InputError
 from profdiff.collectors.messages import short
-from profdiff.errors import InputError
 
 # ld.so's own, for Debian's multiarch layout and for others'.
 _MULTIARCH = {"EM_X86_64": "x86_64-linux-gnu", "EM_AARCH64": "aarch64-linux-gnu"}

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from profdiff.base.errors import MissingError, SessionError
 from profdiff.collectors.boot_variation import NO_VARIATION, Variation
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import GuestRun, RunFailure
@@ -15,7 +16,6 @@ from profdiff.collectors.run_result import (
     told,
     with_output,
 )
-from profdiff.errors import MissingError, SessionError
 
 # Reproducible and quiet: no address space randomisation, no mitigations that depend on the host's
 # CPU model, and a panic ends the guest at once.

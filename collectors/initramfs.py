@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 
-from profdiff.atomic import open_atomic
-from profdiff.cache import cache_folder
+from profdiff.base.atomic import open_atomic
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.elf_closure import read_elf
 from profdiff.collectors.perf_command import Attempt
 from profdiff.collectors.perf_programs import BUSYBOX_GUEST_PATH, arm64_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import GuestFile
-from profdiff.errors import InputError, MissingError
-from profdiff.temporary import temporary_folder
 
 AGENT_GUEST_PATH = "/profdiff/agent"
 # The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.

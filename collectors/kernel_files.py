@@ -5,8 +5,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from profdiff.base.errors import InputError
 from profdiff.collectors.machine import Address
-from profdiff.errors import InputError
 
 
 @dataclass(frozen=True)

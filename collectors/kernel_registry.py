@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from profdiff.atomic import write_atomic
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.kernel_spec import is_label
-from profdiff.errors import InputError, MissingError
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):

@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
+from profdiff.base.errors import InputError
 from profdiff.collectors import kernel_registry
 from profdiff.collectors.deb_package import unpack_kernel
 from profdiff.collectors.debian import fetch
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_spec import KernelArgument, is_label
 from profdiff.collectors.machine import parse_address
-from profdiff.errors import InputError
 
 _IMAGES = ("bzImage", "vmlinuz", "arch/x86/boot/bzImage")
 _DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from profdiff.base.errors import InputError
+from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.archive import ArchiveError, receive
 from profdiff.collectors.guest_channel import MEMBERS, phase_of
 from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.messages import short
 from profdiff.collectors.programs import find_program
-from profdiff.errors import InputError
-from profdiff.temporary import temporary_folder
 
 _SSH = re.compile(
     r"ssh://(?:([A-Za-z0-9_][A-Za-z0-9_.-]*)@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?"

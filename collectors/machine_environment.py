@@ -3,11 +3,11 @@
 import subprocess
 import time
 
+from profdiff.base.errors import MissingError
+from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.environment import Environment
 from profdiff.collectors.initramfs import guest_resources
 from profdiff.collectors.machine import Address, MachineRun
-from profdiff.errors import MissingError
-from profdiff.temporary import temporary_folder
 
 _SECONDS = 60.0
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.apt import Apt
 from profdiff.collectors.elf_closure import closure, read_elf
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import GuestFile
-from profdiff.errors import InputError, MissingError
 
 PERF_GUEST_PATH = "/usr/bin/perf"
 BUSYBOX_GUEST_PATH = "/bin/busybox"

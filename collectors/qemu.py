@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import profdiff.collectors
+from profdiff.base.errors import MissingError
 from profdiff.collectors.programs import find_program
-from profdiff.errors import MissingError
 
 SYSTEM = "qemu-system-x86_64"
 # The processor itself, with its PMU.

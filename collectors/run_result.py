@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.atomic import open_atomic
+from profdiff.base.atomic import open_atomic
 from profdiff.collectors.counts import Counts
 from profdiff.collectors.guest_run import RunFailure
 from profdiff.collectors.messages import last_line, read_end, short

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from profdiff.base.errors import InputError
+from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.elf_closure import Elf, closure, read_elf
 from profdiff.collectors.programs import find_program
-from profdiff.errors import InputError
-from profdiff.temporary import temporary_folder
 
 GUEST_FOLDER = "/work"
 # How ELF and people call what a guest can be.

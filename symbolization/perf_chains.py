@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff import bounded
 from profdiff._native import (
     NativeError,
     PerfData,
@@ -15,7 +14,8 @@ from profdiff._native import (
     file_offsets_to_svma,
     reasons,
 )
-from profdiff.errors import InputError
+from profdiff.base import bounded
+from profdiff.base.errors import InputError
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import OUTSIDE_TEXT, KernelSymbols, open_index

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
 from profdiff.collectors import initramfs
 from profdiff.collectors.exact import ExactRun
 from profdiff.collectors.qemu import Qemu

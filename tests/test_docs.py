@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 from support import ROOT, profdiff
 
-from profdiff import manifest
 from profdiff._native import reasons
 from profdiff.cli import _COMMANDS, cli
 from profdiff.collectors import exact, guest_channel, run_result
 from profdiff.mail import checklist
 from profdiff.reports import samples
 from profdiff.reports.document import SCHEMA
+from profdiff.session import manifest
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
 
@@ -74,7 +74,7 @@ def test_marks_are_the_same_everywhere() -> None:
 
 def test_every_statistic_and_reason_is_told() -> None:
     """What a recording's reader counts is remarked on, or is the samples themselves."""
-    source = (ROOT / "profdiff/sampled_profile.py").read_text()
+    source = (ROOT / "profdiff/profile/sampled_profile.py").read_text()
     rust = (ROOT / "symbolization/perf-data/src/statistics.rs").read_text()
     for field in re.findall(r"^    pub (\w+):", rust, re.MULTILINE):
         # Where nothing was mapped, the frame itself says so: it is unresolved.

@@ -7,6 +7,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from profdiff.base.console import CleanConsole
+from profdiff.base.errors import MissingError, ProfdiffError
 from profdiff.collectors.environment import Finding
 from profdiff.collectors.kernel_files import image_architecture
 from profdiff.collectors.kernel_source import locate
@@ -15,8 +17,6 @@ from profdiff.collectors.machine import Address
 from profdiff.collectors.machine_environment import environment_of
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.qemu import find_emulator, find_qemu
-from profdiff.console import CleanConsole
-from profdiff.errors import MissingError, ProfdiffError
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 

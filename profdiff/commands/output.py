@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from profdiff import terminal
-from profdiff.atomic import write_atomic
-from profdiff.comparison import Side
-from profdiff.errors import InputError
-from profdiff.findings import Findings
-from profdiff.reports import units
+from profdiff.base import terminal, units
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Side
 from profdiff.reports.columns import MIN_WIDTH
 from profdiff.reports.rows import Selection, Sort
 

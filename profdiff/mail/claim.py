@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff import points
-from profdiff.comparison import Comparison
-from profdiff.evidence import Result
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Result
+from profdiff.evidence.statistics import Estimate
 from profdiff.mail import measured
 from profdiff.mail.claim_words import Words, counted, words_of
-from profdiff.manifest import Kernel
-from profdiff.reports import evidence_rows, summary, units
-from profdiff.statistics import Estimate
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import evidence_rows, summary
+from profdiff.session import points
+from profdiff.session.manifest import Kernel
 
 _MAX_SUBJECT = 150
 _WALL_TIME = "wall-time"

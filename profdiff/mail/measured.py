@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
-from profdiff.manifest import Run
-from profdiff.reports import state_lines, summary, units
+from profdiff.reports import state_lines, summary
 from profdiff.reports.columns import Columns
-from profdiff.state import State
+from profdiff.session.manifest import Run
+from profdiff.session.state import State
 
 _WIDTH = 100
 _BUILD_ID = 12

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from profdiff import points
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
 from profdiff.mail import measured
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
-from profdiff.reports import evidence_rows, evidence_text, text, units
+from profdiff.reports import evidence_rows, evidence_text, text
 from profdiff.reports.rows import Selection
+from profdiff.session import points
 
 _WIDTH = 100
 # Of more metrics one table is shorter than one each.

@@ -7,7 +7,7 @@ from profdiff.collectors import initramfs
 from profdiff.collectors.perf_command import Attempt
 from profdiff.collectors.perf_programs import perf_files
 from profdiff.collectors.workload import PreparedWorkload
-from profdiff.points import substitute
+from profdiff.session.points import substitute
 
 
 class GuestArchives:

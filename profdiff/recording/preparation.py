@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff import manifest as m
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError
 from profdiff.collectors import initramfs
 from profdiff.collectors.kernel_files import KernelFiles, image_architecture
 from profdiff.collectors.perf_command import (
@@ -20,7 +20,7 @@ from profdiff.collectors.workload import (
     prepare,
     prepare_for_machine,
 )
-from profdiff.errors import InputError
+from profdiff.collectors.workload_metrics import Wanted
 from profdiff.recording.guest_archives import GuestArchives
 from profdiff.recording.recorders import (
     ExactRecorder,
@@ -30,7 +30,7 @@ from profdiff.recording.recorders import (
     Recorder,
 )
 from profdiff.recording.timed_recorder import TimedRecorder
-from profdiff.workload_metrics import Wanted
+from profdiff.session import manifest as m
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from profdiff import manifest as m
 from profdiff._native import NativeError, PerfData
+from profdiff.base.errors import SessionError
+from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.boot_variation import Variation
 from profdiff.collectors.exact import ExactRun
 from profdiff.collectors.guest_run import RunFailure
@@ -19,10 +20,9 @@ from profdiff.collectors.perf_machine import PerfMachineRun
 from profdiff.collectors.qemu import Qemu
 from profdiff.collectors.run_result import RunResult
 from profdiff.collectors.workload import PreparedWorkload
-from profdiff.errors import SessionError
-from profdiff.metric import Metric, event_metric
-from profdiff.points import substitute
 from profdiff.recording.guest_archives import GuestArchives
+from profdiff.session import manifest as m
+from profdiff.session.points import substitute
 
 
 class ActiveRun(Protocol):

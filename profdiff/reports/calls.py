@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.columns import Columns
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows

@@ -7,12 +7,13 @@ from typing import Literal
 
 from matplotlib.figure import Figure
 
-from profdiff.comparison import Comparison, Side
-from profdiff.manifest import Kernel
-from profdiff.reports import samples, summary, units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison, Side
+from profdiff.reports import samples, summary
 from profdiff.reports.bar_chart import KERNEL, LESS, MORE, REST, USER, Bar, Panel, Row, draw
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Selection, select
+from profdiff.session.manifest import Kernel
 
 _TOP, _TOP_OF_MANY = 15, 8
 # A page holds that many panels.

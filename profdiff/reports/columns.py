@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from profdiff.reports import units
+from profdiff.base import units
 
 Line = tuple[Sequence[str], str]
 MIN_NAME = 16

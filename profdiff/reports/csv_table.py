@@ -4,10 +4,10 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from profdiff.comparison import Comparison
+from profdiff.base.terminal import cleaned
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.calls import Calls
 from profdiff.reports.rows import Selection, select
-from profdiff.terminal import cleaned
 
 
 def render(comparisons: Sequence[Comparison], selection: Selection) -> str:

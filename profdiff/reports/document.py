@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from profdiff import __version__
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import evidence_document, evidence_text, facts_document, samples, summary
 
 SCHEMA = "profdiff.report/1"

@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
-from profdiff import points
-from profdiff.evidence import Cell, Result
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Cell, Result
+from profdiff.evidence.statistics import Estimate, Interval
 from profdiff.reports import evidence_rows, evidence_text, state_lines
-from profdiff.statistics import Estimate, Interval
+from profdiff.session import points
 
 
 def experiment(findings: Findings) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from profdiff import points
-from profdiff.evidence import Cell, Evidence, Result
-from profdiff.statistics import Estimate
+from profdiff.evidence.measurements import Cell, Evidence, Result
+from profdiff.evidence.statistics import Estimate
+from profdiff.session import points
 
 # A spread below this shows as nothing.
 _NO_SPREAD = 0.0005

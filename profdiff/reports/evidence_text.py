@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
-from profdiff.reports import evidence_rows, units
+from profdiff.base import units
+from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.statistics import Estimate, smallest_p
+from profdiff.reports import evidence_rows
 from profdiff.reports.evidence_rows import Table
-from profdiff.statistics import Estimate, smallest_p
+from profdiff.session import points
 
 _ANSWERED = 2
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 
 
 def facts(findings: Findings) -> dict[str, Any]:

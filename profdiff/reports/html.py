@@ -6,7 +6,7 @@ import hashlib
 import json
 from importlib import resources
 
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
 from profdiff.reports import charts
 from profdiff.reports.document import document
 

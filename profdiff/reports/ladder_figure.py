@@ -4,8 +4,8 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
+from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.statistics import Estimate
 from profdiff.reports import evidence_rows, summary
 from profdiff.reports.bar_chart import LESS, MORE
 from profdiff.reports.experiment_words import (
@@ -18,7 +18,7 @@ from profdiff.reports.experiment_words import (
     title,
 )
 from profdiff.reports.ladder_chart import BASE, NEITHER, Ladder, Rung, draw
-from profdiff.statistics import Estimate
+from profdiff.session import points
 
 _MOST_KERNELS = 40
 # More points than these are a heap, and a large file.

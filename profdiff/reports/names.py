@@ -1,7 +1,7 @@
 """How a report writes a function's name."""
 
-from profdiff.comparison import Comparison
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
 
 
 def function_name(comparison: Comparison, row: int) -> str:

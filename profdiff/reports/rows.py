@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison, Side
+from profdiff.profile.comparison import Comparison, Side
 
 Sort = Literal["delta", "total-delta", "self", "total", "name"]
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison
-from profdiff.reports import samples, units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import samples
 from profdiff.reports.columns import Columns, Line
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Selection, select

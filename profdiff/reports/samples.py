@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 
 # A standard error beyond this part of the larger side can hide a change of a fifth of it.
 _FEW = 0.1

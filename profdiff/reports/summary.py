@@ -7,10 +7,10 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from profdiff import points
-from profdiff.comparison import Comparison, Side
-from profdiff.manifest import Manifest
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison, Side
+from profdiff.session import points
+from profdiff.session.manifest import Manifest
 
 _NAMED = 3
 # A stranger's command line may have any digits, and any number of them.

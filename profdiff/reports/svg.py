@@ -6,9 +6,10 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
-from profdiff.reports import summary, units
+from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import summary
 from profdiff.reports.flame_layout import FlameLayout
 from profdiff.reports.frame_names import FrameName, frame_names
 

@@ -6,10 +6,11 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.function_verdicts import function_verdicts
-from profdiff.reports import calls, evidence_text, sampled_text, state_lines, summary, units
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.function_verdicts import function_verdicts
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import calls, evidence_text, sampled_text, state_lines, summary
 from profdiff.reports.columns import MIN_WIDTH, Columns
 from profdiff.reports.names import function_name
 from profdiff.reports.rows import Rows, Selection, select

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
 
+from profdiff.base.errors import InputError
 from profdiff.collectors import initramfs
 from profdiff.collectors.elf_closure import closure, read_elf
 from profdiff.collectors.workload import PreparedWorkload, prepare
-from profdiff.errors import InputError
 
 HELLO = "int main(void) { return 0; }\n"
 

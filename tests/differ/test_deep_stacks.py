@@ -12,9 +12,10 @@ import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
 from profdiff.collectors.counts import CallTree
-from profdiff.comparison import Comparison
-from profdiff.exact_profile import exact_profile
-from profdiff.profile import Profile
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.exact_profile import exact_profile
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.sampled_profile import folded_profile
 from profdiff.reports import (
     document,
     firefox,
@@ -28,7 +29,6 @@ from profdiff.reports import (
 )
 from profdiff.reports.rows import Selection
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
-from profdiff.sampled_profile import folded_profile
 
 DEEP, SHALLOWER = 60_000, 2_000
 

@@ -3,8 +3,8 @@
 import pytest
 from synthetic import build, compare, frame, manifest, profile
 
-from profdiff.errors import SessionError
-from profdiff.function_identity import Function, fold, match
+from profdiff.base.errors import SessionError
+from profdiff.profile.function_identity import Function, fold, match
 from profdiff.reports import summary
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from support import need_program
 
+from profdiff.base.errors import MissingError
 from profdiff.collectors import apt, perf_programs
 from profdiff.collectors.apt import Apt
-from profdiff.errors import MissingError
 
 # What the system's configuration may allow.
 LAX = (

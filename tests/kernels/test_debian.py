@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import error_line, need_program, profdiff
 
+from profdiff.base.errors import MissingError, ProfdiffError
 from profdiff.collectors import debian
 from profdiff.collectors.apt import Apt, Package
 from profdiff.collectors.debian import choose, releases, version_key
-from profdiff.errors import MissingError, ProfdiffError
 
 BIG = 10_000_000
 

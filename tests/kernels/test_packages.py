@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from support import need_program
 
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import deb_package
 from profdiff.collectors.deb_package import unpack_kernel
 from profdiff.collectors.kernel_source import locate
 from profdiff.collectors.kernel_spec import KernelArgument
-from profdiff.errors import InputError, MissingError
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import error_line, profdiff
 
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import kernel_registry
 from profdiff.collectors.kernel_files import KernelFiles
 from profdiff.collectors.kernel_source import locate
 from profdiff.collectors.kernel_spec import KernelArgument, derive_label, is_label, parse_arguments
-from profdiff.errors import InputError, MissingError
 
 
 @pytest.fixture(autouse=True)

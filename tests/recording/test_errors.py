@@ -10,7 +10,7 @@ import pytest
 from support import EXAMPLE, error_line, profdiff
 
 from profdiff.collectors.initramfs import guest_resources
-from profdiff.session import Session
+from profdiff.session.folder import Session
 
 QUICK = ["--settle", "0", "--timeout", "120"]
 

@@ -15,7 +15,7 @@ import pytest
 from support import error_line, need_program, profdiff
 
 from profdiff.collectors.machine import LOCAL
-from profdiff.session import Session
+from profdiff.session.folder import Session
 from profdiff.symbolization.running_kernel import running_build_id
 
 SOURCE = """

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from support import ROOT
 from synthetic import compare, example, findings, manifest
 
-from profdiff import manifest as m
-from profdiff import session_facts
-from profdiff.comparison import Comparison
-from profdiff.facts import Facts
-from profdiff.kernel_config import (
+from profdiff.profile import session_facts
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import text
+from profdiff.reports.document import document
+from profdiff.reports.rows import Selection
+from profdiff.session import manifest as m
+from profdiff.session.facts import Facts
+from profdiff.session.folder import Session
+from profdiff.session.kernel_config import (
     MAX_SIZE,
     ConfigDifferences,
     OptionDifference,
@@ -24,10 +28,6 @@ from profdiff.kernel_config import (
     parse,
     unpacked,
 )
-from profdiff.reports import text
-from profdiff.reports.document import document
-from profdiff.reports.rows import Selection
-from profdiff.session import Session
 
 NAMES = st.sampled_from(["CONFIG_HZ", "CONFIG_SMP", "CONFIG_KASAN", "CONFIG_USB", "CONFIG_9P_FS"])
 VALUES = st.sampled_from(["n", "y", "m", "250", '"text"'])

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
 
-from profdiff.reports import text, units
+from profdiff.base import units
+from profdiff.reports import text
 from profdiff.reports.rows import Selection, select
 
 GOLDEN = Path(__file__).parent / "golden"
