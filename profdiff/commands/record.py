@@ -12,9 +12,10 @@ from profdiff.base.progress import progress
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import confirm, say, tell
 from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.commands import record_summary as summary
 from profdiff.commands.experiment import Experiment, experiment_options, session_folder
 from profdiff.commands.experiment_file import ExperimentCommand
-from profdiff.recording import origin, plan, preparation, run, schedule, summary
+from profdiff.recording import origin, plan, preparation, run, schedule
 from profdiff.session.folder import Session, is_session, recording
 
 
