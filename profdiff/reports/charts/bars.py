@@ -45,7 +45,8 @@ def draw(
     """Panels one below the other on one scale. ``axis``: what it shows; ``legend``: colours and
     what they mean. Lengths and whiskers are divided by ``ops``."""
     heights = [max(len(panel), 1) + 0.4 for _, panel in panels]
-    column = Figure().subplots(len(panels), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    figure = Figure()
+    column = figure.subplots(len(panels), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     lengths = [abs(length) for _, panel in panels for row in panel for length, _ in row.bars]
     most = max(lengths, default=0) / ops
     scale, word = next((scale for scale in _SCALES if most > scale[0]), (1, ""))
@@ -59,7 +60,7 @@ def draw(
         drawn[-1].set_xlabel(wrapped(f"{axis}{word}", 5.0))
         ticks(drawn[-1].xaxis)
     patches = [(Patch(**_style(colour)), words) for colour, words in legend if drawn]
-    return finish(caption, list(column), sum(heights) * _ROW, patches)
+    return finish(figure, caption, list(column), sum(heights) * _ROW, patches)
 
 
 def _style(colour: str) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def draw(
 ) -> Figure:
     """One rung at least has a median. ``noise``: from where to where the base, which is the first,
     differs from itself. The same boots stand at the same places."""
-    axes = Figure().subplots()
+    figure = Figure()
+    axes = figure.subplots()
     base = rungs[0].label
     meanings = {
         BASE: base,
@@ -114,7 +115,7 @@ def draw(
     ticks(axes.xaxis)
     axes.set_xlabel(wrapped(axis, WIDTH - 2))
     height = min(_ROW, max(_LEAST_ROW, _HEIGHT / len(rungs))) * len(rungs)
-    return finish(caption, [axes], height, legend)
+    return finish(figure, caption, [axes], height, legend)
 
 
 def _rung(axes: Axes, place: int, rung: Rung) -> None:

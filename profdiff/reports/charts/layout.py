@@ -139,12 +139,14 @@ def rows(axes: Axes, names: Sequence[str], values: Sequence[str], size: float) -
 
 
 def finish(
-    caption: Caption, column: Sequence[Axes], height: float, legend: Sequence[tuple[Artist, str]]
+    figure: Figure,
+    caption: Caption,
+    column: Sequence[Axes],
+    height: float,
+    legend: Sequence[tuple[Artist, str]],
 ) -> Figure:
-    """The figure of axes, with title and ``legend`` above and notes below, laid out. ``height``: of
+    """Write the title and the ``legend`` above, the notes below, and lay all out. ``height``: of
     the ``column``, the axes that stand below each other, together."""
-    figure = column[0].get_figure(root=True)
-    assert figure is not None  # noqa: S101
     figure.set_size_inches(WIDTH, height + _AROUND)
     FigureCanvasAgg(figure)  # measures texts
     _head(figure, wrapped(caption.title, _ROOM, _TITLE, "bold"), legend)

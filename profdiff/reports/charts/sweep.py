@@ -110,7 +110,8 @@ def draw(
     joins marks then, and no scale is logarithmic."""
     columns, height = (1, _ALONE) if len(panels) == 1 else (2, _OF_MANY)
     lines, room = -(-len(panels) // columns), WIDTH / columns - 0.8
-    grid = Figure().subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    figure = Figure()
+    grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     for axes, (heading, kernels) in zip(grid.flat, panels, strict=False):
@@ -140,7 +141,7 @@ def draw(
         values = [v for mark in marks for v in (mark.level.low, mark.level.high, *mark.boots)]
         first.set(yscale="log" if logarithmic(values) else "linear")
     ticks(first.yaxis)
-    return finish(caption, list(grid[:, 0]), lines * height, legend)
+    return finish(figure, caption, list(grid[:, 0]), lines * height, legend)
 
 
 def _line(
