@@ -13,7 +13,6 @@ from pathlib import Path
 
 from profdiff import __version__, bounded
 from profdiff import manifest as m
-from profdiff._native import NativeError, PerfData, PerfText, elf_build_id, is_perf_data
 from profdiff.atomic import make_folder, write_atomic
 from profdiff.cache import symbol_cache
 from profdiff.comparison import Comparison
@@ -23,6 +22,13 @@ from profdiff.profile import Profile
 from profdiff.sampled_profile import perf_profile, text_profile
 from profdiff.session import Session
 from profdiff.session_facts import with_profiles
+from profdiff.symbolization._native import (
+    NativeError,
+    PerfData,
+    PerfText,
+    elf_build_id,
+    is_perf_data,
+)
 from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols

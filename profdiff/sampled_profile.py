@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import PerfData, PerfText, reasons, write_folded
 from profdiff.errors import InputError
 from profdiff.function_identity import Function, fold, unresolved
 from profdiff.metric import Metric, event_metric
 from profdiff.profile import ChainFunctions, Profile
 from profdiff.stack_table import StackTable
+from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.perf_chains import in_kernel
 

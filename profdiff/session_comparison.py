@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 
 from profdiff import session_facts
-from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.collectors.environment import Environment
 from profdiff.comparison import Comparison
 from profdiff.errors import InputError, SessionError
@@ -18,6 +17,7 @@ from profdiff.profile import Profile
 from profdiff.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.session import Session
 from profdiff.session_symbols import chains, perf_chains
+from profdiff.symbolization._native import NativeError, PerfData, PerfText
 
 
 def compare(

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from profdiff._native import NativeError, PerfData, elf_build_id
 from profdiff.cache import symbol_cache
 from profdiff.errors import InputError, SessionError
 from profdiff.manifest import Kernel, Run
 from profdiff.session import Session, place_columns
+from profdiff.symbolization._native import NativeError, PerfData, elf_build_id
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols

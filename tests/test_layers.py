@@ -10,7 +10,7 @@ from support import ROOT
 LAYERS = [
     ["profdiff.errors", "profdiff.bounded", "profdiff.temporary", "profdiff.terminal"],
     ["profdiff.workload_metrics", "profdiff.statistics", "profdiff.condition"],
-    ["profdiff.atomic", "profdiff.cache", "profdiff._native", "profdiff.console"],
+    ["profdiff.atomic", "profdiff.cache", "profdiff.console"],
     ["profdiff.collectors", "profdiff.symbolization", "profdiff.templates"],
     ["profdiff.manifest", "profdiff.kernel_config"],
     ["profdiff.points"],

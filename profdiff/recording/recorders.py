@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from profdiff import manifest as m
-from profdiff._native import NativeError, PerfData
 from profdiff.collectors.boot_variation import Variation
 from profdiff.collectors.exact import ExactRun
 from profdiff.collectors.guest_run import RunFailure
@@ -23,6 +22,7 @@ from profdiff.errors import SessionError
 from profdiff.metric import Metric, event_metric
 from profdiff.points import substitute
 from profdiff.recording.guest_archives import GuestArchives
+from profdiff.symbolization._native import NativeError, PerfData
 
 
 class ActiveRun(Protocol):

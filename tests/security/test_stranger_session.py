@@ -17,10 +17,10 @@ from support import error_line, profdiff
 from synthetic_session import exact_session
 
 from profdiff import manifest as m
-from profdiff._native import NativeError, SymbolIndex
 from profdiff.bounded import gunzip, head, read
 from profdiff.errors import SessionError
 from profdiff.session import Session, recording
+from profdiff.symbolization._native import NativeError, SymbolIndex
 
 FILES = {"stdout": b"done\n", "status": b"exit 0\n", "cmdline": b"quiet\n", "state": b"thp never\n"}
 READERS = [

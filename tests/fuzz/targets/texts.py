@@ -8,9 +8,9 @@ from support import ROOT
 
 from fuzz.structured import in_json, in_lines
 from fuzz.target import Target
-from profdiff._native import SymbolRanges
 from profdiff.collectors.environment import Environment
 from profdiff.errors import InputError
+from profdiff.symbolization._native import SymbolRanges
 from profdiff.workload_metrics import FORMATS, Wanted, read
 from profdiff.workload_metrics.formats import PATTERN, readings
 
