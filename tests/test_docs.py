@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 from support import ROOT, profdiff
 
-from profdiff._native import reasons
 from profdiff.cli import _COMMANDS, cli
 from profdiff.collectors import exact, guest_channel, run_result
 from profdiff.mail import checklist
 from profdiff.reports import samples
 from profdiff.reports.document import SCHEMA
 from profdiff.session import manifest
+from profdiff.symbolization._native import reasons
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
 

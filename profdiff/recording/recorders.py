@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from profdiff._native import NativeError, PerfData
 from profdiff.base.errors import SessionError
 from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.boot_variation import Variation
@@ -23,6 +22,7 @@ from profdiff.collectors.workload import PreparedWorkload
 from profdiff.recording.guest_archives import GuestArchives
 from profdiff.session import manifest as m
 from profdiff.session.points import substitute
+from profdiff.symbolization._native import NativeError, PerfData
 
 
 class ActiveRun(Protocol):

@@ -15,7 +15,7 @@ fn native(error: pd::Error) -> PyErr {
 }
 
 /// Stacks of functions, as columns.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct FunctionStacks {
     #[pyo3(get)]
     parent: Py<PyArray1<i64>>,
@@ -42,7 +42,7 @@ impl FunctionStacks {
 }
 
 /// A recording of perf record.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct PerfData {
     from: pd::Profile,
     #[pyo3(get)]
@@ -199,7 +199,7 @@ impl PerfData {
 }
 
 /// Stacks that came as text.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct PerfText {
     #[pyo3(get)]
     format: &'static str,

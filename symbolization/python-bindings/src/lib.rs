@@ -1,4 +1,4 @@
-//! `profdiff._native`: conversions between Python and the crates kernel-symbols and perf-data, and
+//! `profdiff.symbolization._native`: conversions between Python and the crates kernel-symbols and perf-data, and
 //! no logic.
 
 mod perf;
@@ -34,7 +34,7 @@ fn addresses<T>(array: &PyReadonlyArray1<'_, u64>, kind: fn(u64) -> T) -> Vec<T>
 }
 
 /// Chains of N addresses, as columns.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct Resolution {
     #[pyo3(get)]
     strings: Py<PyList>,
@@ -82,7 +82,7 @@ impl Resolution {
 }
 
 /// The functions, inlined ones too, of one ELF file.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct SymbolIndex(ks::SymbolIndex);
 
 #[pymethods]
@@ -123,7 +123,7 @@ impl SymbolIndex {
 }
 
 /// A guest's /proc/kallsyms.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct Kallsyms(ks::Kallsyms);
 
 #[pymethods]
@@ -236,7 +236,7 @@ fn place_user<'py>(
 }
 
 /// Functions as ranges of addresses, without a file.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct SymbolRanges(ks::SymbolRanges);
 
 #[pymethods]
@@ -292,7 +292,7 @@ fn elf_build_id(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
 }
 
 /// What an x86 bzImage says of itself.
-#[pyclass(frozen, module = "profdiff._native")]
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
 struct KernelImage(ks::KernelImage);
 
 #[pymethods]
