@@ -22,7 +22,7 @@ from profdiff._native import (
     place_module,
     place_user,
 )
-from profdiff.collectors.elf_closure import read_elf
+from profdiff.collectors.workload.elf_closure import read_elf
 
 _SOURCE = """
 #define INLINE static inline __attribute__((always_inline))

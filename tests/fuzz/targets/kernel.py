@@ -20,7 +20,7 @@ from fuzz.target import Target
 from fuzz.targets.guest import in_tar
 from profdiff._native import Kallsyms, KernelImage, NativeError
 from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.deb_package import KERNEL_FILES, unpack_into
+from profdiff.collectors.kernels.deb_package import KERNEL_FILES, unpack_into
 from profdiff.session import kernel_config
 
 _KALLSYMS = b"".join(
