@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.metric import INSTRUCTIONS
-from profdiff.collectors.counts import CallTree
+from profdiff.collectors.exact.counts import CallTree
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable

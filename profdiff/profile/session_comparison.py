@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.collectors.environment import Environment
+from profdiff.collectors.machine.environment import Environment
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile

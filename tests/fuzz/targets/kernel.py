@@ -19,7 +19,7 @@ from fuzz.structured import gunzip, gzipped, in_gzip, in_lines, within
 from fuzz.target import Target
 from fuzz.targets.guest import in_tar
 from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.deb_package import KERNEL_FILES, unpack_into
+from profdiff.collectors.kernels.deb_package import KERNEL_FILES, unpack_into
 from profdiff.session import kernel_config
 from profdiff.symbolization._native import Kallsyms, KernelImage, NativeError
 
