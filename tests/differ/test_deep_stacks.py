@@ -27,8 +27,8 @@ from profdiff.reports import (
     svg,
     text,
 )
-from profdiff.reports.rows import Selection
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.views.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 
@@ -127,7 +127,7 @@ def everything(comparison: Comparison) -> None:
     found = findings([comparison])
     text.render(found, Selection(top=20), width=100)
     html.render(found)
-    json.dumps(document.document(found))
+    document.encode(document.build(found))
     svg.difference([comparison])
     list(folded_difference.files(comparison))
     speedscope.render([comparison])
