@@ -11,7 +11,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say
-from profdiff.collectors.kernel_spec import KernelArgument, parse_arguments
+from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
 from profdiff.commands.output import Output, output_options
 from profdiff.evidence.findings import Findings
 from profdiff.profile import importing

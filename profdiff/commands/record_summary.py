@@ -4,13 +4,13 @@ import numpy as np
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.findings import choose
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.session_comparison import compare, open_perf_data
 from profdiff.profile.session_symbols import keep, keep_perf, perf_chains, resolve
-from profdiff.reports import evidence_rows, evidence_text
+from profdiff.reports import evidence_rows, evidence_text, table
 from profdiff.session.folder import Session
 
 _LARGEST = 3
@@ -50,8 +50,8 @@ def lines(session: Session) -> list[str]:
     evidence = Evidence.gather(session.manifest)
     found: list[str] = []
     if evidence_text.worth_showing(evidence):
-        for table in evidence_rows.tables(evidence, setting):
-            found += [*evidence_text.draw(table, _WIDTH), ""]
+        for shown in evidence_rows.tables(evidence, setting):
+            found += [*table.joined(evidence_text.draw(shown, _WIDTH)), ""]
     else:
         found += [line for one in comparisons for line in _totals(one)]
     found += [line for one in comparisons for line in _deltas(one)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
-from profdiff.collectors.counts import CallTree
+from profdiff.collectors.exact.counts import CallTree
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
@@ -27,8 +27,8 @@ from profdiff.reports import (
     svg,
     text,
 )
-from profdiff.reports.rows import Selection
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.views.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 
@@ -127,7 +127,7 @@ def everything(comparison: Comparison) -> None:
     found = findings([comparison])
     text.render(found, Selection(top=20), width=100)
     html.render(found)
-    json.dumps(document.document(found))
+    document.encode(document.build(found))
     svg.difference([comparison])
     list(folded_difference.files(comparison))
     speedscope.render([comparison])

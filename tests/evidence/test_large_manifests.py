@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import profdiff
 from synthetic_experiment import ICOUNT, recorded
 
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence import measured_change
 from profdiff.evidence.condition import Condition
 from profdiff.evidence.findings import Findings
@@ -20,10 +20,10 @@ from profdiff.evidence.statistics import Boots, estimate, estimates
 from profdiff.profile import session_facts
 from profdiff.recording import schedule
 from profdiff.reports import document, text
-from profdiff.reports.rows import Selection
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import settings as settings_of
+from profdiff.views.selection import Selection
 
 
 def session(folder: Path, points: int) -> Session:
@@ -44,7 +44,7 @@ def everything(made: Session) -> None:
     evidence, facts = Evidence.gather(made.manifest), session_facts.read(made)
     found = [Findings.of(made, one, evidence, facts) for one in settings_of(made.manifest)]
     text.render(found[-1], Selection(top=20), width=100)
-    document.document(found[-1])
+    document.build(found[-1])
     condition = Condition.parse("latency:total > +2%")
     condition.check_names(measured_change.metric_names(found), set())
     for one in found:

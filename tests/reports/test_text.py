@@ -11,7 +11,8 @@ from synthetic import compare, example, findings, frame
 
 from profdiff.base import units
 from profdiff.reports import text
-from profdiff.reports.rows import Selection, select
+from profdiff.views.functions import select
+from profdiff.views.selection import Selection
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(".cold"))

@@ -3,16 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.reports import samples, summary
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import KERNEL, LESS, MORE, REST, USER, Panel, Row, draw
 from profdiff.reports.charts.layout import Caption, Chart
-from profdiff.reports.names import function_name
-from profdiff.reports.rows import Selection, select
+from profdiff.views import marks, recording
+from profdiff.views.functions import functions, select
+from profdiff.views.selection import Selection
 
 _TOP, _TOP_OF_MANY = 15, 8
 # A page holds that many panels.
@@ -88,7 +90,7 @@ class _Measure:
             taken = zip(comparison.samples.sum(axis=0).tolist(), self.labels, strict=True)
             told = words.listed([f"{count:,} samples of {label}" for count, label in taken])
             origin = f"sampled: {told}"
-        command = summary.workload(comparison.manifest, comparison.setting)
+        command = recording.workload(comparison.manifest, comparison.setting).description
         notes = [*words.origin(comparison.kernels, command), origin]
         if any(row.whisker for _, rows in panels for row in rows):
             notes.append(f"whiskers: {whiskers}")
@@ -105,7 +107,7 @@ def _deltas(measure: _Measure) -> tuple[Caption, Figure]:
     others = range(1, min(len(labels), _MOST_KERNELS + 1))
     top = _TOP if len(others) == 1 else _TOP_OF_MANY
     selection = Selection(top=top, min_delta=1, side=measure.side)
-    shown = select(measure.comparison, selection).shown.tolist()
+    shown = select(measure.comparison, selection).shown
     panels = [_delta_panel(measure, shown, kernel) for kernel in others]
     title = f"what differs most from {labels[0]}"
     if len(panels) == 1:
@@ -114,22 +116,23 @@ def _deltas(measure: _Measure) -> tuple[Caption, Figure]:
     return measure.chart(title, panels, legend, _ERROR, len(labels) - 1 - len(others))
 
 
-def _delta_panel(measure: _Measure, shown: list[int], kernel: int) -> Panel:
+def _delta_panel(measure: _Measure, shown: NDArray[np.int64], kernel: int) -> Panel:
     comparison, labels = measure.comparison, measure.labels
     whole = comparison.totals(measure.side)[[0, kernel]]
-    pairs = comparison.self_[:, [0, kernel]][shown]
+    pairs = comparison.self_[shown][:, [0, kernel]]
     rest = whole - pairs.sum(axis=0)
     if whole[0] == whole[1] and not (pairs[:, 0] != pairs[:, 1]).any():
         return f"no function differs: {labels[kernel]} is equal to {labels[0]}", []
+    errors = [0.0] * len(shown)
+    if comparison.samples is not None:
+        errors = marks.Difference.of(comparison, shown).error[:, kernel - 1].tolist()
     rows = []
-    for row, (base, other) in zip(shown, pairs.tolist(), strict=True):
-        delta, whisker = other - base, None
-        if comparison.samples is not None:
-            error = samples.difference(comparison, row, kernel).error
-            whisker = (delta - error, delta + error)
+    columns = zip(functions(comparison, shown), pairs.tolist(), errors, strict=True)
+    for function, (base, other), error in columns:
+        delta = other - base
+        whisker = (delta - error, delta + error) if comparison.samples is not None else None
         bar = (delta, MORE if delta > 0 else LESS)
-        told = measure.change(base, other)
-        rows.append(Row(function_name(comparison, row), [bar], told, whisker))
+        rows.append(Row(function.title, [bar], measure.change(base, other), whisker))
     if rest.any():
         base, other = rest.tolist()
         told = measure.change(base, other)
@@ -141,15 +144,15 @@ def _functions(measure: _Measure) -> tuple[Caption, Figure]:
     comparison = measure.comparison
     selection = Selection(sort="self", top=_TOP, side=measure.side)
     whole = int(comparison.totals(measure.side)[0])
+    label = comparison.labels[0]
     rows = []
-    for row in select(comparison, selection).shown.tolist():
-        own, whisker = int(comparison.self_[row, 0]), None
-        if comparison.samples is not None:
-            error = own / max(int(comparison.samples[row, 0]), 1) ** 0.5
+    for function in functions(comparison, select(comparison, selection).shown):
+        own, whisker = function.self[label], None
+        if function.samples is not None:
+            error = own / max(function.samples[label], 1) ** 0.5
             whisker = (own - error, own + error)
-        bar = (own, KERNEL if comparison.functions[row].in_kernel else USER)
         told = f"{measure.count(own)} ({units.share(own, whole)})"
-        rows.append(Row(function_name(comparison, row), [bar], told, whisker))
+        rows.append(Row(function.title, [(own, _COLOURS[function.side])], told, whisker))
     title = f"functions with the largest self counts, {measure.labels[0]}"
     panel = ("" if rows else "nothing was counted", rows)
     return measure.chart(title, [panel], measure.sides, _ERROR)

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 
 from profdiff.evidence.measurements import Evidence, Result
 from profdiff.evidence.statistics import Estimate
-from profdiff.reports import evidence_rows, summary
+from profdiff.reports import evidence_rows
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE
 from profdiff.reports.charts.layout import (
@@ -30,6 +30,7 @@ from profdiff.reports.charts.layout import (
     wrapped,
 )
 from profdiff.session import points
+from profdiff.views import recording
 
 BASE, NEITHER = "#000000", "#7A7A7A"
 _MARKERS = {BASE: "o", LESS: "<", MORE: ">", NEITHER: "D"}
@@ -74,8 +75,9 @@ def ladder(
         told = [words.short(word) for word in told]
         rungs.append(Rung(words.short(label), boots if each else [], value, told, colour))
     at = words.short(points.title(evidence.swept, result.setting), 48)
+    command = recording.workload(evidence.manifest, result.setting).description
     notes = [
-        *words.notes(evidence, [result], summary.workload(evidence.manifest, result.setting)),
+        *words.notes(evidence, [result], command),
         _scatter(result, each),
         *words.left_out((len(result.cells) - len(cells), "kernels")),
         *more,
