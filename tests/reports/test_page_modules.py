@@ -106,3 +106,16 @@ def test_types_name_what_the_document_has() -> None:
         "Chart": document["charts"][0],
     }
     assert typed == {name: set(part) for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("kind", ["js", "ts", "css", "html"])
+def test_lines_have_at_most_100_columns(kind: str) -> None:
+    files = list(TEMPLATES.glob(f"*.{kind}"))
+    assert files
+    long = [
+        f"{file.name}:{number}"
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line) > 100
+    ]
+    assert long == []
