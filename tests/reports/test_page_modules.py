@@ -1,5 +1,6 @@
 """The page's scripts as modules: what joins them, and the types of what they show."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -119,3 +120,15 @@ def test_lines_have_at_most_100_columns(kind: str) -> None:
         if len(line) > 100
     ]
     assert long == []
+
+
+def test_what_checks_the_scripts_is_locked() -> None:
+    """Exact versions with hashes, from whichever registry npm is told to use."""
+    wanted = json.loads((ROOT / "scripts/package.json").read_text())["devDependencies"]
+    packages = json.loads((ROOT / "scripts/package-lock.json").read_text())["packages"]
+    assert packages.pop("")["devDependencies"] == wanted
+    for name, version in wanted.items():
+        assert packages[f"node_modules/{name}"]["version"] == version
+    for name, package in packages.items():
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, name
