@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
 from profdiff.commands.output import Output, output_options
 from profdiff.evidence.findings import Findings
 from profdiff.profile import importing
-from profdiff.profile.importing import Imported, Source
-from profdiff.profile.sampled_profile import folded, folded_profile
+from profdiff.profile.importing import Source
 
 _FILES = [
     click.option(
@@ -97,13 +95,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     if not output.only_folded:
         findings = Findings.of_recordings(importing.compare(imported, described))
         output.write(findings, "diff")
-    output.write_folded([(one.source.label, partial(_folded, one)) for one in imported])
-
-
-def _folded(one: Imported) -> bytes:
-    if one.data and one.chains:
-        return folded(one.data, one.chains)
-    return folded_profile(one.profile)
+    output.write_folded([(one.source.label, one.folded) for one in imported])
 
 
 def _sources(

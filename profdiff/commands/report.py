@@ -8,7 +8,7 @@ import click
 from profdiff.base.errors import SessionError
 from profdiff.commands.output import Output, output_options
 from profdiff.evidence.findings import Findings, choose
-from profdiff.profile.session_comparison import folded_stacks
+from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session, is_session
 
 
@@ -37,7 +37,7 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
         findings = Findings.of(opened, setting)
         output.write(findings, folder.resolve().name.removesuffix(".profdiff"))
     if output.folded_file is not None:
-        output.write_folded(folded_stacks(opened, setting))
+        output.write_folded(Recordings(opened, setting).folded())
 
 
 def newest(folder: Path) -> Path:
