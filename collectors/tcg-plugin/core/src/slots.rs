@@ -4,8 +4,10 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Longest instruction of x86, in bytes.
-pub const MAX_CODE: usize = 15;
+use crate::architecture::MAX_CODE;
+
+/// The number of a place.
+pub type PlaceNumber = u32;
 
 /// An instruction: where it stands and, in user space, what it is.
 ///
@@ -50,22 +52,22 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Slots {
     /// Numbers, found by the hashes of their places.
-    numbers: HashTable<u32>,
+    numbers: HashTable<PlaceNumber>,
     hasher: DefaultHashBuilder,
     places: Vec<Place>,
 }
 
 impl Slots {
     /// The number of `place`, a new one if it was not seen before.
-    pub fn number(&mut self, place: Place) -> usize {
+    pub fn number(&mut self, place: Place) -> PlaceNumber {
         let (places, hasher) = (&mut self.places, &self.hasher);
         let entry = self.numbers.entry(
             hasher.hash_one(place),
             |number| places[*number as usize] == place,
             |number| hasher.hash_one(places[*number as usize]),
         );
-        let next = places.len();
-        let number = *entry.or_insert(next as u32).get() as usize;
+        let next = places.len() as u32;
+        let number = *entry.or_insert(next).get();
         if number == next {
             places.push(place);
         }

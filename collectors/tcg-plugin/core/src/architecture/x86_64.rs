@@ -1,30 +1,56 @@
-//! How a block of x86-64 code ends: what may run behind it.
-//!
-//! Encodings: Intel SDM volume 2, appendix A. Code of 16 and 32 bits (the firmware, early boot) is
-//! read as if it had 64, which costs names there and no counts.
+//! x86-64. Encodings: Intel SDM volume 2, appendix A. Code of 16 and 32 bits (the firmware, early
+//! boot) is read as if it had 64, which costs names there and no counts.
 
-/// What a block's last instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// Execution goes on behind the block or at `target` (0: only behind it).
-    Next {
-        /// Where a direct jump leads, or a `rep` instruction, which runs again.
-        target: u64,
-    },
-    /// A call: it pushes the address behind it.
-    Call,
-    /// A return: it pops an address.
-    Return,
-    /// An indirect or far jump.
-    Jump,
-    /// `syscall`, `int`, `ud2` and their like.
-    Enter,
-    /// `iret`, `sysret`, `sysexit`.
-    Leave,
+use crate::architecture::{Architecture, End, Mark, Watched};
+
+/// 64-bit x86.
+pub struct X86_64;
+
+/// A mark is `nopl MARK(%rax)`: these bytes, and the number of the mark in little endian.
+const MARK: [u8; 3] = [0x0f, 0x1f, 0x80];
+const FIRST_MARK: u32 = 0x5044_4901;
+
+/// Kernel stacks are aligned to 16 KiB or more (`THREAD_SIZE`, arch/x86/include/asm/
+/// page_64_types.h).
+const STACK_ALIGNMENT: u64 = 1 << 14;
+
+impl Architecture for X86_64 {
+    fn name(&self) -> &'static str {
+        "x86_64"
+    }
+
+    fn mark(&self, code: &[u8]) -> Option<Mark> {
+        let operand = code.strip_prefix(&MARK)?.try_into().ok()?;
+        let number = u32::from_le_bytes(operand).checked_sub(FIRST_MARK)?;
+        Mark::ALL.get(number as usize).copied()
+    }
+
+    fn end(&self, code: &[u8], address: u64) -> End {
+        end(code, address)
+    }
+
+    fn watched(&self, code: &[u8], end: End) -> Option<Watched> {
+        match end {
+            End::Call => Some(Watched::Pushes),
+            End::Return => Some(Watched::Pops),
+            _ => switches_stack(code).then_some(Watched::SwitchesStack),
+        }
+    }
+
+    fn in_kernel(&self, address: u64) -> bool {
+        address >> 63 == 1
+    }
+
+    fn stack(&self, slot: u64) -> u64 {
+        if self.in_kernel(slot) {
+            slot & !(STACK_ALIGNMENT - 1)
+        } else {
+            0
+        }
+    }
 }
 
-/// How the instruction `code` at `address` ends a block.
-pub fn end(code: &[u8], address: u64) -> End {
+fn end(code: &[u8], address: u64) -> End {
     let behind = address.wrapping_add(code.len() as u64);
     let (prefixes, rest) = split_prefixes(code);
     let target = |bytes: &[u8]| End::Next {
@@ -60,7 +86,7 @@ pub fn end(code: &[u8], address: u64) -> End {
 
 /// Whether `code` loads the stack pointer from memory that neither the stack nor a segment base
 /// leads to. In the kernel that is a task switch: `__switch_to_asm()` (arch/x86/entry/entry_64.S).
-pub fn switches_stack(code: &[u8]) -> bool {
+fn switches_stack(code: &[u8]) -> bool {
     let [rex, 0x8b, modrm, ..] = code else {
         return false;
     };
@@ -129,5 +155,23 @@ mod tests {
         assert!(!switches_stack(&[0x48, 0x8b, 0xe0])); // mov %rax,%rsp
         assert!(!switches_stack(&[0x48, 0x8b, 0x46, 8])); // mov 8(%rsi),%rax
         assert!(!switches_stack(&[]));
+    }
+
+    #[test]
+    fn the_documented_bytes_are_marks_and_other_nops_are_not() {
+        let nop = |last: u8| X86_64.mark(&[0x0f, 0x1f, 0x80, last, 0x49, 0x44, 0x50]);
+        assert_eq!([1, 2, 3, 4].map(nop), Mark::ALL.map(Some));
+        assert_eq!([0, 5].map(nop), [None, None]);
+        for code in [&[0x0f, 0x1f, 0x80, 0, 0, 0, 0][..], &[0x0f, 0x1f, 0], &[]] {
+            assert_eq!(X86_64.mark(code), None);
+        }
+    }
+
+    #[test]
+    fn stacks_of_the_kernel_are_told_apart() {
+        let stack = |slot| X86_64.stack(slot);
+        assert_eq!(stack(0xffff_c900_0001_0008), stack(0xffff_c900_0001_3ff8));
+        assert_ne!(stack(0xffff_c900_0001_0008), stack(0xffff_c900_0000_fff8));
+        assert_eq!((stack(0x7fff_0000_0000), stack(0x10_0000)), (0, 0));
     }
 }
