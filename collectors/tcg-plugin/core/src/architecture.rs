@@ -52,7 +52,7 @@ impl Mark {
 }
 
 /// What a block's last instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Execution goes on behind the block or at `target` (0: only behind it).
     Next {

@@ -54,12 +54,6 @@ impl Block {
     pub fn reached(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
-
-    /// What tells it from other blocks: its instructions, its end and the address behind it.
-    fn identity(&self) -> (&[PlaceNumber], End, u64) {
-        let behind = self.addresses[self.addresses.len() - 1];
-        (&self.places, self.end, behind)
-    }
 }
 
 /// An instruction of a block that is made: its place, its address, its counter if it counts.
@@ -83,8 +77,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The block of these instructions, the same one each time that QEMU translates them. The kernel
-    /// patches its code: `end` and `behind`, the address behind the last one, may change.
+    /// The block of these instructions, the same one each time that QEMU translates them; `behind`:
+    /// the address behind the last one.
     pub fn block(
         &mut self,
         instructions: &[Instruction],
@@ -95,10 +89,10 @@ impl Blocks {
         let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
         let id = self.all.len() as u32;
         // SAFETY: blocks live as long as the process; what is read of one does not change.
-        let known = |id: u32| unsafe { (*self.all[id as usize]).identity() };
+        let known = |id: u32| unsafe { &(*self.all[id as usize]).places };
         let entry = self.known.entry(
-            self.hasher.hash_one((&*places, end, behind)),
-            |id| known(*id) == (&*places, end, behind),
+            self.hasher.hash_one(&places),
+            |id| *known(*id) == places,
             |id| self.hasher.hash_one(known(*id)),
         );
         let number = *entry.or_insert(id).get();
