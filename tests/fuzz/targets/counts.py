@@ -26,7 +26,7 @@ def with_tree(
     records: list[tuple[int, int, bytes]],
     nodes: list[tuple[int, int, int, int, int]],
     rows: list[tuple[int, int, int]],
-    version: int,
+    version: int = 3,
 ) -> bytes:
     """A file of version 2 or 3: places, then who called whom."""
     sizes = (len(records), len(nodes), len(rows))

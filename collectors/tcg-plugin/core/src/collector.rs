@@ -254,7 +254,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
     let (index, mark) = (userdata as usize / marks, userdata as usize % marks);
     with_collector(|collector| {
         // The command has ended: whoever runs the program now only looks at it.
-        if collector.command.closed() > 0 {
+        if collector.command.closed > 0 {
             return;
         }
         collector.counters.read(&mut collector.now);

@@ -62,7 +62,7 @@ impl Counted<'_> {
         let (kind, window) = if self.marks.is_used() {
             (2u32, self.marks)
         } else {
-            (u32::from(self.command.opened() > 0), self.command)
+            (u32::from(self.command.opened > 0), self.command)
         };
         let mut calls = self.calls.map(Calls::of).unwrap_or_default();
         let mut counts = window.sums().to_vec();
@@ -86,9 +86,9 @@ impl Counted<'_> {
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&kind.to_le_bytes())?;
         for number in [
-            window.opened(),
-            window.closed(),
-            window.misplaced(),
+            window.opened,
+            window.closed,
+            window.misplaced,
             order.len() as u64,
             calls.nodes.len() as u64,
             calls.rows.len() as u64,

@@ -16,12 +16,6 @@ const MOST_FRAMES: usize = 1 << 14;
 /// The tasks that wait, with their calls.
 pub type WaitingTasks = Waiting<Vec<Frame>>;
 
-/// Above all slots of user space, as where nothing is under way.
-const NO_SLOT: Slot = Slot {
-    stack: 0,
-    address: u64::MAX,
-};
-
 /// Why a frame is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -70,14 +64,7 @@ impl ShadowStack {
         while self.top_is(|top| top.stack == slot.stack && top <= slot) {
             self.frames.pop();
         }
-        self.push(Frame {
-            kind: Kind::Call,
-            slot,
-            behind,
-            site,
-            target: NONE,
-            node: NONE,
-        });
+        self.push(Kind::Call, slot, behind, site, NONE);
     }
 
     /// A return took its address from `slot`.
@@ -128,15 +115,8 @@ impl ShadowStack {
         from_user: bool,
         resume: Option<[u64; 2]>,
     ) {
-        let slot = self.top_slot();
-        self.push(Frame {
-            kind: Kind::Entry { from_user, resume },
-            slot,
-            behind: 0,
-            site,
-            target,
-            node: NONE,
-        });
+        let kind = Kind::Entry { from_user, resume };
+        self.push(kind, self.top_slot(), 0, site, target);
     }
 
     /// The kernel went back to user space, to `address`.
@@ -170,15 +150,8 @@ impl ShadowStack {
             self.frames.truncate(before);
             return;
         }
-        let slot = self.top_slot();
-        self.push(Frame {
-            kind: Kind::Elsewhere { resume },
-            slot,
-            behind: 0,
-            site: NONE,
-            target: NONE,
-            node: ROOT,
-        });
+        let kind = Kind::Elsewhere { resume };
+        self.push(kind, self.top_slot(), 0, NONE, NONE);
     }
 
     /// The kernel went back to itself, to `target` at `address`; `is_entry`: which is where
@@ -234,11 +207,26 @@ impl ShadowStack {
         }
     }
 
-    fn push(&mut self, frame: Frame) {
+    fn push(
+        &mut self,
+        kind: Kind,
+        slot: Slot,
+        behind: u64,
+        site: PlaceNumber,
+        target: PlaceNumber,
+    ) {
         if self.frames.len() >= MOST_FRAMES {
             self.frames.clear();
         }
-        self.frames.push(frame);
+        let elsewhere = matches!(kind, Kind::Elsewhere { .. });
+        self.frames.push(Frame {
+            kind,
+            slot,
+            behind,
+            site,
+            target,
+            node: if elsewhere { ROOT } else { NONE },
+        });
     }
 
     fn top_is(&self, what: impl Fn(Slot) -> bool) -> bool {
@@ -246,7 +234,12 @@ impl ShadowStack {
     }
 
     fn top_slot(&self) -> Slot {
-        self.frames.last().map_or(NO_SLOT, |top| top.slot)
+        let above_user_space = Slot {
+            stack: 0,
+            address: u64::MAX,
+        };
+        let top = self.frames.last();
+        top.map_or(above_user_space, |top| top.slot)
     }
 }
 

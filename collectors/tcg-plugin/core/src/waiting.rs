@@ -12,14 +12,8 @@ pub struct Slot {
 }
 
 /// The tasks that wait, by the slot of the call in which they do.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Waiting<T>(BTreeMap<Slot, T>);
-
-impl<T> Default for Waiting<T> {
-    fn default() -> Self {
-        Waiting(BTreeMap::new())
-    }
-}
 
 impl<T> Waiting<T> {
     /// Keep a task that waits in the call at `slot`.

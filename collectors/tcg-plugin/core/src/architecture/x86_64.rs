@@ -26,7 +26,37 @@ impl Architecture for X86_64 {
     }
 
     fn end(&self, code: &[u8], address: u64) -> End {
-        end(code, address)
+        let behind = address.wrapping_add(code.len() as u64);
+        let (prefixes, rest) = split_prefixes(code);
+        let target = |bytes: &[u8]| End::Next {
+            target: match bytes {
+                [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
+                [a, b, c, d] => {
+                    behind.wrapping_add_signed(i64::from(i32::from_le_bytes([*a, *b, *c, *d])))
+                }
+                _ => 0,
+            },
+        };
+        match rest {
+            [0xe8, ..] => End::Call,
+            [0xff, modrm, ..] => match modrm >> 3 & 7 {
+                2 => End::Call,
+                4 | 5 => End::Jump,
+                _ => End::Next { target: 0 },
+            },
+            [0xc2 | 0xc3, ..] => End::Return,
+            [0xca | 0xcb | 0xea | 0x9a, ..] => End::Jump,
+            [0xe9, rel @ ..] | [0xeb | 0x70..=0x7f | 0xe0..=0xe3, rel @ ..] => target(rel),
+            [0x0f, 0x80..=0x8f, rel @ ..] => target(rel),
+            [0x0f, 0x05 | 0x34 | 0x0b, ..] | [0xcc | 0xcd | 0xf1, ..] => End::Enter,
+            [0x0f, 0x07 | 0x35, ..] | [0xcf, ..] => End::Leave,
+            [0xa4..=0xa7 | 0xaa..=0xaf | 0x6c..=0x6f, ..]
+                if prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3)) =>
+            {
+                End::Next { target: address }
+            }
+            _ => End::Next { target: 0 },
+        }
     }
 
     fn watched(&self, code: &[u8], end: End) -> Option<Watched> {
@@ -47,40 +77,6 @@ impl Architecture for X86_64 {
         } else {
             0
         }
-    }
-}
-
-fn end(code: &[u8], address: u64) -> End {
-    let behind = address.wrapping_add(code.len() as u64);
-    let (prefixes, rest) = split_prefixes(code);
-    let target = |bytes: &[u8]| End::Next {
-        target: match bytes {
-            [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
-            [a, b, c, d] => {
-                behind.wrapping_add_signed(i64::from(i32::from_le_bytes([*a, *b, *c, *d])))
-            }
-            _ => 0,
-        },
-    };
-    match rest {
-        [0xe8, ..] => End::Call,
-        [0xff, modrm, ..] => match modrm >> 3 & 7 {
-            2 => End::Call,
-            4 | 5 => End::Jump,
-            _ => End::Next { target: 0 },
-        },
-        [0xc2 | 0xc3, ..] => End::Return,
-        [0xca | 0xcb | 0xea | 0x9a, ..] => End::Jump,
-        [0xe9, rel @ ..] | [0xeb | 0x70..=0x7f | 0xe0..=0xe3, rel @ ..] => target(rel),
-        [0x0f, 0x80..=0x8f, rel @ ..] => target(rel),
-        [0x0f, 0x05 | 0x34 | 0x0b, ..] | [0xcc | 0xcd | 0xf1, ..] => End::Enter,
-        [0x0f, 0x07 | 0x35, ..] | [0xcf, ..] => End::Leave,
-        [0xa4..=0xa7 | 0xaa..=0xaf | 0x6c..=0x6f, ..]
-            if prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3)) =>
-        {
-            End::Next { target: address }
-        }
-        _ => End::Next { target: 0 },
     }
 }
 
@@ -141,7 +137,7 @@ mod tests {
             (&[0x90], End::Next { target: 0 }),
             (&[], End::Next { target: 0 }),
         ] {
-            assert_eq!(end(code, at), expected, "{code:x?}");
+            assert_eq!(X86_64.end(code, at), expected, "{code:x?}");
         }
     }
 
