@@ -13,13 +13,13 @@ import time
 
 import numpy as np
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.profile import Profile
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
 from profdiff.reports import html, text
-from profdiff.reports.rows import Selection
+from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
+from profdiff.views.selection import Selection
 
 FUNCTIONS = 20_000
 SECONDS_PER_MILLION = 10

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.function_identity import Function
-from profdiff.metric import INSTRUCTIONS
-from profdiff.profile import Profile
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_identity import Function
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.stack_table import StackTable
 from profdiff.reports import html
-from profdiff.stack_table import StackTable
+from profdiff.session import manifest as m
 
 FUNCTIONS = 2_000
 # Seconds, bytes, and milliseconds that the page may take.

@@ -11,8 +11,9 @@ from typing import NoReturn
 
 import click
 
-from profdiff import __version__, terminal
-from profdiff.errors import ProfdiffError, told
+from profdiff import __version__
+from profdiff.base import terminal
+from profdiff.base.errors import ProfdiffError, told
 
 # NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

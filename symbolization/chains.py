@@ -14,9 +14,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from profdiff.atomic import open_atomic
-from profdiff.bounded import open_regular
-from profdiff.errors import SessionError
+from profdiff.base.atomic import open_atomic
+from profdiff.base.bounded import open_regular
+from profdiff.base.errors import SessionError
 
 FORMAT = 1
 """Version of the file that `Chains.save` writes."""

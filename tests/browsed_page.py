@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import html
 
 HOSTILE = [

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.profile import Profile
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
+from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
 
 KERNEL_BASE = 0xFFFF_FFFF_8100_0000

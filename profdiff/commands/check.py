@@ -7,16 +7,18 @@ from pathlib import Path
 
 import click
 
-from profdiff import measured_change, points, session_facts
+from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
+from profdiff.base.terminal import say
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
-from profdiff.condition import Condition, Judgement, exit_status
-from profdiff.errors import InputError, ProfdiffError, UndecidedError, told
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings, choose
+from profdiff.evidence import measured_change
+from profdiff.evidence.condition import Condition, Judgement, exit_status
+from profdiff.evidence.findings import Findings, choose
+from profdiff.evidence.measurements import Evidence
+from profdiff.profile import session_facts
 from profdiff.reports import github_summary, judgements, junit
-from profdiff.session import Session
-from profdiff.terminal import say
+from profdiff.session import points
+from profdiff.session.folder import Session
 
 
 @click.command()

@@ -9,14 +9,14 @@ from typing import Any
 
 import click
 
-from profdiff import importing
-from profdiff.collectors.kernel_spec import KernelArgument, parse_arguments
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import say
+from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
 from profdiff.commands.output import Output, output_options
-from profdiff.errors import InputError
-from profdiff.findings import Findings
-from profdiff.importing import Imported, Source
-from profdiff.sampled_profile import folded, folded_profile
-from profdiff.terminal import say
+from profdiff.evidence.findings import Findings
+from profdiff.profile import importing
+from profdiff.profile.importing import Imported, Source
+from profdiff.profile.sampled_profile import folded, folded_profile
 
 _FILES = [
     click.option(

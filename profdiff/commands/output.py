@@ -2,20 +2,19 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from profdiff import terminal
-from profdiff.atomic import write_atomic
-from profdiff.comparison import Side
-from profdiff.errors import InputError
-from profdiff.findings import Findings
-from profdiff.reports import units
-from profdiff.reports.columns import MIN_WIDTH
-from profdiff.reports.rows import Selection, Sort
+from profdiff.base import terminal, units
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Side
+from profdiff.reports.table import MIN_WIDTH
+from profdiff.views.selection import Selection, Sort
 
 _MAIL_WIDTH = 100
 _DEFAULT_TOP = 20
@@ -95,11 +94,9 @@ Form = Callable[[Findings, Selection], bytes]
 
 # Each form is loaded where it is asked for: folded stacks need none of them.
 def _json(findings: Findings, selection: Selection) -> bytes:
-    import json
-
     from profdiff.reports import document
 
-    return (json.dumps(document.document(findings)) + "\n").encode(errors="backslashreplace")
+    return document.encode(document.build(findings)) + b"\n"
 
 
 def _csv(findings: Findings, selection: Selection) -> bytes:
@@ -261,7 +258,7 @@ class Output:
         columns = self.width or min(wide if target == "-" else _MAIL_WIDTH, _MAIL_WIDTH)
         selection = self.selection
         if not self.top_given:
-            selection = selection.limited(_DEFAULT_TOP)
+            selection = replace(selection, top=_DEFAULT_TOP)
         table = text.render(findings, selection, width=columns, per_op=self.per_op)
         if self.ascii_only:
             table = units.ascii_only(table)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from profdiff.base.errors import SessionError
 from profdiff.commands.output import Output, output_options
-from profdiff.errors import SessionError
-from profdiff.findings import Findings, choose
-from profdiff.session import Session, is_session
-from profdiff.session_comparison import folded_stacks
+from profdiff.evidence.findings import Findings, choose
+from profdiff.profile.session_comparison import folded_stacks
+from profdiff.session.folder import Session, is_session
 
 
 @click.command()

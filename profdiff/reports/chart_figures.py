@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from profdiff.comparison import Comparison, Side
-from profdiff.manifest import Kernel
-from profdiff.reports import samples, summary, units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison, Side
 from profdiff.reports.bar_chart import KERNEL, LESS, MORE, REST, USER, Bar, Panel, Row, draw
-from profdiff.reports.names import function_name
-from profdiff.reports.rows import Selection, select
+from profdiff.session.manifest import Kernel
+from profdiff.views import marks, recording
+from profdiff.views.functions import functions, select
+from profdiff.views.selection import Selection
 
 _TOP, _TOP_OF_MANY = 15, 8
 # A page holds that many panels.
@@ -125,7 +127,9 @@ class _Measure:
         """What stands below: kernels, workload, and where the numbers come from."""
         comparison = self.comparison
         lines = [kernels_line(self.labels, comparison.kernels)]
-        lines.append(f"workload: {summary.workload(comparison.manifest, comparison.setting)}")
+        lines.append(
+            f"workload: {recording.workload(comparison.manifest, comparison.setting).description}"
+        )
         if comparison.samples is None:
             lines.append("exact: every instruction in the window is counted")
         else:
@@ -163,14 +167,16 @@ def _delta_panel(measure: _Measure, shown: list[int], kernel: int) -> Panel:
         message = f"no function differs: {measure.labels[kernel]} is equal to {measure.labels[0]}"
         return Panel(heading, [], message)
     rows = []
-    for row in shown:
+    sampled = comparison.samples is not None
+    errors = marks.Difference.of(comparison, np.array(shown, int)).error if sampled else None
+    named = functions(comparison, np.array(shown, int))
+    for at, row in enumerate(shown):
         base, other = comparison.self_[row, [0, kernel]].tolist()
         whisker = None
-        if comparison.samples is not None:
-            error = samples.difference(comparison, row, kernel).error
+        if errors is not None:
+            error = float(errors[at, kernel - 1])
             whisker = (measure.scaled(deltas[row] - error), measure.scaled(deltas[row] + error))
-        label = function_name(comparison, row)
-        rows.append(_delta_row(measure, label, (base, other), whisker))
+        rows.append(_delta_row(measure, named[at].title, (base, other), whisker))
     rest = [
         total - int(comparison.self_[shown, at].sum())
         for at, total in ((0, totals[0]), (kernel, totals[kernel]))
@@ -201,13 +207,14 @@ def _functions(measure: _Measure) -> tuple[str, Figure]:
     comparison = measure.comparison
     selection = Selection(sort="self", top=_TOP, side=measure.side)
     shown = select(comparison, selection).shown.tolist()
+    named = functions(comparison, np.array(shown, int))
     whole = int(comparison.totals(measure.side)[0])
     rows = []
-    for row in shown:
+    for at, row in enumerate(shown):
         own = int(comparison.self_[row, 0])
         text = f"{measure.count(own)} ({units.share(own, whole)})"
         bar = Bar(0.0, measure.scaled(own), KERNEL if comparison.functions[row].in_kernel else USER)
-        rows.append(Row(function_name(comparison, row), [bar], text, _scatter(measure, row)))
+        rows.append(Row(named[at].title, [bar], text, _scatter(measure, row)))
     title = f"{measure.what}: functions with the largest self counts, {measure.labels[0]}"
     panel = Panel("", rows, "nothing was counted")
     return title, draw(title, [panel], measure.unit, measure.notes(), _legend(measure))

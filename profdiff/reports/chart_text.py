@@ -9,7 +9,7 @@ from functools import cache
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from profdiff.reports import units
+from profdiff.base import units
 
 WIDTH = 7.2  # inches: A4 and Letter with margins
 SIZE, SMALL, TITLE_SIZE = 8.0, 7.0, 10.0

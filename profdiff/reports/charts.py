@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profdiff.atomic import write_atomic
-from profdiff.comparison import Side
-from profdiff.errors import InputError
-from profdiff.findings import Findings
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Side
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import FigureCanvasBase

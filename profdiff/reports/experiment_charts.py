@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
+from profdiff.evidence.measurements import Evidence, Result
 from profdiff.reports import evidence_text, ladder_figure, sweep_figure
 from profdiff.reports.chart_figures import Chart, file_part
+from profdiff.session import points
 
 _MOST_METRICS = 12
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from statistics import median
 
-from profdiff.evidence import Cell, Evidence, Result
-from profdiff.reports import evidence_rows, units
+from profdiff.base import units
+from profdiff.evidence.measurements import Cell, Evidence, Result
+from profdiff.reports import evidence_rows
 from profdiff.reports.chart_figures import kernels_line
 
 _METRIC, _UNIT, _LABEL = 30, 16, 24

@@ -3,8 +3,8 @@
 import string
 from collections.abc import Sequence
 
-from profdiff.condition import Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Judgement
 from profdiff.reports.judgements import VERDICTS, notes, number, relative
 
 _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")

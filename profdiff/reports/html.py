@@ -3,12 +3,10 @@
 import base64
 import gzip
 import hashlib
-import json
 from importlib import resources
 
-from profdiff.findings import Findings
-from profdiff.reports import charts
-from profdiff.reports.document import document
+from profdiff.evidence.findings import Findings
+from profdiff.reports import charts, document
 
 # In the order in which they are put together: the last starts the page.
 SCRIPTS = (
@@ -32,10 +30,9 @@ def render(findings: Findings) -> str:
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = "".join(files.joinpath(f"{name}.js").read_text() for name in SCRIPTS)
-    content = {**document(findings), "charts": charts.figures(findings)}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    text = document.encode(document.build(findings), charts=charts.figures(findings))
     # No time of compression: the same recording makes the same page.
-    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)
+    packed = gzip.compress(text, compresslevel=6, mtime=0)
     data = base64.b64encode(packed).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "

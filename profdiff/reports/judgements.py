@@ -2,8 +2,8 @@
 
 import math
 
-from profdiff.condition import Change, Condition, Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Change, Condition, Judgement
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "cannot tell": "cannot tell"}

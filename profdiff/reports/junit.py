@@ -6,8 +6,8 @@ The elements and attributes are those of Jenkins' schema (jenkinsci/xunit-plugin
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from profdiff.condition import Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Judgement
 from profdiff.reports.judgements import sentence
 
 

@@ -4,9 +4,9 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
-from profdiff.reports import evidence_rows, summary
+from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.statistics import Estimate
+from profdiff.reports import evidence_rows
 from profdiff.reports.bar_chart import LESS, MORE
 from profdiff.reports.experiment_words import (
     axis_of,
@@ -18,7 +18,8 @@ from profdiff.reports.experiment_words import (
     title,
 )
 from profdiff.reports.ladder_chart import BASE, NEITHER, Ladder, Rung, draw
-from profdiff.statistics import Estimate
+from profdiff.session import points
+from profdiff.views import recording
 
 _MOST_KERNELS = 40
 # More points than these are a heap, and a large file.
@@ -60,7 +61,9 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
     at = points.title(evidence.swept, result.setting)
     head = title(result, f"at {at}" if at else "kernel by kernel")
     lines = [
-        *notes(evidence, [result], summary.workload(evidence.manifest, result.setting)),
+        *notes(
+            evidence, [result], recording.workload(evidence.manifest, result.setting).description
+        ),
         _scatter(result, with_boots),
         *left_out((len(result.cells) - len(cells), "kernels")),
         *([more] if more else []),

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.frame_names import FrameName, frame_names
 from profdiff.reports.stack_paths import LEFT_OUT, MOST_FRAMES, stack_paths
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.statistics import level
 from profdiff.reports.experiment_words import (
     axis_of,
     boots_of,
@@ -19,7 +19,7 @@ from profdiff.reports.experiment_words import (
     title,
 )
 from profdiff.reports.line_chart import STYLES, Line, Mark, Panel, Sweep, draw
-from profdiff.statistics import level
+from profdiff.session import points
 
 _MOST_PANELS = 6
 _MOST_SETTINGS = 200  # of a panel

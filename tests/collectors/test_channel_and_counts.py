@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tars import tar
 
-from profdiff.collectors.archive import ArchiveError
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.guest_channel import GuestChannel
-from profdiff.errors import SessionError
+from profdiff.base.errors import SessionError
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.archive import ArchiveError
+from profdiff.collectors.guest.channel import GuestChannel
 
 RECORD = struct.Struct("<QQB15s")
 

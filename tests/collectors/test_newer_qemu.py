@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, run_guests
 
-from profdiff.cache import cache_folder
-from profdiff.collectors.apt import Apt
-from profdiff.collectors.qemu import Qemu, find_qemu
-from profdiff.errors import ProfdiffError
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.kernels.apt import Apt
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 

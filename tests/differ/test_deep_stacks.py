@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
-from profdiff.collectors.counts import CallTree
-from profdiff.comparison import Comparison
-from profdiff.exact_profile import exact_profile
-from profdiff.profile import Profile
+from profdiff.collectors.exact.counts import CallTree
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.exact_profile import exact_profile
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.sampled_profile import folded_profile
 from profdiff.reports import (
     document,
     firefox,
@@ -26,9 +27,8 @@ from profdiff.reports import (
     svg,
     text,
 )
-from profdiff.reports.rows import Selection
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
-from profdiff.sampled_profile import folded_profile
+from profdiff.views.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 
@@ -127,7 +127,7 @@ def everything(comparison: Comparison) -> None:
     found = findings([comparison])
     text.render(found, Selection(top=20), width=100)
     html.render(found)
-    json.dumps(document.document(found))
+    document.encode(document.build(found))
     svg.difference([comparison])
     list(folded_difference.files(comparison))
     speedscope.render([comparison])

@@ -11,7 +11,7 @@ import pytest
 from support import EXAMPLE, error_line, profdiff
 
 from profdiff.recording.run import gnu_build_id
-from profdiff.session import Session
+from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
 

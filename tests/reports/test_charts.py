@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import compare, example, findings, frame
 
-from profdiff.comparison import Comparison
-from profdiff.metric import Metric
+from profdiff.base.metric import Metric
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import charts
 
 HOSTILE = [

@@ -20,15 +20,15 @@ from matplotlib.figure import Figure
 from support import ROOT, error_line, profdiff
 from synthetic_experiment import ICOUNT, Values, boots, found, recorded
 
-from profdiff import manifest as m
-from profdiff.evidence import Evidence
-from profdiff.points import settings
+from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.statistics import Rule, level
 from profdiff.reports import charts, ladder_figure, sweep_figure
 from profdiff.reports.bar_chart import LESS, MORE
 from profdiff.reports.chart_scale import Scale
 from profdiff.reports.ladder_chart import NEITHER
-from profdiff.session import Session
-from profdiff.statistics import Rule, level
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
 
 SVG = "{http://www.w3.org/2000/svg}"
 # Fewer resamples than a report has: charts are tested here, not verdicts.

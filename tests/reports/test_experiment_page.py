@@ -11,13 +11,13 @@ from browsed_page import HOSTILE, Page, browser
 from synthetic import Row, compare, example, findings, frame
 from synthetic_experiment import ICOUNT, boots, found, recorded
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import svg
 from profdiff.reports.flame_layout import FlameLayout
-from profdiff.state import State, StateDifference
+from profdiff.session import manifest as m
+from profdiff.session.state import State, StateDifference
 
 __all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

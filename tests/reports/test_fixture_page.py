@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from browsed_page import Page, browser
 
-from profdiff.session import Session
-from profdiff.session_comparison import compare
+from profdiff.profile.session_comparison import compare
+from profdiff.session.folder import Session
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.guest

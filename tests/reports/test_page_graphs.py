@@ -9,7 +9,7 @@ import pytest
 from browsed_page import HOSTILE, Page, browser
 from synthetic import Row, compare, example, findings, frame
 
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import html
 
 __all__ = ["browser"]
