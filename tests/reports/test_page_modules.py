@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from browsed_page import browser
-from profdiff.findings import Findings
 from support import ROOT
 from synthetic import compare, example
 from synthetic_experiment import boots, found, recorded
 
-from profdiff import manifest as m
+from profdiff.evidence.findings import Findings
 from profdiff.reports import html
+from profdiff.session import manifest as m
 
 __all__ = ["browser"]
 TEMPLATES = ROOT / "templates"
