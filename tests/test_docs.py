@@ -10,8 +10,9 @@ from click.testing import CliRunner
 from support import ROOT, profdiff
 
 from profdiff._native import reasons
-from profdiff.cli import _COMMANDS, cli
+from profdiff.cli import cli
 from profdiff.collectors import exact, guest_channel, run_result
+from profdiff.commands import COMMANDS
 from profdiff.mail import checklist
 from profdiff.session import manifest
 from profdiff.views import marks
@@ -109,7 +110,7 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], *([name] for name in _COMMANDS))
+        for command in ([], *([name] for name in COMMANDS))
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options
