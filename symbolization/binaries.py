@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from profdiff._native import NativeError, elf_build_id
 from profdiff.base.atomic import write_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import MissingError
+from profdiff.symbolization._native import NativeError, elf_build_id
 
 # Where distributions put what was stripped off (gdb's and perf's places).
 _DEBUG = Path("/usr/lib/debug")

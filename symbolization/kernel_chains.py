@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import Kallsyms, SymbolIndex, place_module, reasons
+from profdiff.symbolization._native import Kallsyms, SymbolIndex, place_module, reasons
 from profdiff.symbolization.merge import Merge, Positions
 
 #: The only reason of an ELF file after which kallsyms is asked. Between the symbols of a known text

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import Resolution, reasons
+from profdiff.symbolization._native import Resolution, reasons
 from profdiff.symbolization.chains import Chains
 
 Positions = NDArray[np.intp]

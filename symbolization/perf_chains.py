@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import (
+from profdiff.base import bounded
+from profdiff.base.errors import InputError
+from profdiff.symbolization._native import (
     NativeError,
     PerfData,
     SymbolIndex,
@@ -14,8 +16,6 @@ from profdiff._native import (
     file_offsets_to_svma,
     reasons,
 )
-from profdiff.base import bounded
-from profdiff.base.errors import InputError
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import OUTSIDE_TEXT, KernelSymbols, open_index

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import NativeError, place_user
 from profdiff.base.errors import InputError
+from profdiff.symbolization._native import NativeError, place_user
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
 from profdiff.symbolization.merge import Merge, Positions

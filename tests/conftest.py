@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, need_kernel, need_program, profdiff
 
-from profdiff.collectors.qemu import Qemu, find_qemu
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,14 @@ import pytest
 from click.testing import CliRunner
 from support import ROOT, profdiff
 
-from profdiff._native import reasons
 from profdiff.cli import cli
-from profdiff.collectors import exact, guest_channel, run_result
+from profdiff.collectors.exact import run as exact
+from profdiff.collectors.guest import channel as guest_channel
+from profdiff.collectors.guest import result as run_result
 from profdiff.commands import COMMANDS
 from profdiff.mail import checklist
 from profdiff.session import manifest
+from profdiff.symbolization._native import reasons
 from profdiff.views import marks
 from profdiff.views.document import SCHEMA
 
@@ -89,7 +91,7 @@ def test_marks_of_sampled_rows_are_explained() -> None:
     text = (ROOT / "docs/perf.md").read_text()
     for mark in marks.LEGEND:
         assert f"| `{mark}` |" in text
-    command = (ROOT / "collectors/perf_command.py").read_text()
+    command = (ROOT / "collectors/perf/command.py").read_text()
     for period in re.findall(r"= ([\d_]+), ([\d_]+)$", command, re.MULTILINE):
         for number in period:
             assert f"{int(number):,}" in text

@@ -8,7 +8,7 @@ import pytest
 from profdiff.cli import cli
 from profdiff.commands import COMMANDS
 
-_LARGE = ["numpy", "scipy", "matplotlib", "msgspec", "rich", "profdiff._native"]
+_LARGE = ["numpy", "scipy", "matplotlib", "msgspec", "rich", "profdiff.symbolization._native"]
 _CHILD = f"""
 import sys
 from profdiff.cli import cli

@@ -12,12 +12,12 @@ import click
 
 from profdiff import __version__
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import parse_arguments
-from profdiff.collectors.perf_command import Attempt, PerfRequest
-from profdiff.collectors.workload import GuestFile, PreparedWorkload
-from profdiff.collectors.workload_metrics import Wanted
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.collectors.perf.command import Attempt, PerfRequest
+from profdiff.collectors.workload.metrics import Wanted
+from profdiff.collectors.workload.workload import GuestFile, PreparedWorkload
 from profdiff.recording import plan, preparation, sweep
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session

@@ -5,7 +5,7 @@ import os
 import click
 
 from profdiff.base.terminal import put
-from profdiff.collectors.initramfs import guest_resources
+from profdiff.collectors.guest.initramfs import guest_resources
 
 
 @click.command()

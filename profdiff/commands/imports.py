@@ -122,7 +122,7 @@ def _sources(
     roots: Sequence[str],
 ) -> "list[Source]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
-    from profdiff.collectors.kernel_spec import parse_arguments
+    from profdiff.collectors.kernels.spec import parse_arguments
     from profdiff.profile.importing import Source
 
     arguments = parse_arguments(recordings, "FILE")

@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError, RunError
 from profdiff.base.progress import progress
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import confirm, say, tell
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.commands import record_summary as summary
 from profdiff.commands.experiment import Experiment, experiment_options, session_folder
 from profdiff.commands.experiment_file import ExperimentCommand

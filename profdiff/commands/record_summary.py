@@ -4,7 +4,7 @@ import numpy as np
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.findings import choose
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile.comparison import Comparison

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from profdiff.collectors.workload_metrics import Metric
+from profdiff.collectors.workload.metrics import Metric
 from profdiff.evidence.statistics import Estimate, NoiseFloor, Rule, estimates, noise_floor
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells, settings, varied

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import expand_calls
 from profdiff.base.metric import INSTRUCTIONS
-from profdiff.collectors.counts import CallTree
+from profdiff.collectors.exact.counts import CallTree
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable
+from profdiff.symbolization._native import expand_calls
 from profdiff.symbolization.chains import Chains
 
 _FLAT = "recorded without callers (--no-call-tree): stacks are a function and what it inlines"

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from profdiff import __version__
-from profdiff._native import NativeError, PerfData, PerfText, elf_build_id, is_perf_data
 from profdiff.base import bounded
 from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import symbol_cache
@@ -24,6 +23,13 @@ from profdiff.profile.session_facts import with_profiles
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
+from profdiff.symbolization._native import (
+    NativeError,
+    PerfData,
+    PerfText,
+    elf_build_id,
+    is_perf_data,
+)
 from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import PerfData, PerfText, reasons, write_folded
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric, event_metric
 from profdiff.profile.function_identity import Function, fold, unresolved
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable
+from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.perf_chains import in_kernel
 

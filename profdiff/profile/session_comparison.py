@@ -5,9 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.base.errors import InputError, SessionError
-from profdiff.collectors.environment import Environment
+from profdiff.collectors.machine.environment import Environment
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
@@ -18,6 +17,7 @@ from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Setting, settings
+from profdiff.symbolization._native import NativeError, PerfData, PerfText
 
 
 def compare(

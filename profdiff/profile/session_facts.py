@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
-from profdiff.collectors.environment import Environment
+from profdiff.collectors.machine.environment import Environment
 from profdiff.profile.kernel_profile import Profile
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session

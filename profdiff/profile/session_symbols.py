@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from profdiff._native import NativeError, PerfData, elf_build_id
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, SessionError
 from profdiff.session.folder import Session, place_columns
 from profdiff.session.manifest import Kernel, Run
+from profdiff.symbolization._native import NativeError, PerfData, elf_build_id
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import add_to_parents, distinct_stacks, outer_calls
+from profdiff.symbolization._native import add_to_parents, distinct_stacks, outer_calls
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,21 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
-from profdiff.collectors import initramfs
-from profdiff.collectors.kernel_files import KernelFiles, image_architecture
-from profdiff.collectors.perf_command import (
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.kernels.files import KernelFiles, image_architecture
+from profdiff.collectors.perf.command import (
     Attempt,
     PerfRequest,
     attempts,
 )
-from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
-from profdiff.collectors.workload import (
+from profdiff.collectors.workload.metrics import Wanted
+from profdiff.collectors.workload.workload import (
     GuestFile,
     PreparedWorkload,
     prepare,
     prepare_for_machine,
 )
-from profdiff.collectors.workload_metrics import Wanted
 from profdiff.recording.guest_archives import GuestArchives
 from profdiff.recording.recorders import (
     ExactRecorder,

@@ -14,9 +14,9 @@ from profdiff.base import units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.progress import Progress
-from profdiff.collectors.boot_variation import NO_VARIATION, Variation
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.run_result import RunResult
+from profdiff.collectors.guest.boot_variation import NO_VARIATION, Variation
+from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording.recorders import ActiveRun, Recorder
 from profdiff.recording.schedule import PendingRun, missing_runs
 from profdiff.session import manifest as m

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording.recorders import Recorder
 from profdiff.session import manifest as m
 from profdiff.session.points import cells

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, SessionError
-from profdiff.collectors.counts import CallTree, Counts
+from profdiff.collectors.exact.counts import CallTree, Counts
 from profdiff.session.manifest import SCHEMA, Collector, Kernel, Manifest, Run
 
 _MANIFEST = "manifest.json"

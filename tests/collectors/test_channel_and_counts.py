@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tars import tar
 
 from profdiff.base.errors import SessionError
-from profdiff.collectors.archive import ArchiveError
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.guest_channel import GuestChannel
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.archive import ArchiveError
+from profdiff.collectors.guest.channel import GuestChannel
 
 RECORD = struct.Struct("<QQB15s")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support import EXAMPLE, need_program, run_guests
 
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu
 
 pytestmark = pytest.mark.guest
 

@@ -8,8 +8,8 @@ from support import EXAMPLE, run_guests
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.apt import Apt
-from profdiff.collectors.qemu import Qemu, find_qemu
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.kernels.apt import Apt
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 

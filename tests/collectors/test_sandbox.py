@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.collectors.guest_run import GuestRun
-from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.guest.run import GuestRun
 
 
 def seccomp_mode(pid: int) -> int:

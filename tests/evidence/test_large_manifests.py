@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import profdiff
 from synthetic_experiment import ICOUNT, recorded
 
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence import measured_change
 from profdiff.evidence.condition import Condition
 from profdiff.evidence.findings import Findings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from synthetic import manifest
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording import schedule, sweep
 from profdiff.session import manifest as m
 from profdiff.session import points

@@ -15,7 +15,7 @@ from synthetic import Row, compare, example, findings, frame, manifest
 
 from profdiff import __version__
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload import prepare
+from profdiff.collectors.workload.workload import prepare
 from profdiff.mail import measured
 from profdiff.mail.attachment import Kind, attach
 from profdiff.mail.checklist import Evidence, items

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from profdiff._native import PerfData
+from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.perf_chains import in_kernel
 

@@ -18,7 +18,7 @@ from perf_data.stacks import (
 )
 from support import SHARED, need_kernel, need_program
 
-from profdiff._native import PerfData
+from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols

@@ -12,7 +12,7 @@ import pytest
 from perf_data.stacks import UNKNOWN, Addresses, own_stacks, symbol_addresses
 from support import SHARED, error_line, need_kernel, need_program, profdiff
 
-from profdiff._native import NativeError, PerfData, PerfText, is_perf_data
+from profdiff.symbolization._native import NativeError, PerfData, PerfText, is_perf_data
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.perf_chains import symbolize_perf

@@ -7,8 +7,8 @@ import pytest
 from support import EXAMPLE, profdiff
 
 from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.apt import Apt
-from profdiff.collectors.debian import kernel_packages
+from profdiff.collectors.kernels.apt import Apt
+from profdiff.collectors.kernels.debian import kernel_packages
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, need_program, profdiff
 
-from profdiff.collectors.qemu import find_emulator
+from profdiff.collectors.guest.qemu import find_emulator
 from profdiff.session.folder import Session
 
 ODD = "a,b,,c d:e%s=f,id=x"

@@ -16,11 +16,11 @@ from perf_data.writer import KERNEL, Writer
 from support import error_line, profdiff
 from synthetic_session import exact_session
 
-from profdiff._native import NativeError, SymbolIndex
 from profdiff.base.bounded import gunzip, head, read
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, recording
+from profdiff.symbolization._native import NativeError, SymbolIndex
 
 FILES = {"stdout": b"done\n", "status": b"exit 0\n", "cmdline": b"quiet\n", "state": b"thp never\n"}
 READERS = [

@@ -17,7 +17,7 @@ from elftools.elf.elffile import ELFFile
 from oracles import Frame, llvm_chains
 from support import need_program
 
-from profdiff._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.symbolize import symbolize

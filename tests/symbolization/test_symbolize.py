@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import need_program
 
-from profdiff._native import Kallsyms, SymbolIndex, place_module, place_user
 from profdiff.base.errors import InputError
+from profdiff.symbolization._native import Kallsyms, SymbolIndex, place_module, place_user
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.symbolize import symbolize

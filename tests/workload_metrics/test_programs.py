@@ -12,7 +12,7 @@ import pytest
 from support import need_program
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload_metrics import Metric, Wanted, read
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
 
 HERE = Path(__file__).resolve().parent
 

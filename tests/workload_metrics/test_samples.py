@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload_metrics import Metric, Wanted, read
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support import ROOT
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload_metrics import FORMATS, Wanted
+from profdiff.collectors.workload.metrics import FORMATS, Wanted
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz.mutation import integer
 from fuzz.target import Target
-from profdiff.collectors.counts import Counts
+from profdiff.collectors.exact.counts import Counts
 
 _RECORD = struct.Struct("<QQB15s")
 _NODE = struct.Struct("<IIIIQ")
