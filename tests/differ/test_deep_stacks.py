@@ -119,7 +119,7 @@ def test_formats_that_repeat_a_stack_shorten_it() -> None:
     samples = profiles["profiles"][1]["samples"]
     check_shortened({tuple(names[frame] for frame in sample) for sample in samples})
     assert sum(profiles["profiles"][1]["weights"]) == 3 * SHALLOWER + 1
-    assert LEFT_OUT.encode() in gzip.decompress(pprof.render(deep, [deep]))
+    assert LEFT_OUT.encode() in gzip.decompress(pprof.render([deep]))
     check_shortened(set(lines_of(folded_profile(exact(SHALLOWER, 1)), 1)))
 
 
@@ -139,7 +139,7 @@ def everything(comparison: Comparison) -> None:
     list(folded_difference.files(comparison))
     speedscope.render([comparison])
     firefox.render([comparison])
-    pprof.render(comparison, [comparison])
+    pprof.render([comparison])
     lkp.render([comparison], [])
 
 
