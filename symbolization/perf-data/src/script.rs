@@ -1,4 +1,4 @@
-use crate::text::{Builder, TextFunction, TextProfile};
+use crate::text_profile::{Builder, TextFunction, TextProfile};
 
 /// The head of a sample as `perf script` prints it: `comm pid/tid [cpu] time: period event:`.
 #[derive(Debug)]
