@@ -16,7 +16,7 @@ pub(crate) fn is_line(line: &str) -> bool {
 pub(crate) fn parse(path: &Path, text: &str) -> Result<TextProfile> {
     let mut builder = Builder::default();
     builder.out.format = "folded stacks";
-    let mut frames: Vec<(i64, bool)> = Vec::new();
+    let mut frames: Vec<(u32, bool)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_end();
         if line.is_empty() || line.starts_with('#') {

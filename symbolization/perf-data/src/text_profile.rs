@@ -44,7 +44,7 @@ pub struct TextProfile {
 pub(crate) struct Builder {
     pub(crate) out: TextProfile,
     tree: Tree,
-    functions: HashMap<TextFunction, i64>,
+    functions: HashMap<TextFunction, u32>,
     events: HashMap<String, u32>,
     entries: HashMap<(i64, u32), usize>,
 }
@@ -61,11 +61,11 @@ impl Builder {
     }
 
     /// The function's number.
-    pub(crate) fn function(&mut self, function: TextFunction) -> i64 {
+    pub(crate) fn function(&mut self, function: TextFunction) -> u32 {
         if let Some(number) = self.functions.get(&function) {
             return *number;
         }
-        let number = self.out.function_name.len() as i64;
+        let number = self.out.function_name.len() as u32;
         self.out.function_name.push(function.name.clone());
         self.out.function_object.push(function.object.clone());
         self.out.function_in_kernel.push(function.in_kernel);
@@ -77,7 +77,7 @@ impl Builder {
     /// Add to the stack with these (function, inlined), root first. An empty one is nothing.
     pub(crate) fn add(
         &mut self,
-        frames: impl Iterator<Item = (i64, bool)>,
+        frames: impl Iterator<Item = (u32, bool)>,
         event: u32,
         weight: u64,
         samples: u64,

@@ -25,7 +25,7 @@ impl Chains<'_> {
         let inlined = self.inlined.get(range).unwrap_or_default();
         let frames = functions.iter().zip(inlined).take(most);
         frames.fold(stack, |stack, (function, inlined)| {
-            tree.child(stack, i64::from(*function), *inlined)
+            tree.child(stack, *function, *inlined)
         })
     }
 }
@@ -67,7 +67,7 @@ pub fn expand_samples(
             pairs.take_while(|(one, other)| one == other).count()
         } else {
             path.clear();
-            let root = thread_function.map(|first| i64::from(first) + i64::from(*name));
+            let root = thread_function.map(|first| first.wrapping_add(*name));
             path.push(root.map_or(-1, |function| tree.child(-1, function, false)));
             0
         };

@@ -20,24 +20,32 @@ pub struct FunctionStacks {
 pub struct Tree {
     /// The stacks so far.
     pub out: FunctionStacks,
-    children: HashMap<(i64, i64), i64>,
+    /// By parent and function, half the size of the columns' numbers: it is most of the memory that
+    /// is touched.
+    children: HashMap<(u32, u32), u32>,
 }
 
 impl Tree {
     /// The stack `parent` (-1: none) with a function on top.
     #[inline]
-    pub fn child(&mut self, parent: i64, function: i64, inlined: bool) -> i64 {
+    pub fn child(&mut self, parent: i64, function: u32, inlined: bool) -> i64 {
         let out = &mut self.out;
-        let node = *self.children.entry((parent, function)).or_insert_with(|| {
-            out.parent.push(parent);
-            out.function.push(function);
-            let above = usize::try_from(parent).ok();
-            out.depth
-                .push(above.map_or(0, |parent| out.depth[parent] + 1));
-            out.inlined.push(false);
-            out.parent.len() as i64 - 1
-        });
-        out.inlined[node as usize] |= inlined;
-        node
+        // -1 becomes the highest number, which no stack has.
+        let node = *self
+            .children
+            .entry((parent as u32, function))
+            .or_insert_with(|| {
+                out.parent.push(parent);
+                out.function.push(i64::from(function));
+                let above = usize::try_from(parent).ok();
+                out.depth
+                    .push(above.map_or(0, |parent| out.depth[parent] + 1));
+                out.inlined.push(false);
+                out.parent.len() as u32 - 1
+            });
+        if inlined {
+            out.inlined[node as usize] = true;
+        }
+        i64::from(node)
     }
 }
