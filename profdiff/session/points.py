@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from profdiff.session.manifest import Manifest, Run
 
@@ -11,13 +11,15 @@ from profdiff.session.manifest import Manifest, Run
 class Setting:
     """What one row of a sweep stands for. ``point`` is a row of the manifest's points; with
     ``--difference`` the longer one, and ``short`` the shorter, which is subtracted. ``ops``:
-    operations in what is left, None if unknown."""
+    operations in what is left, None if unknown. ``title``: what tells it from the others:
+    ``size_kib 400, vCPUs 2``; "" for the only one."""
 
     point: int
     short: int | None
     parameters: Mapping[str, str]
     cpus: int | None
     ops: int | None
+    title: str = ""
 
     @property
     def points(self) -> list[int]:
@@ -27,6 +29,12 @@ class Setting:
 
 def settings(manifest: Manifest) -> list[Setting]:
     """The settings of a session, in the order of its points."""
+    found = _settings(manifest)
+    swept = _varied(found)
+    return [replace(one, title=title(swept, one)) for one in found] if swept else found
+
+
+def _settings(manifest: Manifest) -> list[Setting]:
     difference = manifest.difference
     if difference is None:
         return [
@@ -59,7 +67,10 @@ def _without(parameters: Mapping[str, str], name: str) -> dict[str, str]:
 
 def varied(manifest: Manifest) -> list[str]:
     """What differs from setting to setting: names of parameters, and ``vCPUs``."""
-    mine = settings(manifest)
+    return _varied(_settings(manifest))
+
+
+def _varied(mine: Sequence[Setting]) -> list[str]:
     names = dict.fromkeys(name for setting in mine for name in setting.parameters)
     found = [name for name in names if len({s.parameters.get(name) for s in mine}) > 1]
     return found + (["vCPUs"] if len({setting.cpus for setting in mine}) > 1 else [])
