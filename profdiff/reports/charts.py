@@ -94,7 +94,7 @@ def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "list
     from profdiff.reports import chart_figures, experiment_charts
 
     return [
-        *experiment_charts.charts(findings.evidence, findings.setting),
+        *experiment_charts.charts(findings.results, findings.setting),
         *chart_figures.charts(findings.comparisons, side, per_op=per_op),
     ]
 

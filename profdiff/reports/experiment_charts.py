@@ -2,19 +2,20 @@
 
 from matplotlib.figure import Figure
 
-from profdiff.evidence.measurements import Evidence, Result
-from profdiff.reports import evidence_text, ladder_figure, sweep_figure
+from profdiff.evidence.results import Result, Results
+from profdiff.reports import ladder_figure, sweep_figure
 from profdiff.reports.chart_figures import Chart, file_part
 from profdiff.session import points
+from profdiff.views.experiment import is_shown
 
 _MOST_METRICS = 12
 
 
-def charts(evidence: Evidence, setting: points.Setting) -> list[Chart]:
+def charts(evidence: Results, setting: points.Setting) -> list[Chart]:
     """``sweep-METRIC`` where something was swept, and ``ladder-METRIC`` at ``setting``; none where
     the experiment is one exact run of each of two kernels. At most 12 metrics; the figures tell of
     the others."""
-    if not evidence_text.worth_showing(evidence):
+    if not is_shown(evidence):
         return []
     found: list[Chart] = []
 
@@ -46,7 +47,7 @@ def charts(evidence: Evidence, setting: points.Setting) -> list[Chart]:
     return found
 
 
-def _is_ladder(evidence: Evidence, result: Result) -> bool:
+def _is_ladder(evidence: Results, result: Result) -> bool:
     """Whether there is more to see than the end of a sweep's lines."""
     swept = evidence.swept
     repeated = any(len(cell.boots) > 1 for cell in result.cells)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from profdiff.base import units
-from profdiff.evidence.measurements import Cell, Evidence, Result
-from profdiff.reports import evidence_rows
+from profdiff.evidence.results import Cell, Result, Results
 from profdiff.reports.chart_figures import kernels_line
+from profdiff.views.result import source
 
 _METRIC, _UNIT, _LABEL = 30, 16, 24
 
@@ -39,13 +39,13 @@ def axis_of(result: Result) -> str:
     return f"{unit}{per_op}{', by a virtual clock' if result.virtual else ''}"
 
 
-def notes(evidence: Evidence, results: Sequence[Result], workload: str) -> list[str]:
+def notes(evidence: Results, results: Sequence[Result], workload: str) -> list[str]:
     """Kernels, workload, where the values of one metric come from, and failed runs."""
     labels = [label_of(label) for label in evidence.labels]
     lines = [
         kernels_line(labels, evidence.kernels),
         f"workload: {workload}",
-        f"{evidence_rows.kind(results[0])}; {results[0].metric.better} is better",
+        f"{source(results[0])}; {results[0].metric.better} is better",
     ]
     failed = [
         f"{label} {count:,}"

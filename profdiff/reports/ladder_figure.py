@@ -4,9 +4,8 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from profdiff.evidence.measurements import Evidence, Result
-from profdiff.evidence.statistics import Estimate
-from profdiff.reports import evidence_rows
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.reports.bar_chart import LESS, MORE
 from profdiff.reports.experiment_words import (
     axis_of,
@@ -18,15 +17,15 @@ from profdiff.reports.experiment_words import (
     title,
 )
 from profdiff.reports.ladder_chart import BASE, NEITHER, Ladder, Rung, draw
-from profdiff.session import points
 from profdiff.views import recording
+from profdiff.views.result import delta, number
 
 _MOST_KERNELS = 40
 # More points than these are a heap, and a large file.
 _MOST_BOOTS = 5_000
 
 
-def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Figure] | None:
+def figure(evidence: Results, result: Result, more: str = "") -> tuple[str, Figure] | None:
     """Title and figure; None where no kernel that is shown has a value. ``more``: another note."""
     cells = result.cells[:_MOST_KERNELS]
     if not any(cell.boots for cell in cells):
@@ -37,7 +36,7 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
     for place, (cell, change) in enumerate(zip(cells, changes, strict=True)):
         boots = boots_of(cell)
         value = median(boots) if boots else None
-        told = "no result" if value is None else evidence_rows.number(value)
+        told = "no result" if value is None else number(value)
         words = ["the base"] if place == 0 else _words(change)
         colour = BASE if place == 0 else _colour(change)
         shown = boots if with_boots else []
@@ -58,7 +57,7 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
         noise_words=f"A/A: {base} against itself",
         legend=[(colour, words) for colour, words in meaning.items() if colour in seen],
     )
-    at = points.title(evidence.swept, result.setting)
+    at = result.setting.title
     head = title(result, f"at {at}" if at else "kernel by kernel")
     lines = [
         *notes(
@@ -74,13 +73,13 @@ def figure(evidence: Evidence, result: Result, more: str = "") -> tuple[str, Fig
 def _words(change: Estimate | None) -> list[str]:
     if change is None:
         return []
-    verdict, bracket, quality = evidence_rows.verdict(change).partition(" (")
-    quality_too = [f"({quality}"] if bracket else []
-    return [evidence_rows.change_text(change), verdict, *quality_too]
+    exact = change.verdict is Verdict.EXACT
+    quality_too = [] if exact or change.quality == "reliable" else [f"({change.quality})"]
+    return [str(delta(change)), change.verdict, *quality_too]
 
 
 def _colour(change: Estimate | None) -> str:
-    if change is None or change.verdict not in ("changed", "exact"):
+    if change is None or change.verdict not in (Verdict.CHANGED, Verdict.EXACT):
         return NEITHER
     base, other = change.medians
     return NEITHER if base == other else MORE if other > base else LESS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from profdiff.base import units
-from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import level
 from profdiff.reports.experiment_words import (
     axis_of,
@@ -19,7 +19,6 @@ from profdiff.reports.experiment_words import (
     title,
 )
 from profdiff.reports.line_chart import STYLES, Line, Mark, Panel, Sweep, draw
-from profdiff.session import points
 
 _MOST_PANELS = 6
 _MOST_SETTINGS = 200  # of a panel
@@ -35,7 +34,7 @@ _PLAIN = re.compile(r"[\w./=:@%+{}-]+", re.ASCII)
 _Member = tuple[float, Result]
 
 
-def figure(evidence: Evidence, results: Sequence[Result], more: str = "") -> tuple[str, Figure]:
+def figure(evidence: Results, results: Sequence[Result], more: str = "") -> tuple[str, Figure]:
     """Title and figure of the results of one metric, some of which have values. ``more``: another
     note."""
     name, others = _parameters(evidence, results)
@@ -43,8 +42,8 @@ def figure(evidence: Evidence, results: Sequence[Result], more: str = "") -> tup
     groups: dict[tuple[str, ...], list[_Member]] = {}
     beyond = 0
     for result in results:
-        value = points.value_of(result.setting, name)
-        key = tuple(points.value_of(result.setting, other) for other in others)
+        value = result.setting.value(name)
+        key = tuple(result.setting.value(other) for other in others)
         if not categories:
             groups.setdefault(key, []).append((float(value), result))
         elif value in categories:
@@ -93,11 +92,11 @@ def figure(evidence: Evidence, results: Sequence[Result], more: str = "") -> tup
     return head, draw(head, sweep, lines)
 
 
-def _parameters(evidence: Evidence, results: Sequence[Result]) -> tuple[str, list[str]]:
+def _parameters(evidence: Results, results: Sequence[Result]) -> tuple[str, list[str]]:
     """What goes along the axis, and what has a panel for each of its values: the numeric parameter
     with the most values, and those that do not follow from it (as zipped ones do)."""
     swept = evidence.swept
-    columns = {name: [points.value_of(one.setting, name) for one in results] for name in swept}
+    columns = {name: [one.setting.value(name) for one in results] for name in swept}
 
     def rank(name: str) -> tuple[bool, int]:
         return all(map(_is_number, columns[name])), len(set(columns[name]))
@@ -118,13 +117,13 @@ def _is_number(text: str) -> bool:
 
 def _categories(results: Sequence[Result], name: str) -> list[str]:
     """What stands along the axis where values are no numbers."""
-    values = [points.value_of(result.setting, name) for result in results]
+    values = [result.setting.value(name) for result in results]
     if all(map(_is_number, values)):
         return []
     return list(dict.fromkeys(values))[:_MOST_CATEGORIES]
 
 
-def _command(evidence: Evidence) -> str:
+def _command(evidence: Results) -> str:
     """The workload as it was given, with {NAME} where a value is put."""
     words = evidence.manifest.workload.argv
     told = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
@@ -137,7 +136,7 @@ def _heading(names: Sequence[str], values: Sequence[str]) -> str:
 
 
 def _marks(
-    evidence: Evidence, members: Sequence[_Member], kernel: int, with_boots: bool
+    evidence: Results, members: Sequence[_Member], kernel: int, with_boots: bool
 ) -> list[Mark]:
     marks = []
     for x, result in members:
@@ -149,9 +148,7 @@ def _marks(
     return marks
 
 
-def _scatter(
-    evidence: Evidence, results: Sequence[Result], *, with_boots: bool, bands: bool
-) -> str:
+def _scatter(evidence: Results, results: Sequence[Result], *, with_boots: bool, bands: bool) -> str:
     """What points and bands are."""
     cells = [cell for result in results for cell in result.cells if cell.boots]
     counts = sorted({len(cell.boots) for cell in cells})

@@ -57,7 +57,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
             f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
             f"{difference.short:,}"
         )
-    facts += [at] if (at := points.title(points.varied(manifest), setting)) else []
+    facts += [at] if (at := setting.title) else []
     facts += [window] if window else []
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from support import ROOT, error_line, profdiff
 from synthetic_experiment import ICOUNT, Values, boots, found, recorded
 
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Rule, level
 from profdiff.reports import charts, ladder_figure, sweep_figure
 from profdiff.reports.bar_chart import LESS, MORE
@@ -49,12 +49,12 @@ def swept(factor: float = 1.5, count: int = 9, spread: float = 0.01) -> Values:
 
 
 def sweep(described: m.Manifest) -> tuple[str, Figure]:
-    evidence = Evidence.gather(described, RULE)
-    return sweep_figure.figure(evidence, evidence.results)
+    evidence = Results.gather(described, RULE)
+    return sweep_figure.figure(evidence, evidence.every)
 
 
 def ladder(described: m.Manifest) -> tuple[str, Figure]:
-    evidence = Evidence.gather(described, RULE)
+    evidence = Results.gather(described, RULE)
     drawn = ladder_figure.figure(evidence, evidence.at(settings(described)[-1])[0])
     assert drawn is not None
     return drawn
@@ -235,7 +235,7 @@ def test_the_noise_floor_lies_around_the_bases_median() -> None:
         "new": [boots(105, 9, 0.0005)],
     }
     described = recorded(values, twin_repeat=9)
-    (result,) = Evidence.gather(described, RULE).results
+    (result,) = Results.gather(described, RULE).every
     assert result.noise is not None
     figure = ladder(described)[1]
     (patch,) = figure.axes[0].patches
