@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 from support import ROOT, profdiff
 
-from profdiff.cli import _COMMANDS, cli
+from profdiff.cli import cli
 from profdiff.collectors.exact import run as exact
 from profdiff.collectors.guest import channel as guest_channel
 from profdiff.collectors.guest import result as run_result
+from profdiff.commands import COMMANDS
 from profdiff.mail import checklist
 from profdiff.session import manifest
 from profdiff.symbolization._native import reasons
@@ -111,7 +112,7 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], *([name] for name in _COMMANDS))
+        for command in ([], *([name] for name in COMMANDS))
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options

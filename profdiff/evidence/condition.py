@@ -37,7 +37,8 @@ _BOUND = re.compile(
 
 @dataclass(frozen=True)
 class Change:
-    """What was measured of one METRIC:WHAT on ``kernel`` against the base.
+    """What was measured of one METRIC:WHAT on ``kernel`` against the base, ``at`` a point of the
+    sweep ("" where there is one only).
 
     ``base`` and ``other``: per op for a bound per op, whole counts for a bound that is a plain
     number, either for one in percent. ``low`` and ``high``: the interval of the relative change,
@@ -53,6 +54,12 @@ class Change:
     high: float
     decided: bool = True
     note: str = ""
+    at: str = ""
+
+    @property
+    def where(self) -> str:
+        """Kernel and point."""
+        return f"{self.kernel} at {self.at}" if self.at else self.kernel
 
 
 @dataclass(frozen=True)

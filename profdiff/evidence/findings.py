@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.session_comparison import compare
+from profdiff.profile.recordings import Recordings
 from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
@@ -53,7 +53,7 @@ class Findings:
                     f"no functions are shown: {base} has no finished profile at this point yet"
                 ]
         else:
-            comparisons = compare(session, setting, facts)
+            comparisons = Recordings(session, setting).comparisons(facts)
         return Findings(
             session.manifest,
             setting,

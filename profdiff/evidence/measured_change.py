@@ -96,11 +96,12 @@ def _change(
         low = high = (other - base) / base if base else math.nan
     enough = found.smallest_p <= _RULE.alpha and not lost_in_noise
     return Change(
-        kernel=f"{label} at {at}" if at else label,
+        kernel=label,
         base=base,
         other=other,
         low=low,
         high=high,
         decided=exact or enough,
         note="" if exact else found.reason,
+        at=at,
     )

@@ -33,7 +33,7 @@ def _row(verdict: str, judgement: Judgement) -> str:
     cells = [
         f"**{verdict}**" if judgement.outcome == "holds" else verdict,
         _code(str(judgement.condition)),
-        _code(change.kernel),
+        _code(change.where),
         relative(change),
         number(change.base) + per,
         number(change.other) + per,

@@ -13,7 +13,7 @@ def sentence(judgement: Judgement) -> str:
     """One printable line: kernel, change, what was counted, and what a reader must know."""
     change = judgement.change
     counted = f"{number(change.base)} to {number(change.other)}{_unit(judgement.condition)}"
-    line = f"{change.kernel}: {relative(change)}, {counted}"
+    line = f"{change.where}: {relative(change)}, {counted}"
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
 

@@ -2,7 +2,7 @@
 table that is wider than the page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from profdiff.base import units
 
@@ -11,8 +11,7 @@ MIN_WIDTH = 60
 _MIN_NAME = 16
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """Numbers stand right. A ``name`` stands left and is shortened: to a third of the width where
     it begins the line, to what is left where it ends it.
 
@@ -28,8 +27,7 @@ class Column:
     spare: int = 0
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """The lines of a table: ``head`` (its title and the columns' names), ``body``, and ``tail``, a
     rule and sums, empty where there are none. ``shown``: the titles of its columns."""
 

@@ -1,13 +1,11 @@
 """Which rows of the function table a reader asked for, and in which order."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Sort = Literal["delta", "total-delta", "self", "total", "name"]
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """``top``: at most that many rows; ``min_delta``: rows with a smaller absolute self delta (of
     the metric, on every kernel) are left out; ``side``: None for both."""
 

@@ -188,7 +188,7 @@ def test_pprof_shows_deltas(tmp_path: Path) -> None:
         pytest.skip("go is not installed (apt-get install golang-go)")
     file = tmp_path / "p.pb.gz"
     comparison = EVERY["example"]
-    file.write_bytes(pprof.render(comparison, [comparison]))
+    file.write_bytes(pprof.render([comparison]))
     environment = {**os.environ, "HOME": str(tmp_path), "GOCACHE": str(tmp_path / "cache")}
     command = [go, "tool", "pprof", "-top", "-nodefraction=0", "-unit=count", str(file)]
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -209,8 +209,8 @@ def test_pprof_shows_deltas(tmp_path: Path) -> None:
 
 def test_pprof_wants_two_kernels() -> None:
     with pytest.raises(InputError, match="holds two kernels, there are 3"):
-        pprof.render(EVERY["three"], [EVERY["three"]])
-    assert gzip.decompress(pprof.render(EVERY["one"], [EVERY["one"]]))
+        pprof.render([EVERY["three"]])
+    assert gzip.decompress(pprof.render([EVERY["one"]]))
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "speedscope", "firefox", "pprof", "folded"])
