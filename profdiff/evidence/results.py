@@ -189,13 +189,16 @@ class _Gatherer:
         per_op = measured.is_total and setting.ops is not None
 
         def cell(label: str, planned: int) -> Cell:
-            return self._cell(label, planned, setting, collector, metric, per_op)
+            by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
+            boots = _differences([_boots(runs, metric) for runs in by_point])
+            ops = (setting.ops or 1) if per_op else 1
+            failed = sum(run.failure is not None for runs in by_point for run in runs)
+            return Cell([[value / ops for value in boot] for boot in boots], planned, failed)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
-        twin = next((kernel for kernel in self.manifest.kernels if kernel.twin_of), None)
         noise = None
-        if twin:
+        for twin in [kernel for kernel in self.manifest.kernels if kernel.twin_of][:1]:
             boots = cell(twin.label, self.manifest.twin_repeat).boots
             if boots and found[0].boots:
                 seed = self.manifest.order.seed
@@ -244,27 +247,15 @@ class _Gatherer:
             )
         return compared
 
-    def _cell(
-        self,
-        label: str,
-        planned: int,
-        setting: Setting,
-        collector: Collector,
-        metric: Metric,
-        per_op: bool,
-    ) -> Cell:
-        by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
-        ops = (setting.ops or 1) if per_op else 1
-        longer = _boots(by_point[-1], metric)
-        boots = [[value / ops for value in boot] for boot in longer]
-        if len(by_point) > 1:
-            shorter = _boots(by_point[0], metric)
-            boots = [
-                [(more - less) / ops for less, more in zip(before, after, strict=False)]
-                for before, after in zip(shorter, longer, strict=False)
-            ]
-        failed = sum(run.failure is not None for runs in by_point for run in runs)
-        return Cell(boots, planned, failed)
+
+def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
+    """Boots of the only point, or those of the longer one less those of the shorter."""
+    if len(by_point) == 1:
+        return by_point[0]
+    return [
+        [more - less for less, more in zip(before, after, strict=False)]
+        for before, after in zip(*by_point, strict=False)
+    ]
 
 
 def _pairs(result: Result) -> list[tuple[Cell, Cell]]:

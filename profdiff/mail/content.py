@@ -99,8 +99,10 @@ def _result(findings: Findings) -> Section:
     boots = [
         line
         for one in here
-        for told in result.boots(one, results.labels)
-        for line in units.wrap(str(told), _WIDE, 2)
+        for kernel in experiment.shown(results, one).kernels
+        for line in units.wrap(
+            units.printable(f"{one.metric.name}, {kernel.label}: {kernel.values}"), _WIDE, 2
+        )
     ]
     parts.append(Table([units.printable(f"Value of every boot{at}, not rounded:")], boots))
     return Section("Result", [*parts, Notes([note.text for note in notes.notes(results)])])

@@ -13,27 +13,13 @@ from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session import origin
 from profdiff.session.points import Setting
-from profdiff.views import notes, state
+from profdiff.views import notes, result, state
 from profdiff.views.record import Record
-from profdiff.views.result import (
-    Bounds,
-    Delta,
-    Floor,
-    Judged,
-    Spread,
-    Value,
-    bounds,
-    delta,
-    floor,
-    judged,
-    source,
-    title,
-)
+from profdiff.views.result import Cell, Value
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
 Number = Annotated[int, Meta(ge=0)]
-Cell = str | Value | Spread | Delta | Bounds | Judged | Floor | None
 
 
 class Change(Record, frozen=True):
@@ -57,6 +43,16 @@ class KernelResult(Record, frozen=True):
     planned: Number
     failed: Number
     change: Change | None
+
+    @property
+    def values(self) -> str:
+        """Those of every boot, not rounded; equal ones once."""
+        boots = [[f"{value:.10g}" for value in boot] for boot in self.boots]
+        told = [boot[0] if len(boot) == 1 else f"[{' '.join(boot)}]" for boot in boots]
+        once = len(set(told)) == 1
+        text = " ".join(told[:1] if once else told) or "none"
+        times = f" ({len(told)} times)" if once and len(told) > 1 else ""
+        return f"{text}{times}{f'; {self.failed} failed' if self.failed else ''}"
 
 
 class Result(Record, frozen=True):
@@ -112,28 +108,30 @@ class Experiment(Record, frozen=True):
 
 def experiment(findings: Findings) -> Experiment:
     """Of ``profdiff.report/1``. What is not a number (the change to nothing) is null."""
-    told, lines = findings.results, state.lines(findings.state)
-    shown = grids(told, findings.setting)
+    told = findings.results
+    tables = [grid.table for grid in grids(told, findings.setting)]
     return Experiment(
         setting=findings.setting.title,
-        results=[_result(told, one) for one in told.every],
-        tables=[grid.table for grid in shown],
-        notes=[note.text for note in notes.notes(told)] if shown else [],
-        state=[line.text for line in lines],
+        results=[shown(told, one) for one in told.every],
+        tables=tables,
+        notes=[note.text for note in notes.notes(told)] if tables else [],
+        state=[line.text for line in state.lines(findings.state)],
         state_differs=bool(findings.state.differences),
     )
 
 
-def _result(told: Results, result: results.Result) -> Result:
+def shown(told: Results, one: results.Result) -> Result:
+    """A result as a record."""
+    columns = zip(told.labels, one.cells, one.changes, strict=True)
     return Result(
-        metric=result.metric.name,
-        unit=result.metric.unit,
-        better=result.metric.better,
-        collector=result.collector,
-        parameters=dict(result.setting.parameters),
-        cpus=result.setting.cpus,
-        per_op=result.per_op,
-        virtual_time=result.virtual,
+        metric=one.metric.name,
+        unit=one.metric.unit,
+        better=one.metric.better,
+        collector=one.collector,
+        parameters=dict(one.setting.parameters),
+        cpus=one.setting.cpus,
+        per_op=one.per_op,
+        virtual_time=one.virtual,
         kernels=[
             KernelResult(
                 label=label,
@@ -142,9 +140,9 @@ def _result(told: Results, result: results.Result) -> Result:
                 failed=cell.failed,
                 change=_change(change) if change else None,
             )
-            for label, cell, change in zip(told.labels, result.cells, result.changes, strict=True)
+            for label, cell, change in columns
         ],
-        noise_floor=None if result.noise is None else _number(result.noise.floor),
+        noise_floor=None if one.noise is None else _number(one.noise.floor),
     )
 
 
@@ -186,53 +184,51 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
     says it all."""
     if not is_shown(told):
         return []
-    found: list[Grid] = []
-    if told.swept:
-        found += [_matrix(told, told.of(*metric)) for metric in told.metrics()]
-    else:
-        by_source: dict[str, list[results.Result]] = {}
-        for result in told.at(setting):
-            by_source.setdefault(source(result), []).append(result)
-        found += [_matrix(told, some) for some in by_source.values()]
-    if len(told.kernels) > 2:
-        found += [_steps(told, result) for result in told.at(setting)]
-    return found
+    here = told.at(setting)
+    groups = [told.of(*metric) for metric in told.metrics()]
+    if not told.swept:
+        sources = dict.fromkeys(map(result.source, here))
+        groups = [[one for one in here if result.source(one) == source] for source in sources]
+    steps = [_steps(told, one) for one in here] if len(told.kernels) > 2 else []
+    return [_matrix(told, some) for some in groups if some] + steps
 
 
 def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     """Rows of settings or metrics against kernels: the sweep and the ladder."""
-    noisy = any(result.noise for result in some)
+    noisy = any(one.noise for one in some)
     names = list(told.swept) or ["metric"]
     header = [*names, told.labels[0]]
     for label in told.labels[1:]:
         header += [label, "change", "verdict"]
     rows = []
-    for result in some:
-        row: list[Cell] = [result.setting.value(name) for name in told.swept] or [title(result)]
-        row.append(Value.of(result.cells[0]))
-        for cell, change in zip(result.cells[1:], result.changes[1:], strict=True):
-            row += [Value.of(cell), delta(change), judged(change)]
-        rows.append([*row, floor(result)] if noisy else row)
+    for one in some:
+        row: list[Cell] = [one.setting.value(name) for name in told.swept] or [result.title(one)]
+        row.append(Value.of(one.cells[0]))
+        for cell, change in zip(one.cells[1:], one.changes[1:], strict=True):
+            row += [Value.of(cell), result.delta(change), result.judged(change)]
+        rows.append([*row, result.floor(one)] if noisy else row)
+    title = result.source(some[0])
     return Grid(
-        title=f"{title(some[0])} ({source(some[0])})" if told.swept else source(some[0]),
+        title=f"{result.title(some[0])} ({title})" if told.swept else title,
         names=len(names),
         header=[*header, "A/A"] if noisy else header,
         rows=rows,
     )
 
 
-def _steps(told: Results, result: results.Result) -> Grid:
+def _steps(told: Results, one: results.Result) -> Grid:
     """Kernel by kernel: relative to the base, and to the one before."""
-    columns = zip(told.labels, result.cells, result.changes, result.steps, strict=True)
+    columns = zip(told.labels, one.cells, one.changes, one.steps, strict=True)
     rows: list[list[Cell]] = []
     for label, cell, change, step in columns:
         value = Value.of(cell)
-        row: list[Cell] = [label, Value(median=value.median), value.spread, delta(change)]
-        rows.append([*row, bounds(change), judged(change), delta(step), judged(step)])
-    at = f" ({result.setting.title})" if result.setting.title else ""
+        row: list[Cell] = [label, Value(median=value.median), value.spread, result.delta(change)]
+        row += [result.bounds(change), result.judged(change)]
+        rows.append([*row, result.delta(step), result.judged(step)])
+    at = f" ({one.setting.title})" if one.setting.title else ""
     header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
     return Grid(
-        title=f"{title(result)} ({source(result)}), kernel by kernel{at}",
+        title=f"{result.title(one)} ({result.source(one)}), kernel by kernel{at}",
         names=1,
         header=header.split(", "),
         rows=rows,

@@ -4,25 +4,22 @@ metric. ``str`` of a cell is its text."""
 import math
 from statistics import median
 
-from profdiff.base import units
-from profdiff.evidence.results import Cell, Result
+from profdiff.evidence import results
+from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session import origin
 from profdiff.views.record import Record
 
-# A spread below this shows as nothing.
-_NO_SPREAD = 0.0005
-
 
 class Spread(Record, frozen=True):
-    """Over boots, as a fraction of their mean; None where it is not known."""
+    """Over boots, as a fraction of their mean, or between A/A runs; None where it is not known."""
 
     part: float | None
 
     def __str__(self) -> str:
         if not self.part:
             return "" if self.part is None else "0"
-        return f"±{100 * self.part:.1f} %" if self.part >= _NO_SPREAD else "±0.0 %"
+        return f"±{100 * self.part:.1f} %"
 
 
 class Value(Record, frozen=True):
@@ -32,7 +29,7 @@ class Value(Record, frozen=True):
     spread: Spread = Spread(part=None)
 
     @staticmethod
-    def of(cell: Cell) -> "Value":
+    def of(cell: results.Cell) -> "Value":
         """With its spread."""
         middle = median(cell.medians) if cell.boots else None
         return Value(median=middle, spread=Spread(part=cell.spread))
@@ -88,35 +85,7 @@ class Judged(Record, frozen=True):
         return self.verdict if plain else f"{self.verdict} ({self.quality})"
 
 
-class Floor(Record, frozen=True):
-    """How much A/A runs differ, as a fraction."""
-
-    part: float
-
-    def __str__(self) -> str:
-        return f"±{100 * self.part:.1f} %" if self.part else "0"
-
-
-class Boots(Record, frozen=True):
-    """The values of every boot of a kernel, not rounded; equal ones once."""
-
-    metric: str
-    label: str
-    boots: list[list[float]]
-    failed: int
-
-    def __str__(self) -> str:
-        told = [_boot(boot) for boot in self.boots]
-        distinct = list(dict.fromkeys(told))
-        text = " ".join(told) if len(distinct) > 1 else distinct[0] if told else "none"
-        times = f" ({len(told)} times)" if len(distinct) == 1 and len(told) > 1 else ""
-        failed = f"; {self.failed} failed" if self.failed else ""
-        return units.printable(f"{self.metric}, {self.label}: {text}{times}{failed}")
-
-
-def _boot(values: list[float]) -> str:
-    told = [f"{value:.10g}" for value in values]
-    return told[0] if len(told) == 1 else f"[{' '.join(told)}]"
+Cell = str | Value | Spread | Delta | Bounds | Judged | None
 
 
 def delta(change: Estimate | None) -> Delta | None:
@@ -136,19 +105,11 @@ def judged(change: Estimate | None) -> Judged | None:
     return Judged(verdict=change.verdict, quality=change.quality) if change else None
 
 
-def floor(result: Result) -> Floor | None:
-    """None where the base was not recorded against itself, or too seldom."""
+def floor(result: Result) -> Spread | None:
+    """How much A/A runs differ; None where there are none, or too few."""
     if result.noise is None or math.isnan(result.noise.floor):
         return None
-    return Floor(part=result.noise.floor)
-
-
-def boots(result: Result, labels: list[str]) -> list[Boots]:
-    """Of each kernel."""
-    return [
-        Boots(metric=result.metric.name, label=label, boots=cell.boots, failed=cell.failed)
-        for label, cell in zip(labels, result.cells, strict=True)
-    ]
+    return Spread(part=result.noise.floor)
 
 
 def title(result: Result) -> str:

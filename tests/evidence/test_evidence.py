@@ -1,5 +1,6 @@
 """From runs to results, tables and words: units, verdicts, A/A, differences of two lengths."""
 
+import msgspec
 import pytest
 from synthetic_experiment import ICOUNT, boots, recorded
 
@@ -9,7 +10,7 @@ from profdiff.reports import experiment_text
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.views import notes, result
-from profdiff.views.experiment import grids
+from profdiff.views.experiment import grids, shown
 
 
 def text(described: m.Manifest, width: int = 100) -> str:
@@ -146,11 +147,12 @@ def test_tables_fit_and_lose_nothing(kernels: int, width: int) -> None:
 
 def test_every_boots_value_is_shown_unrounded() -> None:
     described = recorded({"base": [[[25.123456789], [25.2]]], "new": [[[1, 2], [3, 4]]]})
-    (one,) = Results.gather(described).every
-    assert list(map(str, result.boots(one, ["base", "new"]))) == [
-        "latency, base: 25.12345679 25.2",
-        "latency, new: [1 2] [3 4]",
-    ]
+    results = Results.gather(described)
+    kernels = shown(results, results.every[0]).kernels
+    assert [kernel.values for kernel in kernels] == ["25.12345679 25.2", "[1 2] [3 4]"]
+    once = msgspec.structs.replace(kernels[0], boots=[[5.0], [5.0]], failed=1)
+    assert once.values == "5 (2 times); 1 failed"
+    assert msgspec.structs.replace(once, boots=[]).values == "none; 1 failed"
 
 
 def test_runs_in_one_boot_of_a_machine_are_no_boots() -> None:
