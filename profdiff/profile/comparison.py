@@ -14,7 +14,7 @@ from profdiff.base.errors import SessionError
 from profdiff.base.metric import INSTRUCTIONS, Metric
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
-from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.kernel_profile import Profile, Rate
 from profdiff.profile.stack_table import StackTable
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Kernel, Manifest, Run
@@ -50,7 +50,8 @@ class Comparison:
     that was not counted. ``lines``: int64[F, K], where functions are declared, 0 if unknown.
     ``self_`` and ``total``: int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_``
     is known; None for exact counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``:
-    bool[S, K]. ``remarks``: what a reader must know of the recordings. ``facts``: what else differs
+    bool[S, K]. ``rates``: how often was sampled, empty where some recording does not say.
+    ``remarks``: what a reader must know of the recordings. ``facts``: what else differs
     between the kernels. The functions of ``stacks`` are ``functions``, and from F on ``unnamed``,
     which stand for unresolved frames. ``addresses``: by kernel, what all of
     this is summed from.
@@ -77,6 +78,7 @@ class Comparison:
     unresolved: dict[tuple[str, bool], NDArray[np.int64]]
     repetitions: list[Repetitions]
     inlines_visible: list[bool]
+    rates: frozenset[Rate]
     remarks: list[str]
     facts: Facts = _NO_FACTS
     addresses: Sequence[Sequence[Addresses]] = ()
@@ -164,6 +166,9 @@ class Comparison:
                         for profile, column in zip(chosen, columns, strict=True)
                     ],
                     inlines_visible=[profile.inlines_visible for profile in chosen],
+                    rates=frozenset().union(*(one.rates for one in chosen))
+                    if all(one.rates for one in chosen)
+                    else frozenset(),
                     remarks=[
                         f"{kernel.label}: {remark}"
                         for kernel, profile in zip(kernels, chosen, strict=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,13 @@ from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, fold, unresolved
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
+
+
+class Rate(NamedTuple):
+    """How often perf sampled: ``number`` times a second, or once in ``number`` events."""
+
+    number: int
+    a_second: bool
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Profile:
     ``symbols``: for a function, the ELF symbols that were folded into its name.
     ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
     every address. ``remarks``: what a reader must know of the recordings, one line each.
+    ``rates``: how often the recordings say that they were sampled.
     ``taken`` and ``lost``: how many samples the recordings hold, and how many they say were lost;
     ``machine``: what they say of the machine, values by name. ``addresses``: what it is summed
     from, where that has addresses: of all runs, or of each run by itself.
@@ -42,6 +51,7 @@ class Profile:
     inlines_visible: bool
     identical: bool
     remarks: list[str] = field(default_factory=list)
+    rates: frozenset[Rate] = frozenset()
     taken: int = 0
     lost: int = 0
     machine: Mapping[str, str] = field(default_factory=dict)
@@ -157,6 +167,7 @@ class Profile:
                 for number, run in enumerate(runs, 1)
                 for remark in run.remarks
             ],
+            rates=frozenset().union(*(run.rates for run in runs)),
             taken=sum(run.taken for run in runs),
             lost=sum(run.lost for run in runs),
             addresses=[one for run in runs for one in run.addresses],

@@ -10,7 +10,7 @@ from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, fold, unresolved
-from profdiff.profile.kernel_profile import ChainFunctions, Profile
+from profdiff.profile.kernel_profile import ChainFunctions, Profile, Rate
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
 from profdiff.symbolization.chains import Chains
@@ -41,6 +41,7 @@ def perf_profile(run: Recorded, data: PerfData, chains: Chains) -> Profile:
         inlines_visible=chains.inlines_visible,
         identical=False,
         remarks=remarks(data),
+        rates=_rates(data),
         taken=data.statistics["samples"],
         lost=_lost(data),
         machine=_machine(data),
@@ -171,6 +172,12 @@ def _machine(data: PerfData) -> dict[str, str]:
     return {name: str(data.machine[name]) for name in names if data.machine[name]}
 
 
+def _rates(data: PerfData) -> frozenset[Rate]:
+    # Members of a group that its leader samples have no period of their own.
+    events = [one for one in data.events if one[3] and not one[0].startswith("dummy")]
+    return frozenset(Rate(number, a_second) for *_, number, a_second in events)
+
+
 def remarks(data: PerfData) -> list[str]:
     """What a reader must know of a recording before believing it; one line each."""
     told = data.statistics
@@ -193,12 +200,10 @@ def remarks(data: PerfData) -> list[str]:
                 f"{data.events[event][0]} was multiplexed: it counted "
                 f"{100 * running / enabled:.1f} % of the time"
             )
-    rates = {
-        period for name, _, _, period, is_rate in data.events if is_rate and name[:5] != "dummy"
-    }
-    if rates:
+    adapting = [rate.number for rate in _rates(data) if rate.a_second]
+    if adapting:
         lines.append(
-            f"sampled {max(rates):,} times a second: the period adapts, a fixed one (--count) "
+            f"sampled {max(adapting):,} times a second: the period adapts, a fixed one (--count) "
             "would not"
         )
     counted = {

@@ -1,9 +1,8 @@
 """What was measured and how: the workload, and what a reader must know of the recordings."""
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -15,8 +14,6 @@ from profdiff.session.manifest import Manifest
 from profdiff.views.record import Record, side
 
 _NAMED = 3
-# A stranger's command line may have any digits, and any number of them.
-_NUMBER = re.compile("[0-9]{1,18}")
 
 
 class Workload(Record, frozen=True):
@@ -57,7 +54,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
             f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
             f"{difference.short:,}"
         )
-    facts += [at] if (at := setting.title) else []
+    facts += [setting.title] if setting.title else []
     facts += [window] if window else []
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]
@@ -122,8 +119,11 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
     runs = group[0].runs
     names = " and ".join(comparison.metric.title for comparison in group)
     versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
-    rates = {_rate(run.perf.command) for run in runs if run.perf}
-    how = f", {' or '.join(sorted(rates))}" if rates and "" not in rates else ""
+    rates = sorted(
+        f"{number:,} samples a second" if a_second else f"one sample every {number:,}"
+        for number, a_second in group[0].rates
+    )
+    how = f", {' or '.join(rates)}" if rates else ""
     by = f" by perf {', '.join(versions)}" if versions else ""
     where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
     what = ", whole command" if any(run.window for run in runs) else ""
@@ -135,17 +135,6 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
             "processor takes"
         )
     return _all("how", [f"{names}, sampled{by}{how}{what}{where}"]) + _all("caution", cautions)
-
-
-def _rate(command: Sequence[str]) -> str:
-    """How often perf was told to sample, from its command line; "" if that does not say."""
-    numbers = ((flag, int(text)) for flag, text in pairwise(command) if _NUMBER.fullmatch(text))
-    for flag, number in numbers:
-        if flag in ("-c", "--count"):
-            return f"one sample every {number:,}"
-        if flag in ("-F", "--freq"):
-            return f"{number:,} samples a second"
-    return ""
 
 
 def _inlines(comparison: Comparison) -> Iterator[str]:

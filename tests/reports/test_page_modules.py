@@ -92,7 +92,9 @@ def test_types_name_what_the_document_has() -> None:
     points = [m.Point({"size_kib": size}, 1, 1000) for size in ("1", "10")]
     timed = found(recorded({label: 2 * [boots(100.0, 5, 0.01)] for label in "ab"}, points=points))
     shown = replace(timed, comparisons=[compare(example())])
-    document = {**html.document(shown), "charts": html.charts.figures(shown)}
+    document = json.loads(
+        html.document.encode(html.document.build(shown), charts=html.charts.figures(shown))
+    )
     metric = document["metrics"][0]
     parts = {
         "Report": document,

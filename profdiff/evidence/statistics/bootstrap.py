@@ -9,12 +9,16 @@ would. Here that is done for two samples: see ``tails``.
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.evidence.statistics.boots import Floats, Sample, median
 from profdiff.evidence.statistics.rule import Rule
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 # With more runs in a boot only boots are resampled: how runs scatter is in the boots' scatter too.
 MOST_RUNS = 100
@@ -166,14 +170,14 @@ def _values_at(
     return spreads[rows, order[rows, first]], spreads[rows, order[rows, last]]
 
 
-def _resampled(side: Sample, resamples: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+def _resampled(side: Sample, resamples: int, random: "Generator") -> tuple[Floats, Floats]:
     """Medians and means of each resample: float64[E, B]. All experiments share the draws."""
     if _resamples_runs(side):
         return _two_levels(side, resamples, random)
     return _of_boots(side, _drawn(side.boots, resamples, random))
 
 
-def _drawn(boots: int, resamples: int, random: np.random.Generator) -> Counts:
+def _drawn(boots: int, resamples: int, random: "Generator") -> Counts:
     """How often each boot is drawn, which says all: int64[B, n]."""
     return random.multinomial(boots, np.full(boots, 1 / boots), size=resamples)
 
@@ -209,7 +213,7 @@ def _of_boots(side: Sample, drawn: Counts) -> tuple[Floats, Floats]:
     return medians[:, lower] / 2 + medians[:, upper] / 2, means
 
 
-def _two_levels(side: Sample, resamples: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+def _two_levels(side: Sample, resamples: int, random: "Generator") -> tuple[Floats, Floats]:
     experiments, boots, most = side.values.shape
     medians, means = np.empty((2, experiments, resamples))
     step = max(1, _BLOCK // (experiments * boots * most))

@@ -157,9 +157,7 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
 
 def _exact(part: Experiments, planned: int | None) -> Estimate:
     """Of sides whose values are all equal: nothing is resampled or tested, and nothing loaded."""
-    base, other = (
-        _unscaled(np.median(side.medians(), axis=1), part)[0] for side in (part.base, part.other)
-    )
+    base, other = (_unscaled(side.medians()[:, 0], part)[0] for side in (part.base, part.other))
     change = other / base - 1 if base else math.nan
     boots = (part.base.boots, part.other.boots)
     partial = planned is not None and min(boots) < planned

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
@@ -16,17 +16,13 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Side
 
 if TYPE_CHECKING:
-    from matplotlib.backend_bases import FigureCanvasBase
+    from matplotlib.figure import Figure
 
-    from profdiff.reports.chart_figures import Chart
+    from profdiff.reports.charts.layout import Chart
 
 _DPI = 200  # what print needs
-_SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text as text: small, searchable
-    "svg.hashsalt": "profdiff",  # the same figure is the same file
-    "hatch.linewidth": 0.4,
-    "path.simplify": False,
-}
+# Dates and versions would make equal figures unequal files.
+_METADATA = {"svg": dict.fromkeys(("Date", "Creator")), "png": {"Software": None}}
 
 
 def figures(
@@ -37,10 +33,10 @@ def figures(
 
     ``per_op``: counts per operation; None means where ops are known.
     """
-    with _matplotlib():
+    with matplotlib_as_ours():
         return [
-            {"title": chart.title, "about": chart.about, "svg": _svg(chart).decode()}
-            for chart in _charts(findings, side, per_op)
+            {"title": caption.title, "about": about, "svg": _printed(figure, "svg").decode()}
+            for _, about, caption, figure in _charts(findings, side, per_op)
         ]
 
 
@@ -60,15 +56,15 @@ def write(
     """
     paths = []
     try:
-        with _matplotlib():
-            shown = _charts(findings, side, per_op)
+        with matplotlib_as_ours():
+            shown = list(_charts(findings, side, per_op))
             if not shown:
                 raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
             folder.mkdir(parents=True, exist_ok=True)
-            for chart in shown:
-                for suffix, data in ((".svg", _svg(chart)), (".png", _png(chart))):
-                    paths.append(folder / f"{chart.name}{suffix}")
-                    write_atomic(paths[-1], data, durable=False)
+            for name, _, _, figure in shown:
+                for kind in _METADATA:
+                    paths.append(folder / f"{name}.{kind}")
+                    write_atomic(paths[-1], _printed(figure, kind), durable=False)
     except (FileExistsError, NotADirectoryError) as error:
         raise InputError(f"--charts {folder}: a file of that name is in the way") from error
     except OSError as error:
@@ -77,43 +73,37 @@ def write(
 
 
 @contextmanager
-def _matplotlib() -> Iterator[None]:
+def matplotlib_as_ours() -> Iterator[None]:
     """matplotlib with our settings, whatever the user's file says, and without its log lines."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     import matplotlib
 
-    from profdiff.reports.chart_text import FONTS
+    from profdiff.reports.charts.layout import SETTINGS
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS | FONTS)
+        matplotlib.rcParams.update(SETTINGS)
         yield
 
 
-def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "list[Chart]":
-    from profdiff.reports import chart_figures, experiment_charts
+def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iterator[Chart]":
+    """Those of the experiment first."""
+    from profdiff.reports.charts import experiment, functions
 
-    return [
-        *experiment_charts.charts(findings.results, findings.setting),
-        *chart_figures.charts(findings.comparisons, side, per_op=per_op),
-    ]
-
-
-def _svg(chart: "Chart") -> bytes:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    # Dates and versions would make equal figures unequal files.
-    return _printed(FigureCanvasSVG(chart.figure), dict.fromkeys(("Date", "Creator")))
-
-
-def _png(chart: "Chart") -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    return _printed(FigureCanvasAgg(chart.figure), {"Software": None})
+    taken: set[str] = set()
+    for chart in (
+        *experiment.charts(findings.results, findings.setting),
+        *functions.charts(findings.comparisons, side, per_op=per_op),
+    ):
+        # Two metrics can look alike as parts of a file name.
+        name, number = chart.name, 2
+        while name.casefold() in taken:
+            name, number = f"{chart.name}-{number}", number + 1
+        taken.add(name.casefold())
+        yield chart._replace(name=name)
 
 
-def _printed(canvas: "FigureCanvasBase", metadata: dict[str, None]) -> bytes:
+def _printed(figure: "Figure", kind: str) -> bytes:
     file = io.BytesIO()
-    kind = canvas.get_default_filetype()
-    canvas.print_figure(file, dpi=_DPI, metadata=metadata, format=kind)
+    figure.savefig(file, dpi=_DPI, metadata=_METADATA[kind], format=kind)
     return file.getvalue()

@@ -1,6 +1,5 @@
 //! Stacks as a table: stack `i` is stack `parent[i]` (-1: none) with `function[i]` on top. Parents
-//! stand before their children. All of it takes time in proportion to the table (times its
-//! logarithm where it is sorted), however deep the stacks are.
+//! stand before their children.
 
 /// The distinct stacks of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

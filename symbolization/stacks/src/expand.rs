@@ -1,6 +1,4 @@
-use hashbrown::HashMap;
-
-use crate::profile::Stacks;
+use crate::tree::{FunctionStacks, Tree};
 
 /// The functions at each place, as columns: place `i` has `functions[offsets[i]..offsets[i + 1]]`,
 /// outermost first.
@@ -14,102 +12,79 @@ pub struct Chains<'c> {
     pub inlined: &'c [bool],
 }
 
-/// Stacks of functions, as columns: a tree, parents before their children.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FunctionStacks {
-    /// Per stack: the stack below its last frame, or -1.
-    pub parent: Vec<i64>,
-    /// Per stack: the function of its last frame.
-    pub function: Vec<i64>,
-    /// Per stack: how many frames are below the last.
-    pub depth: Vec<i64>,
-    /// Per stack: whether its last frame was inlined at some place.
-    pub inlined: Vec<bool>,
-    /// Per entry of what was sampled: its stack.
-    pub entry_stack: Vec<i64>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Tree {
-    pub(crate) out: FunctionStacks,
-    children: HashMap<(i64, i64), i64>,
-}
-
-impl Tree {
+impl Chains<'_> {
+    /// The stack with the functions of a place on top, at most the `most` outermost ones.
     #[inline]
-    pub(crate) fn child(&mut self, parent: i64, function: i64, inlined: bool) -> i64 {
-        let out = &mut self.out;
-        let node = *self.children.entry((parent, function)).or_insert_with(|| {
-            out.parent.push(parent);
-            out.function.push(function);
-            let above = usize::try_from(parent).ok();
-            out.depth
-                .push(above.map_or(0, |parent| out.depth[parent] + 1));
-            out.inlined.push(false);
-            out.parent.len() as i64 - 1
-        });
-        out.inlined[node as usize] |= inlined;
-        node
-    }
-
-    /// The stack with the functions of a place on top.
-    #[inline]
-    fn place(&mut self, node: i64, place: u32, chains: Chains<'_>) -> i64 {
-        self.frames(node, place, chains, usize::MAX)
-    }
-
-    /// The stack with the `most` outermost functions of a place on top.
-    fn frames(&mut self, node: i64, place: u32, chains: Chains<'_>, most: usize) -> i64 {
+    fn on_top(&self, tree: &mut Tree, stack: i64, place: u32, most: usize) -> i64 {
         let row = place as usize;
-        let range = match (chains.offsets.get(row), chains.offsets.get(row + 1)) {
+        let range = match (self.offsets.get(row), self.offsets.get(row + 1)) {
             (Some(start), Some(end)) => *start as usize..*end as usize,
             _ => 0..0,
         };
-        let functions = chains.functions.get(range.clone()).unwrap_or_default();
-        let inlined = chains.inlined.get(range).unwrap_or_default();
+        let functions = self.functions.get(range.clone()).unwrap_or_default();
+        let inlined = self.inlined.get(range).unwrap_or_default();
         let frames = functions.iter().zip(inlined).take(most);
-        frames.fold(node, |node, (function, inlined)| {
-            self.child(node, i64::from(*function), *inlined)
+        frames.fold(stack, |stack, (function, inlined)| {
+            tree.child(stack, *function, *inlined)
         })
     }
 }
 
-/// Replace the places of `stacks` by their functions, inlined ones too; equal stacks become one.
+/// What was sampled, as columns: callers, and the place on top of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Samples<'c> {
+    /// Callers `i` are the places `row_places[row_offsets[i]..row_offsets[i + 1]]`.
+    pub row_offsets: &'c [u64],
+    /// Places of callers, outermost first.
+    pub row_places: &'c [u32],
+    /// Per callers: the number of their thread's name.
+    pub row_name: &'c [u32],
+    /// Per entry: its callers.
+    pub entry_row: &'c [u32],
+    /// Per entry: the place of the innermost frame.
+    pub entry_place: &'c [u32],
+}
+
+/// Replace the places of `samples` by their functions, inlined ones too; equal stacks become one.
 ///
 /// With `thread_function`, the first frame of each stack is its thread's name: string `i` is the
 /// function `thread_function + i`. A place without functions adds no frame.
-pub fn expand(stacks: &Stacks, chains: Chains<'_>, thread_function: Option<u32>) -> FunctionStacks {
+pub fn expand_samples(
+    samples: Samples<'_>,
+    chains: Chains<'_>,
+    thread_function: Option<u32>,
+) -> FunctionStacks {
     let mut tree = Tree::default();
     // Callers that were seen one after the other mostly begin alike.
     let mut last: (u32, &[u32]) = (u32::MAX, &[]);
     let mut path: Vec<i64> = Vec::new();
-    let mut ends: Vec<i64> = Vec::with_capacity(stacks.row_name.len());
-    for (bounds, name) in stacks.row_offsets.windows(2).zip(&stacks.row_name) {
+    let mut ends: Vec<i64> = Vec::with_capacity(samples.row_name.len());
+    for (bounds, name) in samples.row_offsets.windows(2).zip(samples.row_name) {
         let range = bounds[0] as usize..bounds[1] as usize;
-        let places = stacks.row_places.get(range).unwrap_or_default();
+        let places = samples.row_places.get(range).unwrap_or_default();
         let alike = if last.0 == *name {
             let pairs = last.1.iter().zip(places);
             pairs.take_while(|(one, other)| one == other).count()
         } else {
             path.clear();
-            let root = thread_function.map(|first| i64::from(first) + i64::from(*name));
+            let root = thread_function.map(|first| first.wrapping_add(*name));
             path.push(root.map_or(-1, |function| tree.child(-1, function, false)));
             0
         };
         path.truncate(alike + 1);
         let mut node = path[alike];
         for place in &places[alike..] {
-            node = tree.place(node, *place, chains);
+            node = chains.on_top(&mut tree, node, *place, usize::MAX);
             path.push(node);
         }
         ends.push(node);
         last = (*name, places);
     }
-    let leaves = stacks.entry_row.iter().zip(&stacks.entry_place);
+    let leaves = samples.entry_row.iter().zip(samples.entry_place);
     let entry_stack = leaves
         .map(|(row, place)| {
             let above = ends.get(*row as usize).copied().unwrap_or(-1);
-            tree.place(above, *place, chains)
+            chains.on_top(&mut tree, above, *place, usize::MAX)
         })
         .collect();
     tree.out.entry_stack = entry_stack;
@@ -143,7 +118,7 @@ pub fn expand_calls(
     for (parent, site) in calls.parent.iter().zip(calls.site) {
         let below = stack_of(&stacks, *parent);
         let stack = match u32::try_from(*site) {
-            Ok(site) => tree.place(below, site, chains),
+            Ok(site) => chains.on_top(&mut tree, below, site, usize::MAX),
             Err(_) => below,
         };
         stacks.push(stack);
@@ -152,7 +127,7 @@ pub fn expand_calls(
         .map(|(node, place, called)| {
             let below = stack_of(&stacks, node);
             let most = if called { 1 } else { usize::MAX };
-            u32::try_from(place).map_or(below, |place| tree.frames(below, place, chains, most))
+            u32::try_from(place).map_or(below, |place| chains.on_top(&mut tree, below, place, most))
         })
         .collect();
     tree.out.entry_stack = entry_stack;
