@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from profdiff.evidence.statistics import Rule, function_tests
 from profdiff.evidence.statistics.boots import Sample
-from profdiff.evidence.statistics.estimates import Findings, find
+from profdiff.evidence.statistics.estimates import Tests, find
 from profdiff.evidence.statistics.rank_test import mann_whitney
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def experiments(
     cvs: tuple[float, float] = (CV, CV),
     rule: Rule,
     seed: int,
-) -> Iterator[tuple[Sample, Sample, Findings]]:
+) -> Iterator[tuple[Sample, Sample, Tests]]:
     """Blocks of experiments of one run in each boot; the other side costs 1 + change as much."""
     random = np.random.default_rng(seed)
     for block in range(0, count, _BLOCK):

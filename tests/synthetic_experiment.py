@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from synthetic import manifest
 
 from profdiff.evidence.findings import Findings, choose
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.state import State
@@ -69,6 +69,6 @@ def boots(centre: float, count: int = 9, spread: float = 0.001) -> list[list[flo
 
 def found(described: m.Manifest, at: str | None = None, state: State | None = None) -> Findings:
     """What reports are given of an experiment without profiles."""
-    evidence = Evidence.gather(described)
+    evidence = Results.gather(described)
     chosen = choose(described, at)
     return Findings(described, chosen, [], evidence, state or State(), Facts())

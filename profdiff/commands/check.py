@@ -53,7 +53,7 @@ def check(
     with _undecided_unless(ProfdiffError):
         from profdiff.evidence.condition import Condition, exit_status
         from profdiff.evidence.findings import Findings, choose
-        from profdiff.evidence.measurements import Evidence
+        from profdiff.evidence.results import Results
         from profdiff.profile import session_facts
         from profdiff.reports import judgements
         from profdiff.session import points
@@ -64,8 +64,8 @@ def check(
             opened = Session.open(session or newest(Path()))
         chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
         with _undecided_unless():
-            evidence, facts = Evidence.gather(opened.manifest), session_facts.read(opened)
-            found = [Findings.of(opened, setting, evidence, facts) for setting in chosen]
+            results, facts = Results.gather(opened.manifest), session_facts.read(opened)
+            found = [Findings.of(opened, setting, results, facts) for setting in chosen]
         judged = _judge(found, conditions, labels)
         for one in judged:
             say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
@@ -95,7 +95,7 @@ def _judge(
 
     metrics = measured_change.metric_names(found)
     functions = {name for one in found for name in measured_change.function_names(one)}
-    known = [kernel.label for kernel in found[0].evidence.kernels][1:]
+    known = [kernel.label for kernel in found[0].results.kernels][1:]
     for label in labels:
         if label not in known:
             raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")

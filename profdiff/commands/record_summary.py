@@ -6,11 +6,11 @@ from profdiff.base import units
 from profdiff.base.errors import SessionError
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.findings import choose
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
-from profdiff.reports import evidence_rows, evidence_text, table
+from profdiff.reports import experiment_text
 from profdiff.session.folder import Session
 
 _LARGEST = 3
@@ -40,13 +40,8 @@ def lines(session: Session) -> list[str]:
     except SessionError:
         # The base has no result: the failed runs say why.
         return failed
-    evidence = Evidence.gather(session.manifest)
-    found: list[str] = []
-    if evidence_text.worth_showing(evidence):
-        for shown in evidence_rows.tables(evidence, setting):
-            found += [*table.joined(evidence_text.draw(shown, _WIDTH)), ""]
-    else:
-        found += [line for one in comparisons for line in _totals(one)]
+    found = experiment_text.tables(Results.gather(session.manifest), setting, _WIDTH)
+    found = found or [line for one in comparisons for line in _totals(one)]
     found += [line for one in comparisons for line in _deltas(one)]
     return [*found, *failed]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
@@ -13,19 +13,20 @@ from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel, Manifest
+from profdiff.session.origin import kind
 from profdiff.session.state import State, compare_states
 
 
 @dataclass(frozen=True)
 class Findings:
-    """``comparisons`` and ``state`` are those of ``setting``, ``evidence`` is of all settings.
+    """``comparisons`` and ``state`` are those of ``setting``, ``results`` are of all settings.
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
     """
 
     manifest: Manifest
     setting: points.Setting
     comparisons: Sequence[Comparison]
-    evidence: Evidence
+    results: Results
     state: State
     facts: Facts
     remarks: Sequence[str] = ()
@@ -34,29 +35,31 @@ class Findings:
     def of(
         session: Session,
         setting: points.Setting,
-        evidence: Evidence | None = None,
+        results: Results | None = None,
         facts: Facts | None = None,
     ) -> "Findings":
-        """Everything, computed once; ``evidence`` and ``facts`` of the session, if they were
+        """Everything, computed once; ``results`` and ``facts`` of the session, if they were
         gathered before. Raises as ``compare``."""
-        evidence = evidence or Evidence.gather(session.manifest)
+        results = results or Results.gather(session.manifest)
         facts = facts or session_facts.read(session)
-        measured = any(result.cells[0].boots for result in evidence.results)
+        measured = any(result.cells[0].boots for result in results.every)
         comparisons: list[Comparison] = []
         remarks: list[str] = []
         # A recording that goes on may have other points by now, or timed runs.
-        if measured and not _profiled(evidence, setting):
-            if set(session.manifest.collectors) != {"timed"}:
+        if measured and not _profiled(results, setting):
+            if any(kind(name).profiles for name in session.manifest.collectors):
                 base = session.manifest.kernels[0].label
-                remarks = [f"no functions are shown: {base} has no finished profile here yet"]
+                remarks = [
+                    f"no functions are shown: {base} has no finished profile at this point yet"
+                ]
         else:
             comparisons = Recordings(session, setting).comparisons(facts)
         return Findings(
             session.manifest,
             setting,
             comparisons,
-            evidence,
-            compare_states(session, setting, evidence.runs),
+            results,
+            compare_states(session, setting, results.runs),
             comparisons[0].facts if comparisons else facts,
             remarks,
         )
@@ -65,15 +68,15 @@ class Findings:
     def of_recordings(comparisons: Sequence[Comparison]) -> "Findings":
         """Of recordings that are no session: a profile each, and nothing else is known."""
         first = comparisons[0]
-        evidence = Evidence.gather(first.manifest)
-        return Findings(first.manifest, first.setting, comparisons, evidence, State(), first.facts)
+        results = Results.gather(first.manifest)
+        return Findings(first.manifest, first.setting, comparisons, results, State(), first.facts)
 
     @property
     def kernels(self) -> list[Kernel]:
         """The kernels that have a result, the base first."""
         if self.comparisons:
             return self.comparisons[0].kernels
-        return self.evidence.kernels
+        return self.results.kernels
 
     @property
     def ops(self) -> int | None:
@@ -81,17 +84,17 @@ class Findings:
         return self.setting.ops
 
 
-def _profiled(evidence: Evidence, setting: points.Setting) -> bool:
+def _profiled(results: Results, setting: points.Setting) -> bool:
     """Whether the base has a finished run whose functions are known at all points of a setting."""
-    manifest = evidence.manifest
+    manifest = results.manifest
     base = manifest.kernels[0].label
     return any(
         all(
-            any(run.failure is None for run in evidence.runs.get((base, collector, point), ()))
+            any(run.failure is None for run in results.runs.get((base, collector, point), ()))
             for point in setting.points
         )
         for collector in manifest.collectors
-        if collector != "timed"
+        if kind(collector).profiles
     )
 
 
@@ -102,22 +105,19 @@ def choose(manifest: Manifest, wanted: str | None) -> points.Setting:
     """
     known = points.settings(manifest)
     if not known:
-        raise InputError("the session has no complete pair of points: record it to its end")
+        raise InputError("the session has no complete pair of points: finish the recording")
     if wanted is None:
         return known[-1]
     chosen = known
     for part in wanted.split(","):
         name, _, value = part.partition("=")
-        chosen = [setting for setting in chosen if points.value_of(setting, name) == value]
+        chosen = [setting for setting in chosen if setting.value(name) == value]
     if len(chosen) != 1:
-        names = points.varied(manifest)
         told = [
-            ",".join(f"{name}={points.value_of(setting, name)}" for name in names)
+            ",".join(f"{name}={setting.value(name)}" for name in setting.varied)
             for setting in known
         ]
         near = get_close_matches(wanted, told, 1, 0)
-        what = f"names {len(chosen)} settings" if chosen else "names none"
-        raise InputError(
-            f"--at {wanted} {what}" + (f": write for instance {near[0]}" if near and names else "")
-        )
+        what = f"matches {len(chosen)} points" if chosen else "matches no point"
+        raise InputError(f"--at {wanted} {what}" + (f"; try {near[0]}" if near and near[0] else ""))
     return chosen[0]

@@ -24,7 +24,6 @@ def function_verdicts(
         (float(totals[0]), float(totals[kernel])),
         rule or Rule(),
         deterministic=comparison.metric.exact,
-        seed=comparison.manifest.order.seed,
     )
 
 

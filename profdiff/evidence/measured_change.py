@@ -7,8 +7,8 @@ import numpy as np
 
 from profdiff.evidence.condition import Change, Condition
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.measurements import Result
-from profdiff.evidence.statistics import Boots, Estimate, Rule, estimate
+from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Boots, Estimate, Rule, Verdict, estimate
 from profdiff.profile.comparison import Comparison
 from profdiff.session import points
 
@@ -18,7 +18,7 @@ _RULE = Rule()
 def metric_names(findings: Sequence[Findings]) -> list[str]:
     """All metrics that a condition can name; ``findings`` are of one session."""
     profiled = [comparison.metric.name for one in findings for comparison in one.comparisons]
-    measured = [metric.name for _, metric in findings[0].evidence.metrics()]
+    measured = [metric.name for _, metric in findings[0].results.metrics()]
     return list(dict.fromkeys([*profiled, *measured]))
 
 
@@ -31,9 +31,9 @@ def changes(findings: Findings, condition: Condition) -> Iterator[Change]:
     """Of every kernel but the base, at the setting. A function's counts are its own, without what
     it calls; namesakes add up. Nothing for a metric that was not measured there."""
     comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
-    results = findings.evidence.at(findings.setting)
+    results = findings.results.at(findings.setting)
     result = next((r for r in results if r.metric.name == condition.metric), None)
-    at = points.title(findings.evidence.swept, findings.setting)
+    at = findings.setting.title
     if result is not None and condition.what == "total" and not condition.function:
         yield from _of_result(findings, result, condition, at)
     elif comparison is not None:
@@ -45,7 +45,7 @@ def _of_result(
 ) -> Iterator[Change]:
     # Whole counts where the bound is one.
     factor = (findings.ops or 1) if result.per_op and condition.unit == "" else 1
-    for label, change in zip(findings.evidence.labels, result.changes, strict=True):
+    for label, change in zip(findings.results.labels, result.changes, strict=True):
         if change is not None:
             noise = result.noise
             lost = noise is not None and abs(change.median.estimate) <= noise.floor
@@ -89,7 +89,7 @@ def _stack_rows(comparison: Comparison, condition: Condition) -> Sequence[int]:
 def _change(
     label: str, found: Estimate, factor: float, at: str, *, lost_in_noise: bool = False
 ) -> Change:
-    exact = found.verdict == "exact"
+    exact = found.verdict is Verdict.EXACT
     base, other = (factor * one for one in found.medians)
     low, high = found.median.low, found.median.high
     if exact:

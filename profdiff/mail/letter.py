@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable, tabbed
+from profdiff.views.checklist import Item
 
 WIDTH = 72
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
@@ -53,27 +54,15 @@ class Notes:
 
 
 @dataclass(frozen=True)
-class Item:
-    """A point of a checklist; ``note``: what is known of it, or what is missing."""
-
-    text: str
-    done: bool
-    note: str
-
-    def lines(self) -> list[str]:
-        """The point with its box."""
-        return Prose(f"[{'x' if self.done else '_'}] {self.text}: {self.note}", 4).lines()
-
-
-@dataclass(frozen=True)
 class Checklist:
-    """Points, one below the other."""
+    """Items with their boxes, one below the other."""
 
     items: Sequence[Item]
 
     def lines(self) -> list[str]:
         """The lines of all."""
-        return [line for item in self.items for line in item.lines()]
+        texts = (f"[{'x' if one.done else '_'}] {one.text}: {one.note}" for one in self.items)
+        return [line for text in texts for line in Prose(text, 4).lines()]
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ class Table:
 
     def lines(self) -> list[str]:
         """The table, and how much of it was left out."""
-        note = f"[{self.dropped:,} more rows left out: the mail would be too long]"
+        note = f"[{self.dropped:,} more rows omitted: the mail would be too long]"
         told = [note] if self.dropped else []
         return [*map(_verbatim, (*self.head, *self.rows)), *told, *map(_verbatim, self.foot)]
 
@@ -115,7 +104,7 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Quote:
-    """What is answered, each line behind ``> ``."""
+    """What is replied to, each line after ``> ``."""
 
     attribution: str
     text: str
@@ -140,8 +129,8 @@ class Section:
 @dataclass(frozen=True)
 class Letter:
     """``sentence``: what the mail is about, in one plain sentence; ``opening``: what a reader must
-    know with it. ``trailers`` and ``regzbot``
-    are lines that were checked (profdiff.mail.trailers). ``footer`` is the signature."""
+    know with it. ``trailers`` and ``regzbot`` are lines that were checked (profdiff.mail.trailers).
+    ``footer`` is the signature."""
 
     subject: str
     sentence: str
@@ -166,7 +155,7 @@ class Letter:
         if len(text.encode()) >= limit:
             raise InputError(
                 f"the mail is too long: {len(text.encode()):,} octets without its tables, "
-                f"with room for {max(limit - 1, 0):,}: leave out what was quoted, attached or added"
+                f"{max(limit - 1, 0):,} allowed: drop the quote, the attachment or the additions"
             )
         return text
 

@@ -9,8 +9,7 @@ import msgspec
 
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
-from profdiff.reports import evidence_document, evidence_text, facts_document
-from profdiff.views import answers, document, recording
+from profdiff.views import answers, document, experiment, facts, notes, recording
 
 
 def build(findings: Findings) -> document.Document:
@@ -25,7 +24,7 @@ def build(findings: Findings) -> document.Document:
         schema=document.SCHEMA,
         profdiff=__version__,
         answers=[
-            *evidence_text.answers(findings.evidence, findings.setting),
+            *notes.answers(findings.results, findings.setting),
             *(answer.sentence for one in comparisons for answer in answers.answers(one)),
         ],
         evidence=[*findings.remarks, *(one.text for one in recording.remarks(comparisons))],
@@ -34,8 +33,8 @@ def build(findings: Findings) -> document.Document:
         without_result=comparisons[0].without_result if comparisons else [],
         workload=recording.workload(manifest, findings.setting),
         guest=document.guest(findings),
-        facts=facts_document.facts(findings),
-        experiment=evidence_document.experiment(findings),
+        facts=facts.facts(findings),
+        experiment=experiment.experiment(findings),
         report_command=shlex.join(["profdiff", *sys.argv[1:]]),
         recorded=document.Recorded(created=manifest.created, command=manifest.command),
         runs=document.runs(findings),

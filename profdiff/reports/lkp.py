@@ -21,6 +21,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
+from profdiff.session import origin
 from profdiff.session.manifest import Manifest
 
 _RULE = "=" * 89
@@ -47,12 +48,12 @@ def workload_series(findings: Findings) -> list[Series]:
             f"{name}.{units.printable(result.metric.name).replace(' ', '_')}",
             [
                 [median(boot) for boot in cell.boots]
-                for label, cell in zip(findings.evidence.labels, result.cells, strict=True)
+                for label, cell in zip(findings.results.labels, result.cells, strict=True)
                 if label in kernels
             ],
         )
-        for result in findings.evidence.at(findings.setting)
-        if result.collector == "timed"
+        for result in findings.results.at(findings.setting)
+        if not origin.kind(result.collector).profiles
     ]
 
 

@@ -5,9 +5,10 @@ from itertools import groupby
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import evidence_text, function_tables, state_lines
+from profdiff.reports import experiment_text, function_tables
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.views import answers, functions, marks, recording
+from profdiff.views import answers, functions, marks, notes, recording, state
+from profdiff.views.facts import summaries
 from profdiff.views.selection import Selection
 
 
@@ -24,7 +25,7 @@ def render(
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
-    parts += ["", *evidence_text.render(findings.evidence, findings.setting, width)]
+    parts += ["", *experiment_text.render(findings.results, findings.setting, width)]
     while parts[-1] == "":
         parts.pop()
     for block in tables(findings, selection, width=width, per_op=per_op):
@@ -60,7 +61,7 @@ def tables(
 def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     comparisons = findings.comparisons
     lines: list[str] = []
-    for sentence in evidence_text.answers(findings.evidence, findings.setting):
+    for sentence in notes.answers(findings.results, findings.setting):
         lines += units.wrap(units.printable(sentence), width)
     for comparison in comparisons:
         for answer in answers.answers(comparison, selection.side):
@@ -78,10 +79,10 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
         ]
         text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
         lines += units.wrap(text, width, label_width + 2)
-    for line in findings.facts.summaries([kernel.label for kernel in kernels]):
+    for line in summaries(findings.facts, [kernel.label for kernel in kernels]):
         lines += units.wrap(f"differs: {units.printable(line)}", width, 2)
-    for line in state_lines.lines(findings.state):
-        lines += units.wrap(units.printable(line), width, 2)
+    for one in state.lines(findings.state):
+        lines += units.wrap(units.printable(one.text), width, 2)
     workload = recording.workload(findings.manifest, findings.setting)
     lines += units.wrap(f"workload: {workload.description}", width, 2)
     said = [*findings.remarks, *(one.text for one in recording.remarks(comparisons))]

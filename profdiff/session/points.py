@@ -11,15 +11,24 @@ from profdiff.session.manifest import Manifest, Run
 class Setting:
     """What one row of a sweep stands for. ``point`` is a row of the manifest's points; with
     ``--difference`` the longer one, and ``short`` the shorter, which is subtracted. ``ops``:
-    operations in what is left, None if unknown. ``title``: what tells it from the others:
-    ``size_kib 400, vCPUs 2``; "" for the only one."""
+    operations in what is left, None if unknown. ``varied``: names of what differs from setting to
+    setting, parameters and ``vCPUs``."""
 
     point: int
     short: int | None
     parameters: Mapping[str, str]
     cpus: int | None
     ops: int | None
-    title: str = ""
+    varied: Sequence[str] = ()
+
+    def value(self, name: str) -> str:
+        """A parameter's value, or the number of vCPUs."""
+        return str(self.cpus or "") if name == "vCPUs" else self.parameters.get(name, "")
+
+    @property
+    def title(self) -> str:
+        """What tells it from the others: ``size_kib 400, vCPUs 2``; "" for the only one."""
+        return ", ".join(f"{name} {self.value(name)}" for name in self.varied)
 
     @property
     def points(self) -> list[int]:
@@ -30,8 +39,9 @@ class Setting:
 def settings(manifest: Manifest) -> list[Setting]:
     """The settings of a session, in the order of its points."""
     found = _settings(manifest)
-    swept = _varied(found)
-    return [replace(one, title=title(swept, one)) for one in found] if swept else found
+    names = dict.fromkeys([*(name for one in found for name in one.parameters), "vCPUs"])
+    varied = [name for name in names if len({one.value(name) for one in found}) > 1]
+    return [replace(setting, varied=varied) for setting in found]
 
 
 def _settings(manifest: Manifest) -> list[Setting]:
@@ -63,30 +73,6 @@ def _settings(manifest: Manifest) -> list[Setting]:
 
 def _without(parameters: Mapping[str, str], name: str) -> dict[str, str]:
     return {key: value for key, value in parameters.items() if key != name}
-
-
-def varied(manifest: Manifest) -> list[str]:
-    """What differs from setting to setting: names of parameters, and ``vCPUs``."""
-    return _varied(_settings(manifest))
-
-
-def _varied(mine: Sequence[Setting]) -> list[str]:
-    names = dict.fromkeys(name for setting in mine for name in setting.parameters)
-    found = [name for name in names if len({s.parameters.get(name) for s in mine}) > 1]
-    return found + (["vCPUs"] if len({setting.cpus for setting in mine}) > 1 else [])
-
-
-def title(swept: Sequence[str], setting: Setting) -> str:
-    """What tells a setting from the others, of which the names ``swept`` differ (``varied``):
-    ``size_kib 400, vCPUs 2``; "" for the only one."""
-    return ", ".join(f"{name} {value_of(setting, name)}" for name in swept)
-
-
-def value_of(setting: Setting, name: str) -> str:
-    """A parameter's value, or the number of vCPUs."""
-    if name == "vCPUs":
-        return str(setting.cpus or "")
-    return setting.parameters.get(name, "")
 
 
 def substitute(text: str, parameters: Mapping[str, str]) -> str:

@@ -28,19 +28,11 @@ _MAX_NAMES = 4096
 
 
 @dataclass(frozen=True)
-class StateDifference:
-    """``what`` differs; ``values`` by label, None where a kernel did not say."""
-
-    what: str
-    values: Mapping[str, str | None]
-
-
-@dataclass(frozen=True)
 class State:
-    """``differences``: what differs; ``equal``: what was compared and is the same, with its value;
-    ``unknown``: what no run told."""
+    """``differences``: what differs, with its values by label, None where a kernel did not say;
+    ``equal``: what was compared and is the same, with its value; ``unknown``: what no run told."""
 
-    differences: list[StateDifference] = field(default_factory=list)
+    differences: dict[str, dict[str, str | None]] = field(default_factory=dict)
     equal: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
@@ -87,7 +79,7 @@ def _enter(state: State, name: str, values: Mapping[str, str | None]) -> None:
     if len(known) == len(values) and all(_same(name, known[0], value) for value in known[1:]):
         state.equal[name] = known[0]
     elif any(known) and (len(known) == len(values) or name.startswith("system call")):
-        state.differences.append(StateDifference(name, dict(values)))
+        state.differences[name] = dict(values)
 
 
 def _same(name: str, one: str, other: str) -> bool:

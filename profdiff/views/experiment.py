@@ -1,10 +1,21 @@
-"""The experiment: settings, values of every boot, verdicts, and its tables."""
+"""The experiment: settings, values of every boot, verdicts, and its tables: sweep, ladder, and
+kernel by kernel."""
 
+import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from profdiff.evidence import results, statistics
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.results import Results
+from profdiff.evidence.statistics import Estimate, Quality, Verdict
+from profdiff.session import origin
+from profdiff.session.points import Setting
+from profdiff.views import notes, result, state
 from profdiff.views.record import Record
+from profdiff.views.result import Cell, Value
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
@@ -12,15 +23,15 @@ Number = Annotated[int, Meta(ge=0)]
 
 
 class Change(Record, frozen=True):
-    """A kernel's change against the base."""
+    """A kernel's change relative to the base."""
 
     median: Interval
     mean: Interval
     mann_whitney: float | None
     welch: float | None
     smallest_p: float | None
-    verdict: Literal["exact", "changed", "unchanged", "unsure"]
-    quality: Literal["reliable", "robust-only", "partial"]
+    verdict: Verdict
+    quality: Quality
     reason: str
 
 
@@ -32,6 +43,16 @@ class KernelResult(Record, frozen=True):
     planned: Number
     failed: Number
     change: Change | None
+
+    @property
+    def values(self) -> str:
+        """Those of every boot, not rounded; equal ones once."""
+        boots = [[f"{value:.10g}" for value in boot] for boot in self.boots]
+        told = [boot[0] if len(boot) == 1 else f"[{' '.join(boot)}]" for boot in boots]
+        once = len(set(told)) == 1
+        text = " ".join(told[:1] if once else told) or "none"
+        times = f" ({len(told)} times)" if once and len(told) > 1 else ""
+        return f"{text}{times}{f'; {self.failed} failed' if self.failed else ''}"
 
 
 class Result(Record, frozen=True):
@@ -59,6 +80,21 @@ class Table(Record, frozen=True):
     rows: list[list[str]]
 
 
+class Grid(Record, frozen=True):
+    """A table whose cells know their values; None is an empty one."""
+
+    title: str
+    names: int
+    header: list[str]
+    rows: list[list[Cell]]
+
+    @property
+    def table(self) -> Table:
+        """In texts."""
+        rows = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
+        return Table(title=self.title, names=self.names, header=self.header, rows=rows)
+
+
 class Experiment(Record, frozen=True):
     """``setting``: the one that is looked at, "" for the only one. ``results`` are of all."""
 
@@ -68,3 +104,132 @@ class Experiment(Record, frozen=True):
     notes: list[str]
     state: list[str]
     state_differs: bool
+
+
+def experiment(findings: Findings) -> Experiment:
+    """Of ``profdiff.report/1``. What is not a number (the change to nothing) is null."""
+    told = findings.results
+    tables = [grid.table for grid in grids(told, findings.setting)]
+    return Experiment(
+        setting=findings.setting.title,
+        results=[shown(told, one) for one in told.every],
+        tables=tables,
+        notes=[note.text for note in notes.notes(told)] if tables else [],
+        state=[line.text for line in state.lines(findings.state)],
+        state_differs=bool(findings.state.differences),
+    )
+
+
+def shown(told: Results, one: results.Result) -> Result:
+    """A result as a record."""
+    columns = zip(told.labels, one.cells, one.changes, strict=True)
+    return Result(
+        metric=one.metric.name,
+        unit=one.metric.unit,
+        better=one.metric.better,
+        collector=one.collector,
+        parameters=dict(one.setting.parameters),
+        cpus=one.setting.cpus,
+        per_op=one.per_op,
+        virtual_time=one.virtual,
+        kernels=[
+            KernelResult(
+                label=label,
+                boots=cell.boots,
+                planned=cell.planned,
+                failed=cell.failed,
+                change=_change(change) if change else None,
+            )
+            for label, cell, change in columns
+        ],
+        noise_floor=None if one.noise is None else _number(one.noise.floor),
+    )
+
+
+def _change(change: Estimate) -> Change:
+    return Change(
+        median=_interval(change.median),
+        mean=_interval(change.mean),
+        mann_whitney=_number(change.mann_whitney),
+        welch=_number(change.welch),
+        smallest_p=_number(change.smallest_p),
+        verdict=change.verdict,
+        quality=change.quality,
+        reason=change.reason,
+    )
+
+
+def _interval(one: statistics.Interval) -> list[float | None]:
+    return [_number(value) for value in (one.estimate, one.low, one.high)]
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def is_shown(told: Results) -> bool:
+    """Whether there is more than the exact counts of two kernels, equal in every boot, which the
+    functions' table has as its last row."""
+    every = told.every
+    return bool(every) and (
+        told.scattered
+        or len(every) > 1
+        or len(told.kernels) > 2
+        or not origin.kind(every[0].collector).profiles
+    )
+
+
+def grids(told: Results, setting: Setting) -> list[Grid]:
+    """All tables, ``setting`` being the one that is looked at; none where the functions' table
+    says it all."""
+    if not is_shown(told):
+        return []
+    here = told.at(setting)
+    groups = [told.of(*metric) for metric in told.metrics()]
+    if not told.swept:
+        sources = dict.fromkeys(map(result.source, here))
+        groups = [[one for one in here if result.source(one) == source] for source in sources]
+    steps = [_steps(told, one) for one in here] if len(told.kernels) > 2 else []
+    return [_matrix(told, some) for some in groups if some] + steps
+
+
+def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
+    """Rows of settings or metrics against kernels: the sweep and the ladder."""
+    noisy = any(one.noise for one in some)
+    names = list(told.swept) or ["metric"]
+    header = [*names, told.labels[0]]
+    for label in told.labels[1:]:
+        header += [label, "change", "verdict"]
+    rows = []
+    for one in some:
+        row: list[Cell] = [one.setting.value(name) for name in told.swept] or [result.title(one)]
+        row.append(Value.of(one.cells[0]))
+        for cell, change in zip(one.cells[1:], one.changes[1:], strict=True):
+            row += [Value.of(cell), result.delta(change), result.judged(change)]
+        rows.append([*row, result.floor(one)] if noisy else row)
+    title = result.source(some[0])
+    return Grid(
+        title=f"{result.title(some[0])} ({title})" if told.swept else title,
+        names=len(names),
+        header=[*header, "A/A"] if noisy else header,
+        rows=rows,
+    )
+
+
+def _steps(told: Results, one: results.Result) -> Grid:
+    """Kernel by kernel: relative to the base, and to the one before."""
+    columns = zip(told.labels, one.cells, one.changes, one.steps, strict=True)
+    rows: list[list[Cell]] = []
+    for label, cell, change, step in columns:
+        value = Value.of(cell)
+        row: list[Cell] = [label, Value(median=value.median), value.spread, result.delta(change)]
+        row += [result.bounds(change), result.judged(change)]
+        rows.append([*row, result.delta(step), result.judged(step)])
+    at = f" ({one.setting.title})" if one.setting.title else ""
+    header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
+    return Grid(
+        title=f"{result.title(one)} ({result.source(one)}), kernel by kernel{at}",
+        names=1,
+        header=header.split(", "),
+        rows=rows,
+    )

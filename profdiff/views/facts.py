@@ -1,11 +1,18 @@
 """What differs between the kernels beside their code, and what is not known."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.session import facts as session
+from profdiff.session.kernel_config import OptionDifference
 from profdiff.views.record import Record
 
+_NAMED = 3
+_Value = TypeVar("_Value")
 Values = dict[str, str | None]
 Shares = dict[str, Annotated[float, Meta(ge=0, le=1)]]
 
@@ -44,3 +51,128 @@ class Facts(Record, frozen=True):
     command_lines: dict[str, str]
     machine: dict[str, dict[str, str]]
     shares: list[MetricShares]
+
+
+class Aspect(Record, frozen=True):
+    """One thing that a kernel and the base may have alike. ``same``: None where it is unknown."""
+
+    same: bool | None
+    text: str
+
+
+def facts(findings: Findings) -> Facts:
+    """Of the kernels that have a result."""
+    comparisons, known = findings.comparisons, findings.facts
+    labels = [kernel.label for kernel in findings.kernels]
+    # Other collectors may know more of the machine: only samplers ask it.
+    machines = {label: dict(machine) for label, machine in known.machines.items()}
+    for one in reversed(comparisons):
+        for label, machine in one.facts.machines.items():
+            machines.setdefault(label, {}).update(machine)
+    return Facts(
+        differences=[
+            Difference(what=what, values=_of(labels, values))
+            for what, values in known.differences().items()
+        ],
+        config=[
+            Option(option=one.option, values=_of(labels, one.values), relevant=one.relevant)
+            for one in known.config
+        ],
+        config_summary=summaries(known, labels),
+        command_lines=_of(labels, known.command_lines),
+        machine=_of(labels, machines),
+        shares=[
+            MetricShares(
+                metric=one.metric.name,
+                collector=one.runs[0].collector,
+                unresolved=_shares(one),
+                lost=_of(one.labels, one.facts.lost),
+            )
+            for one in comparisons
+        ],
+    )
+
+
+def _of(labels: Sequence[str], values: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Values of kernels that are compared, the base's first."""
+    return {label: values[label] for label in labels if label in values}
+
+
+def _shares(comparison: Comparison) -> Shares:
+    unresolved = comparison.unresolved_total().tolist()
+    totals = comparison.totals().tolist()
+    pairs = zip(comparison.labels, unresolved, totals, strict=True)
+    return {label: part / whole if whole else 0.0 for label, part, whole in pairs}
+
+
+def summaries(known: session.Facts, labels: Sequence[str], named: int = _NAMED) -> list[str]:
+    """One line for each kernel but the base, ``labels[0]``; nothing for kernels of which nothing is
+    known. ``named``: how many config options are told, not only counted. The texts come from
+    recordings: units.printable is the caller's."""
+    lines = []
+    for label in labels[1:]:
+        aspects = compared(known, labels[0], label, named)
+        line = "; ".join(one.text for one in aspects)
+        if aspects and all(one.same for one in aspects):
+            line = f"no known difference ({', '.join(one.text for one in aspects)})"
+        if line:
+            lines.append(f"{label}: {line}" if len(labels) > 2 else line)
+    return lines
+
+
+def compared(known: session.Facts, base: str, label: str, named: int) -> list[Aspect]:
+    """Config, compiler, command line and machine relative to the base's, where they are known."""
+    found = [
+        _config(known, base, label, named),
+        _alike("compiler", known.compilers, base, label),
+        _alike("command line", known.command_lines, base, label),
+        _machine(known, base, label),
+    ]
+    return [one for one in found if one]
+
+
+def _config(known: session.Facts, base: str, label: str, named: int) -> Aspect | None:
+    for one in (base, label):
+        if problem := known.config_problems.get(one):
+            return Aspect(same=None, text=f"config of {one}: {problem}")
+    unknown = [one for one in (base, label) if one not in known.configs]
+    if unknown:
+        # Nothing at all is known of imported text: silence says as much.
+        text = f"config of {' and '.join(unknown)} unknown"
+        return Aspect(same=None, text=text) if known.configs else None
+    found = [pair for one in known.config if (pair := one.between(base, label))]
+    if not found:
+        return Aspect(same=True, text="same config")
+    differ = sum(one.everywhere for one in found)
+    relevant = [one for one in found if one.relevant]
+    told = f"config: {differ:,} option{' differs' if differ == 1 else 's differ'}"
+    if len(found) > differ:
+        told += f", {len(found) - differ:,} in one config only"
+    first = [_option(one, base, label) for one in relevant[:named]]
+    more = [f"{len(relevant) - named:,} more"] if len(relevant) > named else []
+    count = f"{len(relevant):,}" if relevant else "none"
+    which = f": {', '.join(first + more)}" if first else ""
+    return Aspect(same=False, text=f"{told} ({count} relevant{which})")
+
+
+def _option(one: OptionDifference, base: str, label: str) -> str:
+    values = [one.values[at] or "absent" for at in (base, label)]
+    return f"{one.option.removeprefix('CONFIG_')} {values[0]} -> {values[1]}"
+
+
+def _alike(what: str, values: Mapping[str, str], base: str, label: str) -> Aspect | None:
+    if base not in values or label not in values:
+        return None
+    same = session.words(values[base]) == session.words(values[label])
+    return Aspect(same=same, text=f"same {what}" if same else f"{what} differs")
+
+
+def _machine(known: session.Facts, base: str, label: str) -> Aspect | None:
+    if base not in known.machines or label not in known.machines:
+        return None
+    names = list(known.machine_differences([base, label]))
+    if not names:
+        return Aspect(same=True, text="same machine")
+    more = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
+    verb = "differs" if len(names) == 1 else "differ"
+    return Aspect(same=False, text=f"machine: {', '.join(names[:_NAMED] + more)} {verb}")

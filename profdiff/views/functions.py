@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.evidence.function_verdicts import function_verdicts
+from profdiff.evidence.statistics import Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.views import marks
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
@@ -167,4 +168,4 @@ def verdicts(comparison: Comparison, rows: NDArray[np.int64]) -> list[str] | Non
     if tests is None:
         return None
     told, tested = tests.verdicts, tests.tested.tolist()
-    return [told[row] if tested[row] or told[row] == "exact" else "-" for row in rows]
+    return [told[row] if tested[row] or told[row] is Verdict.EXACT else "-" for row in rows]

@@ -1,36 +1,46 @@
 """From runs to results, tables and words: units, verdicts, A/A, differences of two lengths."""
 
+import msgspec
 import pytest
 from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
-from profdiff.evidence.measurements import Evidence
-from profdiff.reports import evidence_rows, evidence_text
+from profdiff.evidence.results import Results
+from profdiff.reports import experiment_text
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
+from profdiff.views import notes, result
+from profdiff.views.experiment import grids, shown
 
 
 def text(described: m.Manifest, width: int = 100) -> str:
-    evidence = Evidence.gather(described)
-    return "\n".join(evidence_text.render(evidence, settings(described)[-1], width))
+    results = Results.gather(described)
+    return "\n".join(experiment_text.render(results, settings(described)[-1], width))
 
 
 def test_a_clear_change_and_none() -> None:
-    evidence = Evidence.gather(recorded({"base": [boots(100)], "new": [boots(150)]}))
-    (result,) = evidence.results
+    results = Results.gather(recorded({"base": [boots(100)], "new": [boots(150)]}))
+    (result,) = results.every
     change = result.changes[1]
     assert change is not None
     assert change.verdict == "changed"
     assert change.median.estimate == pytest.approx(0.5, abs=0.01)
-    evidence = Evidence.gather(recorded({"base": [boots(100)], "new": [boots(100.01)]}))
-    assert evidence.results[0].changes[1].verdict == "unchanged"  # type: ignore[union-attr]
+    results = Results.gather(recorded({"base": [boots(100)], "new": [boots(100.01)]}))
+    assert results.every[0].changes[1].verdict == "unchanged"  # type: ignore[union-attr]
+
+
+def test_the_spread_is_that_of_the_boots_medians() -> None:
+    values = {"base": [[[1.0], [2.0, 9.0, 3.0]]], "new": [[[4.0], [4.0]]], "one": [[[5.0]]]}
+    (result_,) = Results.gather(recorded(values)).every
+    assert [cell.spread for cell in result_.cells] == [pytest.approx(2**-0.5), 0, None]
+    assert [str(result.Value.of(cell)) for cell in result_.cells] == ["2 ±70.7 %", "4", "5"]
 
 
 def test_too_few_boots_give_no_verdict() -> None:
     described = recorded({"base": [boots(100, 3)], "new": [boots(150, 3)]})
     shown = text(described)
     assert "unsure" in shown
-    assert "3 against 3 boots can reach p = 0.1 at the smallest" in shown
+    assert "with 3 boots against 3, p cannot be below 0.1" in " ".join(shown.split())
     assert "changed  " not in shown
 
 
@@ -44,21 +54,22 @@ def test_deterministic_counts_are_exact() -> None:
         name="instructions",
         unit="instructions",
     )
-    (result,) = Evidence.gather(described).results
+    (result,) = Results.gather(described).every
     assert result.per_op
     assert result.cells[1].boots == [[11.0], [11.0]]
     assert result.changes[1].verdict == "exact"  # type: ignore[union-attr]
-    assert "no statistics are needed" in " ".join(evidence_text.notes(Evidence.gather(described)))
+    told = {note.kind: note.text for note in notes.notes(Results.gather(described))}
+    assert "need no statistics" in told["exact"]
     # The functions' table says it all.
     assert text(described) == ""
 
 
 def test_virtual_time_is_called_instruction_counts() -> None:
     described = recorded({"base": [[[5.0]]], "new": [[[6.0]]]}, qemu=ICOUNT)
-    (result,) = Evidence.gather(described).results
+    (result,) = Results.gather(described).every
     assert result.virtual
     assert "instruction counts, NOT time" in text(described)
-    (sentence,) = evidence_text.answers(Evidence.gather(described), settings(described)[0])
+    (sentence,) = notes.answers(Results.gather(described), settings(described)[0])
     assert "emulated clock" in sentence
     hardware = recorded({"base": [[[5.0]]], "new": [[[6.0]]]})
     assert "NOT time" not in text(hardware)
@@ -67,15 +78,15 @@ def test_virtual_time_is_called_instruction_counts() -> None:
 def test_what_the_base_differs_from_itself_by_is_no_change() -> None:
     noisy = {"base": [boots(100, 9, 0.02)], "base.aa": [boots(104, 9, 0.02)]}
     quiet = recorded({**noisy, "new": [boots(105, 9, 0.0005)]}, twin_repeat=9)
-    evidence = Evidence.gather(quiet)
-    assert evidence.labels == ["base", "new"]
-    (result,) = evidence.results
+    results = Results.gather(quiet)
+    assert results.labels == ["base", "new"]
+    (result,) = results.every
     assert result.noise is not None
     assert result.noise.floor > 0.04
     assert result.changes[1].verdict != "changed"  # type: ignore[union-attr]
     assert "A/A" in text(quiet)
-    far = Evidence.gather(recorded({**noisy, "new": [boots(200)]}, twin_repeat=9))
-    assert far.results[0].changes[1].verdict == "changed"  # type: ignore[union-attr]
+    far = Results.gather(recorded({**noisy, "new": [boots(200)]}, twin_repeat=9))
+    assert far.every[0].changes[1].verdict == "changed"  # type: ignore[union-attr]
 
 
 def test_two_lengths_are_subtracted() -> None:
@@ -86,19 +97,20 @@ def test_two_lengths_are_subtracted() -> None:
         is_total=True,
         difference=m.Difference("N", 10, 30),
     )
-    (result,) = Evidence.gather(described).results
+    (result,) = Results.gather(described).every
     assert [cell.boots for cell in result.cells] == [[[1.0]], [[2.0]]]
     assert result.setting.ops == 20
     # What a workload says of itself has no start-up to cancel.
     own = recorded({"base": [[[1.0]], [[2.0]]]}, points=lengths, difference=described.difference)
-    assert Evidence.gather(own).results == []
+    assert Results.gather(own).every == []
 
 
 def test_a_sweep_has_a_row_for_each_point() -> None:
     sizes = [m.Point({"size": str(size)}, cpus) for size in (4, 40) for cpus in (1, 2)]
     values = {label: [boots(n * f) for n in (1, 2, 3, 4)] for label, f in (("base", 1), ("b", 2))}
     described = recorded(values, points=sizes)
-    (table,) = evidence_rows.tables(Evidence.gather(described), settings(described)[0])
+    (grid,) = grids(Results.gather(described), settings(described)[0])
+    table = grid.table
     assert table.header[:3] == ["size", "vCPUs", "base"]
     assert [row[:2] for row in table.rows] == [["4", "1"], ["4", "2"], ["40", "1"], ["40", "2"]]
     assert {row[table.header.index("change")] for row in table.rows} == {"+100.0 %"}
@@ -107,8 +119,7 @@ def test_a_sweep_has_a_row_for_each_point() -> None:
 def test_a_ladder_shows_each_step() -> None:
     ladder = {"base": [boots(100)], "p1": [boots(110)], "p2": [boots(110)], "revert": [boots(100)]}
     described = recorded(ladder)
-    tables = evidence_rows.tables(Evidence.gather(described), settings(described)[0])
-    steps = tables[-1]
+    steps = grids(Results.gather(described), settings(described)[0])[-1].table
     assert [row[0] for row in steps.rows] == list(ladder)
     column = steps.header.index("to previous")
     assert [row[column] for row in steps.rows] == ["", "+10.0 %", "0 %", "-9.1 %"]
@@ -136,11 +147,12 @@ def test_tables_fit_and_lose_nothing(kernels: int, width: int) -> None:
 
 def test_every_boots_value_is_shown_unrounded() -> None:
     described = recorded({"base": [[[25.123456789], [25.2]]], "new": [[[1, 2], [3, 4]]]})
-    lines = evidence_rows.boots(Evidence.gather(described), settings(described)[0])
-    assert lines == [
-        "latency, base: 25.12345679 25.2",
-        "latency, new: [1 2] [3 4]",
-    ]
+    results = Results.gather(described)
+    kernels = shown(results, results.every[0]).kernels
+    assert [kernel.values for kernel in kernels] == ["25.12345679 25.2", "[1 2] [3 4]"]
+    once = msgspec.structs.replace(kernels[0], boots=[[5.0], [5.0]], failed=1)
+    assert once.values == "5 (2 times); 1 failed"
+    assert msgspec.structs.replace(once, boots=[]).values == "none; 1 failed"
 
 
 def test_runs_in_one_boot_of_a_machine_are_no_boots() -> None:
@@ -148,7 +160,7 @@ def test_runs_in_one_boot_of_a_machine_are_no_boots() -> None:
     runs = [
         m.replace(run, boot=f"{run.kernel}-{(run.repetition - 1) // 3}") for run in described.runs
     ]
-    (result,) = Evidence.gather(m.replace(described, runs=runs)).results
+    (result,) = Results.gather(m.replace(described, runs=runs)).every
     assert [len(boot) for boot in result.cells[0].boots] == [3, 3, 3]
     # Nine runs each would tell, three boots each do not.
     assert result.changes[1].verdict == "unsure"  # type: ignore[union-attr]
@@ -159,7 +171,7 @@ def test_failed_runs_are_counted_and_make_a_cell_partial() -> None:
     failure = m.Failure(kind="workload", message="killed")
     broken = m.replace(described.runs[-1], failure=failure, measured=[])
     described = m.replace(described, runs=[*described.runs[:-1], broken])
-    (result,) = Evidence.gather(described).results
+    (result,) = Results.gather(described).every
     assert result.cells[1].failed == 1
     assert result.changes[1].quality == "partial"  # type: ignore[union-attr]
     assert "1 failed run\n" in text(described)

@@ -15,7 +15,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence import measured_change
 from profdiff.evidence.condition import Condition
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Boots, estimate, estimates
 from profdiff.profile import session_facts
 from profdiff.recording import schedule
@@ -41,7 +41,7 @@ def session(folder: Path, points: int) -> Session:
 
 def everything(made: Session) -> None:
     """Report and check, as the commands do."""
-    evidence, facts = Evidence.gather(made.manifest), session_facts.read(made)
+    evidence, facts = Results.gather(made.manifest), session_facts.read(made)
     found = [Findings.of(made, one, evidence, facts) for one in settings_of(made.manifest)]
     text.render(found[-1], Selection(top=20), width=100)
     document.build(found[-1])

@@ -63,7 +63,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     manifest.write_text(text.replace('"timed"\n ],', '"timed",\n  "exact"\n ],', 1))
     assert Session.open(session).manifest.collectors == ["timed", "exact"]
     shown = profdiff("report", session).stdout
-    assert "no functions are shown: base has no finished profile here yet" in shown
+    assert "no functions are shown: base has no finished profile at this point" in shown
     assert "latency, us" in shown
     manifest.write_text(text)
     first = Session.open(session).manifest.runs

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from synthetic import manifest
 
-from profdiff.reports import state_lines
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
 from profdiff.session.state import State, compare_states
+from profdiff.views.state import lines
 
 USAGE = (
     "wall_ns 5 user_us 1 system_us 1 minor_faults {faults} major_faults 0 voluntary_switches 2 "
@@ -53,13 +53,14 @@ def compared(folder: Path, **files: dict[str, str]) -> State:
 
 def test_equal_states_are_told_with_their_values(tmp_path: Path) -> None:
     state = compared(tmp_path, a=left(), b=left(faults=1009))
-    assert state.differences == []
+    assert state.differences == {}
     assert state.unknown == []
-    (line,) = state_lines.lines(state)
-    assert line.startswith("same state: 200 system calls (mprotect 200), 1,000 minor faults")
-    assert "0 KiB AnonHugePages" in line
-    assert "THP madvise" in line
-    assert "output but for numbers" in line
+    (line,) = lines(state)
+    assert line.kind == "same"
+    assert line.text.startswith("same state: 200 system calls (mprotect 200), 1,000 minor faults")
+    assert "0 KiB AnonHugePages" in line.text
+    assert "THP madvise" in line.text
+    assert "output apart from numbers" in line.text
 
 
 @pytest.mark.parametrize(
@@ -75,16 +76,16 @@ def test_a_difference_is_named_with_both_values(
     tmp_path: Path, changed: dict[str, int], what: str, values: tuple[str | None, str]
 ) -> None:
     state = compared(tmp_path, a=left(), b=left(**changed))  # type: ignore[arg-type]
-    found = {one.what: tuple(one.values.values()) for one in state.differences}
+    found = {what: tuple(by_label.values()) for what, by_label in state.differences.items()}
     assert found[what] == values
     # Above the results, and in capitals.
-    assert any(line.startswith("STATE DIFFERS: ") for line in state_lines.lines(state))
+    assert any(line.text.startswith("STATE DIFFERS: ") for line in lines(state))
 
 
 def test_other_output_is_other_work(tmp_path: Path) -> None:
     other = {**left(), "stdout": "failed in 3 s\n"}
     state = compared(tmp_path, a=left(), b=other)
-    assert [one.what for one in state.differences] == ["output"]
+    assert list(state.differences) == ["output"]
 
 
 def test_blanks_before_a_shorter_number_are_no_difference(tmp_path: Path) -> None:
@@ -96,19 +97,19 @@ def test_blanks_before_a_shorter_number_are_no_difference(tmp_path: Path) -> Non
 def test_long_outputs_are_shown_where_they_part(tmp_path: Path) -> None:
     rule = "-" * 100
     good, bad = ({**left(), "stdout": f"{rule}\nall went {how}\n"} for how in ("well", "wrong"))
-    (line, *_) = state_lines.lines(compared(tmp_path, a=good, b=bad))
-    assert line == "STATE DIFFERS: output: a ..well, b ..wrong"
+    (line, *_) = lines(compared(tmp_path, a=good, b=bad))
+    assert line.text == "STATE DIFFERS: output: a ..well, b ..wrong"
 
 
 def test_what_was_not_seen_to_its_end_is_not_compared(tmp_path: Path) -> None:
     state = compared(tmp_path, a=left(complete=0), b=left(complete=0, calls=999))
-    assert state.differences == []
+    assert state.differences == {}
     assert "system calls" in state.unknown
 
 
 def test_nothing_known_is_said_to_be_unknown(tmp_path: Path) -> None:
     state = compared(tmp_path, a={}, b={})
-    assert state.differences == []
+    assert state.differences == {}
     assert "huge pages of the workload" in state.unknown
     assert state.equal == {"exit status": "0"}
 
@@ -118,7 +119,7 @@ def test_hostile_files_are_no_state(tmp_path: Path, text: str) -> None:
     names = ("usage", "observed", "state", "vmstat-before", "vmstat-after")
     hostile = dict.fromkeys(names, text)
     state = compared(tmp_path, a=hostile, b=left())
-    assert all(one.what != "minor_faults" for one in state.differences)
+    assert "minor_faults" not in state.differences
 
 
 def test_a_file_outside_of_the_session_is_not_read(tmp_path: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_file_outside_of_the_session_is_not_read(tmp_path: Path) -> None:
     (folder / "a-1/observed").unlink()
     (folder / "a-1/observed").symlink_to(tmp_path / "secret")
     state = compare_states(made, settings(made.manifest)[0])
-    assert "system call secret" not in {one.what for one in state.differences}
+    assert "system call secret" not in state.differences
 
 
 @pytest.mark.parametrize("number", ["²", "9" * 5000])
@@ -140,4 +141,4 @@ def test_numbers_that_are_none(tmp_path: Path, number: str) -> None:
         told[name] = f"pgfault {number}\n"
     state = compared(tmp_path, a=told, b=told)
     assert {"page faults", "system calls"} <= set(state.unknown)
-    assert state_lines.lines(state)
+    assert lines(state)

@@ -7,7 +7,7 @@ from support import ROOT
 from synthetic import compare, example, findings, manifest
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.mail import content
 from profdiff.mail.address import Address
 from profdiff.mail.letter import Letter
@@ -77,4 +77,4 @@ def timed(
         runs=runs,
     )
     last = settings(described)[-1]
-    return Findings(described, last, [], Evidence.gather(described), State(), Facts())
+    return Findings(described, last, [], Results.gather(described), State(), Facts())

@@ -16,27 +16,25 @@ from synthetic import Row, compare, example, findings, frame, manifest
 from profdiff import __version__
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.workload import prepare
-from profdiff.mail import measured
 from profdiff.mail.attachment import Kind, attach
-from profdiff.mail.checklist import Evidence, items
 from profdiff.mail.content import Wishes, letter
-from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.recording import plan
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
-from profdiff.session.state import State, StateDifference
+from profdiff.session.state import State
+from profdiff.views.checklist import Item, Known, items
+from profdiff.views.machine import interleaved
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 
 
-def points(evidence: Evidence) -> dict[str, Item]:
-    return {item.text: item for item in items(evidence)}
+def judged(known: Known) -> dict[str, Item]:
+    return {item.text: item for item in items(known)}
 
 
-def evidence(**changes: object) -> Evidence:
-    plain = Evidence(found(), None, None, None)
-    return replace(plain, **changes)  # type: ignore[arg-type]
+def known(**changes: object) -> Known:
+    return replace(Known(found()), **changes)  # type: ignore[arg-type]
 
 
 def paragraphs(text: str) -> list[str]:
@@ -85,7 +83,7 @@ def test_what_was_measured_comes_before_any_number() -> None:
         "Workload: ./work 1 (40,000 ops; 2 marked windows). It is synthetic: no real user",
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
-        "An emulator's counts say which code",
+        "Counts from an emulator show how often",
         "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
         "failed run new-2: the workload ended with exit status 3",
     ):
@@ -93,7 +91,7 @@ def test_what_was_measured_comes_before_any_number() -> None:
     result = " ".join(said[said.index(titles[1]) : said.index(titles[2])])
     assert "1,448,096 instructions base-1 3,067,371 instructions new-1" in result
     real = " ".join(paragraphs(written(_wishes(real_use="JITs do this.")).render()))
-    assert "Its real use: JITs do this." in real
+    assert "Real use: JITs do this." in real
     assert "synthetic" not in real
 
 
@@ -141,31 +139,31 @@ def test_the_footer_tells_the_tool_and_its_input() -> None:
     assert "profdiff record" in said
 
 
-def test_seventeen_points_and_what_is_missing_of_them() -> None:
-    all_ = points(evidence())
+def test_seventeen_items_and_what_is_missing_of_them() -> None:
+    all_ = judged(known())
     assert len(all_) == 17
     done = {text for text, item in all_.items() if item.done}
-    assert done == {"Hot functions, their instructions", "Work per op"}
+    assert done == {"Hot functions and their instructions", "Work per op"}
     assert all_["Repetitions"].note == "1 run of each kernel, 1 failed"
     assert all(item.note for item in all_.values())
     for line in written().render().splitlines():
         assert not line.startswith("[") or re.match(r"\[[x_]\] \w", line)
 
 
-def test_points_are_done_where_the_session_shows_it() -> None:
+def test_items_are_done_where_the_session_shows_it() -> None:
     rows = [([frame("f")], "f", True, [10, 10])]
     ladder = compare({"base": rows, "patch": rows, "reverted": rows})
-    assert points(evidence(findings=findings([ladder])))["Every patch, with its spread"].done
-    assert points(evidence(findings=findings([ladder])))["Repetitions"].done
-    both = points(evidence(findings=findings([ladder]), culprit="54a4f0239f2e"))[
+    assert judged(known(findings=findings([ladder])))["Every patch, with spread"].done
+    assert judged(known(findings=findings([ladder])))["Repetitions"].done
+    both = judged(known(findings=findings([ladder]), culprit="54a4f0239f2e"))[
         "Bisection and revert"
     ]
     assert (both.done, both.note) == (True, "54a4f0239f2e; reverted")
-    lone = points(evidence(culprit="54a4f0239f2e"))["Bisection and revert"]
+    lone = judged(known(culprit="54a4f0239f2e"))["Bisection and revert"]
     assert (lone.done, lone.note) == (False, "a kernel with it reverted")
-    assert points(evidence(real_use="JITs"))["A real user"].done
-    assert points(evidence(reproducer=Reproducer("a.c", "int main;")))["Reproducer"].done
-    assert not points(evidence(reproducer=Reproducer("a.c", None)))["Reproducer"].done
+    assert judged(known(real_use="JITs"))["A real user"].done
+    assert judged(known(source="included"))["Reproducer"].done
+    assert not judged(known(source="too long"))["Reproducer"].done
 
 
 def test_bare_metal_is_what_no_emulator_and_no_hypervisor_ran() -> None:
@@ -179,23 +177,23 @@ def test_bare_metal_is_what_no_emulator_and_no_hypervisor_ran() -> None:
     ):
         facts = replace(emulated.facts, machines={"base": own, "new": own})
         one = replace(bare, facts=facts)
-        assert points(evidence(findings=one))["Bare metal"].done == done
-        assert not points(evidence(findings=replace(emulated, facts=facts)))["Bare metal"].done
+        assert judged(known(findings=one))["Bare metal"].done == done
+        assert not judged(known(findings=replace(emulated, facts=facts)))["Bare metal"].done
 
 
 def test_the_state_is_the_same_where_all_of_it_is_known() -> None:
-    faults, other = {"minor_faults": "4"}, StateDifference("x", {"base": "4", "new": "9"})
+    faults: dict[str, str] = {"minor_faults": "4"}
+    other: dict[str, dict[str, str | None]] = {"x": {"base": "4", "new": "9"}}
     for state, done, note in (
-        (State(equal=faults), True, "1 things compared, all equal"),
+        (State(equal=faults), True, "1 fact compared, all equal"),
         (State(equal=faults, unknown=["system calls"]), False, "system calls"),
         (State(), False, "state"),
-        (State([other], equal=faults), False, "x differ"),
+        (State(other, equal=faults), False, "x differ"),
     ):
-        judged = points(evidence(findings=replace(found(), state=state)))
-        item = judged["Same work in the same state"]
+        item = judged(known(findings=replace(found(), state=state)))["Same work in the same state"]
         assert item.done == done
         assert note in item.note
-    differs = replace(found(), state=State([StateDifference("x", {"base": "4", "new": "9"})]))
+    differs = replace(found(), state=State(other))
     said = letter(differs, _wishes()).render()
     assert said.index("STATE DIFFERS: x: base 4, new 9") < said.index("Which functions")
 
@@ -210,7 +208,7 @@ def test_interleaved(labels: str, mixed: bool) -> None:
         m.replace(run, kernel=label, started=f"2026-11-20T22:00:{number:02}Z")
         for number, label in enumerate(labels)
     ]
-    assert measured.interleaved(runs) == mixed
+    assert interleaved(runs) == mixed
 
 
 def test_hostile_names_stay_in_their_cells() -> None:

@@ -194,7 +194,7 @@ def test_the_mail_of_the_main_job_could_be_sent(b4: Any, recorded: Path, tmp_pat
     assert re.search(r"(?m)^instructions, new: 2\d\d\.\d+ \(2 times\)$", body)
     assert SOURCE.read_text() in body
     own, source = body.split("mprotect-toggle.c:\n")
-    for block in (own + source.split("Without profdiff")[1]).split("\n\n"):
+    for block in (own + source.split("To build without profdiff")[1]).split("\n\n"):
         table = any("  " in line.strip() for line in block.splitlines())
         # A command may have long words, and is indented.
         text = [line for line in block.splitlines() if table or not line.startswith("  ")]
@@ -282,7 +282,7 @@ def test_all_of_it_is_below_the_limit() -> None:
     for attachments in ((), (Attachment("a", "x\n" * 20_000, "note"),)):
         data = mail(letter, attachments=attachments)
         assert LIMIT - 5_000 < len(data) < LIMIT
-        assert b"more rows left out" in data
+        assert b"more rows omitted" in data
     with pytest.raises(InputError, match="too long"):
         mail(attachments=(Attachment("a", "x\n" * 50_000, "note"),))
 

@@ -8,14 +8,13 @@ from mail.letters import timed
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
-from profdiff.mail import measured
 from profdiff.mail.attachment import attach
-from profdiff.mail.checklist import Evidence, items
-from profdiff.mail.claim import claim
 from profdiff.mail.content import Wishes, letter
-from profdiff.mail.letter import Item
 from profdiff.session import manifest as m
-from profdiff.session.state import State, StateDifference
+from profdiff.session.state import State
+from profdiff.views.checklist import Item, Known, items
+from profdiff.views.claim import claim
+from profdiff.views.machine import machine
 
 ICOUNT = m.Qemu(
     version="QEMU emulator version 7.2.22",
@@ -44,7 +43,7 @@ def flat(findings: Findings) -> str:
 
 
 def point(findings: Findings, name: str) -> Item:
-    found = {item.text: item for item in items(Evidence(findings, None, None, None))}
+    found = {item.text: item for item in items(Known(findings))}
     return found[name]
 
 
@@ -55,7 +54,7 @@ def test_a_time_on_hardware_is_a_time() -> None:
         "work takes 50.0 % more time on Linux 6.1.0 (new) than on Linux 6.0.0 (base), on an "
         "unknown architecture: latency 150.30 instead of 100.20 ns/call."
     )
-    assert "95 % interval of [+4" in said.more[0]
+    assert "95 % confidence interval of the change is [+4" in said.more[0]
     assert "from 5 and 5 boots" in said.more[0]
     faster = claim(timed({"base": [STEADY], "new": [times(0.5)]}))
     assert "takes 50.0 % less time on Linux 6.1.0" in faster.sentence
@@ -65,13 +64,13 @@ def test_a_time_on_hardware_is_a_time() -> None:
 def test_an_emulated_clock_is_never_called_time(metrics: list[m.Measured]) -> None:
     found = timed({"base": [STEADY], "new": [times(1.5)]}, metrics=metrics, qemu=ICOUNT)
     said = claim(found)
-    assert "executes 50.0 % more instructions by an emulated clock" in said.sentence
+    assert "executes 50.0 % more instructions on an emulated clock" in said.sentence
     assert "on x86_64 under an emulator" in said.sentence
     for line in (said.subject, said.sentence.replace("wall-time", "")):
         assert "time" not in line
     assert "instruction counts, NOT time" in text(found)
     rate = claim(timed({"base": [STEADY], "new": [times(2)]}, metrics=[RATE], qemu=ICOUNT))
-    assert "has 100.0 % higher throughput by an emulated clock" in rate.sentence
+    assert "has 100.0 % higher throughput on an emulated clock" in rate.sentence
     guest = claim(timed({"base": [STEADY], "new": [times(1.5)]}, metrics=metrics, qemu=KVM))
     assert "takes 50.0 % more time" in guest.sentence
     assert "x86_64 in a virtual machine" in guest.sentence
@@ -87,7 +86,7 @@ def test_the_worst_kernel_stands_for_all_and_the_last_is_told() -> None:
     ladder = {"base": [STEADY], "a": [times(1.2)], "b": [times(1.5)], "c": [times(0.9)]}
     said = claim(timed(ladder))
     assert "50.0 % more time on Linux 6.2.0 (b)" in said.sentence
-    assert "On the last kernel, Linux 6.3.0 (c), it is -10.0 %, changed." in said.more
+    assert "On the last kernel, Linux 6.3.0 (c), the change is -10.0 %, changed." in said.more
     higher = claim(timed(ladder, metrics=[RATE]))
     assert "has 10.0 % lower throughput on Linux 6.3.0 (c)" in higher.sentence
     better = claim(timed({"base": [STEADY], "a": [times(0.8)], "b": [times(0.9)]}))
@@ -98,7 +97,7 @@ def test_what_is_uncertain_is_not_claimed() -> None:
     few = claim(timed({"base": [STEADY[:3]], "new": [times(1.5, STEADY[:3])]}))
     assert few.subject.endswith("(unsure)")
     assert few.sentence.startswith("It is not certain that work takes 50.0 % more time")
-    assert "3 against 3 boots reach p = 0.1 at the smallest" in few.more[0]
+    assert "with 3 boots against 3, p cannot be below 0.1" in few.more[0]
     same = claim(timed({"base": [STEADY], "new": [times(1.0001)]}))
     assert "takes the same time on Linux 6.1.0 (new) as on Linux 6.0.0 (base), to within 1 %" in (
         same.sentence
@@ -118,17 +117,17 @@ def test_counts_and_their_limits() -> None:
         ops=100,
     )
     assert claim(exact).sentence.endswith("emulator: 11 instead of 10 instructions per op.")
-    assert "whether counts repeat, one boot cannot show" in flat(exact)
+    assert "one boot cannot show whether counts repeat" in flat(exact)
     assert "instructions, base: 10\ninstructions, new: 11\n" in text(exact)
     equal = timed({"base": [[5.0]], "new": [[5.0]]}, qemu=ICOUNT)
-    assert "executes exactly as many instructions by an emulated clock" in claim(equal).sentence
+    assert "executes exactly as many instructions on an emulated clock" in claim(equal).sentence
     from_nothing = timed({"base": [[0.0]], "new": [[5.0]]}, qemu=ICOUNT)
-    assert "executes more instructions by an emulated clock" in claim(from_nothing).sentence
+    assert "executes more instructions on an emulated clock" in claim(from_nothing).sentence
 
 
 def test_a_kernel_without_a_result_and_one_kernel() -> None:
     alone = claim(timed({"base": [STEADY], "new": [[]]}))
-    assert "no second kernel has a result" in alone.sentence
+    assert "No second kernel has a result" in alone.sentence
     third = claim(timed({"base": [STEADY], "a": [[]], "b": [times(1.5)]}))
     assert "50.0 % more time on Linux 6.2.0 (b)" in third.sentence
 
@@ -144,10 +143,10 @@ def test_a_sweep_is_a_table_and_a_sentence() -> None:
     )
     said = claim(swept)
     assert ", at size 400: latency 130.26" in said.sentence
-    assert "Over the 3 points of the sweep the change is +10.0 % to +30.0 %." in said.more
+    assert "Over the 3 points of the sweep, the change ranges from +10.0 % to +30.0 %." in said.more
     rows = [line.split()[0] for line in text(swept).splitlines() if "±" in line and "%" in line]
     assert [row for row in rows if row in sizes] == sizes
-    assert "Every boot's value at size 400, not rounded:" in text(swept)
+    assert "Value of every boot at size 400, not rounded:" in text(swept)
     assert "latency, new: 130 130.13 130.26 130.39 130.52" in text(swept)
     swept_ = point(swept, "Sweep over sizes")
     assert (swept_.done, swept_.note) == (True, "size 4 to 400, 3 values")
@@ -162,15 +161,15 @@ def test_tables_of_a_series_are_not_doubled() -> None:
     said = text(series)
     assert said.count("+20.0 %") == 1
     assert "to previous" in said
-    assert point(series, "Every patch, with its spread").done
+    assert point(series, "Every patch, with spread").done
     many = [m.Measured(f"metric{n}", "ns", "lower", False, [1.0]) for n in range(9)]
     ladder = text(timed({"base": [STEADY], "one": [STEADY], "two": [STEADY]}, metrics=many))
     assert "to previous" not in ladder
     assert sum(line.startswith("metric8, ns ") for line in ladder.splitlines()) == 1
     pair = timed({"base": [STEADY], "new": [STEADY]})
-    assert not point(pair, "Every patch, with its spread").done
+    assert not point(pair, "Every patch, with spread").done
     once = timed({"base": [[1.0]], "one": [[1.0]], "two": [[1.0]]})
-    assert not point(once, "Every patch, with its spread").done
+    assert not point(once, "Every patch, with spread").done
 
 
 def test_repetitions_must_be_able_to_tell() -> None:
@@ -192,13 +191,12 @@ def test_the_noise_floor_is_a_point() -> None:
 
 def test_what_differs_in_state_stands_before_everything() -> None:
     plain = timed({"base": [STEADY], "new": [times(2)]})
-    differences = [
-        StateDifference(f"system call {n}", {"base": "0", "new": "16"}) for n in range(9)
-    ]
-    differs = replace(plain, state=State([StateDifference("anon_huge_kib", {}), *differences]))
+    differences: dict[str, dict[str, str | None]] = {"anon_huge_kib": {}}
+    differences |= {f"system call {n}": {"base": "0", "new": "16"} for n in range(9)}
+    differs = replace(plain, state=State(differences))
     said = text(differs)
     assert said.index("STATE DIFFERS: AnonHugePages") < said.index("What was measured")
-    assert "4 more differences of state" in said
+    assert "4 more state differences" in said
     assert "\nsame state:" not in said
     same = point(differs, "Same work in the same state")
     assert not same.done
@@ -224,8 +222,8 @@ def test_the_machine_decides_what_is_bare_metal() -> None:
     for qemu, note in ((ICOUNT, "an emulator"), (KVM, "a virtual machine")):
         found = point(timed(values, qemu=qemu), "Bare metal")
         assert (found.done, found.note) == (False, note)
-    assert point(timed(values), "Bare metal").note == "the machine is not known"
-    assert measured.architecture(timed(values, qemu=KVM)) == "x86_64"
+    assert point(timed(values), "Bare metal").note == "machine unknown"
+    assert machine(timed(values, qemu=KVM)).architecture == "x86_64"
 
 
 def test_timed_runs_have_no_stacks_to_attach() -> None:

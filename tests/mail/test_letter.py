@@ -104,7 +104,7 @@ def test_only_tables_are_shortened_and_they_say_so(sizes: list[tuple[int, int]])
     assert len(said.encode()) < limit
     lines = said.splitlines()
     assert "".join(said.split()).count("word") == 100 * len(sizes)
-    notes = iter(re.findall(r"(?m)^\[([\d,]+) more rows left out.*\]\n(foot \d)$", said))
+    notes = iter(re.findall(r"(?m)^\[([\d,]+) more rows omitted.*\]\n(foot \d)$", said))
     for number, (rows, width) in enumerate(sizes):
         assert f"head {number}" in lines
         assert f"foot {number}" in lines

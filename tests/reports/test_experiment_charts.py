@@ -26,7 +26,7 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, frame
 from synthetic_experiment import ICOUNT, Values, boots, found, recorded
 
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Level, Rule, level
 from profdiff.reports import charts
 from profdiff.reports.charts import bars, experiment, functions
@@ -56,14 +56,14 @@ def swept(factor: float = 1.5, count: int = 9, spread: float = 0.01) -> Values:
 
 
 def sweep(described: m.Manifest) -> tuple[str, Figure]:
-    evidence = Evidence.gather(described, RULE)
+    evidence = Results.gather(described, RULE)
     with charts.matplotlib_as_ours():
-        caption, figure = sweep_chart.sweep(evidence, evidence.results, [])
+        caption, figure = sweep_chart.sweep(evidence, evidence.every, [])
     return caption.title, figure
 
 
 def ladder(described: m.Manifest) -> tuple[str, Figure]:
-    evidence = Evidence.gather(described, RULE)
+    evidence = Results.gather(described, RULE)
     with charts.matplotlib_as_ours():
         drawn = ladder_chart.ladder(evidence, evidence.at(settings(described)[-1])[0], [])
     assert drawn is not None
@@ -266,7 +266,7 @@ def test_the_noise_floor_lies_around_the_bases_median() -> None:
         "new": [boots(105, 9, 0.0005)],
     }
     described = recorded(values, twin_repeat=9)
-    (result,) = Evidence.gather(described, RULE).results
+    (result,) = Results.gather(described, RULE).every
     assert result.noise is not None
     figure = ladder(described)[1]
     (patch,) = figure.axes[0].patches
@@ -453,7 +453,7 @@ def crowded() -> Iterator[tuple[str, m.Manifest]]:
 def test_no_text_is_cut_or_stands_in_another(described: m.Manifest) -> None:
     shown = found(described)
     with charts.matplotlib_as_ours():
-        drawn = list(experiment.charts(shown.evidence, shown.setting))
+        drawn = list(experiment.charts(shown.results, shown.setting))
     assert drawn
     for chart in drawn:
         assert overlaps(chart.figure) == []

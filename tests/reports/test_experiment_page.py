@@ -12,17 +12,17 @@ from synthetic import Row, compare, example, findings, frame
 from synthetic_experiment import ICOUNT, boots, found, recorded
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.reports import svg
 from profdiff.reports.flame_layout import FlameLayout
 from profdiff.session import manifest as m
-from profdiff.session.state import State, StateDifference
+from profdiff.session.state import State
 
 __all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 DIFFERENT = State(
-    [StateDifference("anon_huge_kib", {"base": "0", "new": "16384"})],
+    {"anon_huge_kib": {"base": "0", "new": "16384"}},
     {"minor_faults": "1200", "exit status": "0"},
     ["output"],
 )
@@ -157,7 +157,7 @@ def test_strangers_words_are_text(browser: Any, tmp_path: Path) -> None:
     points = [m.Point({"mode": text}, 1) for text in (*HOSTILE, "x" * 60_000)]
     values = {label: [boots(100.0, 3)] * 5 for label in ("base", "new")}
     described = recorded(values, points=points, name=HOSTILE[0], unit=HOSTILE[1])
-    state = State([StateDifference(HOSTILE[2], {"base": HOSTILE[0], "new": HOSTILE[3]})])
+    state = State({HOSTILE[2]: {"base": HOSTILE[0], "new": HOSTILE[3]}})
     page = Page(browser, found(described, state=state), tmp_path, 900)
     assert page.page.title() == "profdiff: base against new"
     assert page.page.locator("img:not(.charts img)").count() == 0
@@ -239,6 +239,6 @@ def test_pictures_of_counts_below_nothing() -> None:
 
 def test_evidence_of_what_is_shown() -> None:
     """The made-up experiment is one: five boots in each of two times eight cells."""
-    evidence = Evidence.gather(experiment().manifest)
-    assert [len(cell.boots) for one in evidence.results for cell in one.cells] == 16 * [5]
-    assert findings([compare(example())]).evidence.results == []
+    evidence = Results.gather(experiment().manifest)
+    assert [len(cell.boots) for one in evidence.every for cell in one.cells] == 16 * [5]
+    assert findings([compare(example())]).results.every == []

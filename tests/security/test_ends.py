@@ -205,9 +205,9 @@ def test_nohup_keeps_a_recording_alive(
 
 PLANTED = """
 import sys
-import profdiff.evidence.measurements
+import profdiff.evidence.results
 def fails(*_): raise {error}
-profdiff.evidence.measurements.Evidence.gather = fails
+profdiff.evidence.results.Results.gather = fails
 from profdiff.cli import main
 main()
 """
@@ -294,10 +294,10 @@ def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
 
 NATIVE = """
 import hashlib
-import profdiff.evidence.measurements
+import profdiff.evidence.results
 # Native code that takes a minute and hears of no signal.
 gather = lambda *_: (print("busy", flush=True), hashlib.pbkdf2_hmac("md5", b"x", b"y", 60_000_000))
-profdiff.evidence.measurements.Evidence.gather = gather
+profdiff.evidence.results.Results.gather = gather
 from profdiff.cli import main
 main()
 """

@@ -159,3 +159,5 @@ def test_spread() -> None:
     rows = np.array([[1.0, 2, 3], [0.1, 0.1, 0.1], [0, 0, 0], [-1, 0, 1], [-1, -2, -3]])
     assert spread(rows) == pytest.approx([0.5, 0, 0, np.nan, 0.5], nan_ok=True)
     assert np.isnan(spread(np.ones((1, 1)))[0])
+    # The squares of such values are infinite.
+    assert spread(rows * 2.0**1000) == pytest.approx(spread(rows), nan_ok=True)

@@ -1,6 +1,7 @@
 """Pure numbers in, verdicts out. ``docs/statistics.md`` has every formula and its limits."""
 
 from profdiff.evidence.statistics.boots import Boots
+from profdiff.evidence.statistics.bootstrap import spread
 from profdiff.evidence.statistics.estimates import Estimate, estimate, estimates
 from profdiff.evidence.statistics.functions import FunctionTests, function_tests
 from profdiff.evidence.statistics.levels import Level, level
@@ -24,4 +25,5 @@ __all__ = [
     "level",
     "noise_floor",
     "smallest_p",
+    "spread",
 ]

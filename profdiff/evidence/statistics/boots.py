@@ -114,5 +114,5 @@ def _values(
         for at, length in enumerate(runs):
             values[:, at, :length] = [boots[at] for boots in experiments]
     if np.isfinite(values).sum() < len(experiments) * sum(runs):
-        raise InputError(f"{name} has a value that is no finite number: leave that run out")
+        raise InputError(f"{name} has a value that is not a finite number: leave that run out")
     return values

@@ -110,9 +110,11 @@ def spread(values: Floats) -> Floats:
     the values are not."""
     if values.shape[1] < 2:
         return np.full(len(values), np.nan)
-    deviation, mean = values.std(axis=1, ddof=1), np.abs(values.mean(axis=1))
     constant = values.min(axis=1) == values.max(axis=1)
     with np.errstate(all="ignore"):
+        # The squares of huge values are none.
+        values = values / np.abs(values).max(axis=1, keepdims=True)
+        deviation, mean = values.std(axis=1, ddof=1), np.abs(values.mean(axis=1))
         return np.where(constant, 0.0, np.where(mean > 0, deviation / mean, np.nan))
 
 

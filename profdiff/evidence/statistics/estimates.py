@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.evidence.statistics.boots import Boots, Experiments, Floats, Sample, read_all
-from profdiff.evidence.statistics.bootstrap import Change, changes, spread
+from profdiff.evidence.statistics.bootstrap import Change, changes
 from profdiff.evidence.statistics.rank_test import mann_whitney, smallest_p
 from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
 
@@ -20,8 +20,7 @@ _BLOCK = 1_000_000
 @dataclass(frozen=True)
 class Estimate:
     """Pairs are of base and other. ``boots``: that have a value. ``medians`` and ``means``: over
-    boots of the boots' own, in the metric's unit. ``spread``: coefficient of variation over the
-    boots' means (n - 1), nan for one boot. ``median`` and ``mean``: change of these.
+    boots of the boots' own, in the metric's unit. ``median`` and ``mean``: change of these.
 
     ``mann_whitney`` and ``welch``: two-sided p over the boots' medians and means, nan where a side
     has one boot. ``smallest_p``: that Mann-Whitney can reach with so many boots. ``reason``: one
@@ -31,7 +30,6 @@ class Estimate:
     boots: tuple[int, int]
     medians: tuple[float, float]
     means: tuple[float, float]
-    spread: tuple[float, float]
     median: Interval
     mean: Interval
     mann_whitney: float
@@ -43,7 +41,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Tests:
     """What is computed for E experiments at once; columns [E], verdicts by median and by mean."""
 
     median: Change
@@ -55,14 +53,14 @@ class Findings:
     mean_verdicts: NDArray[np.str_]
 
 
-def find(base: Sample, other: Sample, rule: Rule, seed: int) -> Findings:
+def find(base: Sample, other: Sample, rule: Rule, seed: int) -> Tests:
     """Everything that needs no words. ``estimate`` has one experiment, the calibration thousands,
     so that what is calibrated is what runs."""
     median, mean = changes(base, other, rule, seed)
     by_rank = mann_whitney(base.medians(), other.medians())
     by_mean = welch(base.means(), other.means())
     smallest = smallest_p(base.boots, other.boots)
-    return Findings(
+    return Tests(
         median=median,
         mean=mean,
         mann_whitney=by_rank,
@@ -86,7 +84,7 @@ def estimate(
 
     ``planned``: boots wanted on each side. ``deterministic``: the collector counts exactly; where
     all values of each side are equal no statistics are needed. Boots without a run are left out.
-    Raises InputError for a side without a value, and for a value that is no finite number.
+    Raises InputError for a side without a value, and for a value that is not a finite number.
     """
     (found,) = estimates(
         [(base, other)], rule, planned=planned, deterministic=deterministic, seed=seed
@@ -124,17 +122,16 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
     both = (part.base, part.other)
     found = find(*both, rule, seed)
     boots = (part.base.boots, part.other.boots)
-    medians, means, spreads = (
+    medians, means = (
         list(zip(*columns, strict=True))
         for columns in (
             [_unscaled(np.median(side.medians(), axis=1), part) for side in both],
             [_unscaled(np.mean(side.means(), axis=1), part) for side in both],
-            [spread(side.means()).tolist() for side in both],
         )
     )
     made = []
     for at in range(len(part.rows)):
-        verdict = _VERDICTS[str(found.verdicts[at])]
+        verdict = Verdict(found.verdicts[at])
         quality: Quality = "reliable"
         if planned is not None and min(boots) < planned:
             quality = "partial"
@@ -145,7 +142,6 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
                 boots=boots,
                 medians=medians[at],
                 means=means[at],
-                spread=spreads[at],
                 median=interval(found.median, at),
                 mean=interval(found.mean, at),
                 mann_whitney=float(found.mann_whitney[at]),
@@ -165,19 +161,16 @@ def _exact(part: Experiments, planned: int | None) -> Estimate:
     change = other / base - 1 if base else math.nan
     boots = (part.base.boots, part.other.boots)
     partial = planned is not None and min(boots) < planned
-    known = zip(boots, (base, other), strict=True)
-    some = [0.0 if count > 1 and value else math.nan for count, value in known]
     return Estimate(
         boots=boots,
         medians=(base, other),
         means=(base, other),
-        spread=(some[0], some[1]),
         median=Interval(change, change, change),
         mean=Interval(change, change, change),
         mann_whitney=math.nan,
         welch=math.nan,
         smallest_p=smallest_p(*boots),
-        verdict="exact",
+        verdict=Verdict.EXACT,
         quality="partial" if partial else "reliable",
         reason=_few(boots, planned) if partial else "",
     )
@@ -214,21 +207,15 @@ def interval(change: Change, at: int = 0) -> Interval:
 
 def _verdicts(change: Change, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
     if smallest > rule.alpha:
-        return np.full(len(p), "unsure")
+        return np.full(len(p), Verdict.UNSURE)
     # Where there is no ratio, any difference is relevant.
     relevant = ~(np.abs(change.estimate) < rule.relevance) & (change.difference != 0)
     changed = (p <= rule.alpha) & change.apart & relevant
-    return np.select([change.inside, changed], ["unchanged", "changed"], "unsure")
+    words = [Verdict.UNCHANGED, Verdict.CHANGED]
+    return np.select([change.inside, changed], words, Verdict.UNSURE)
 
 
-_VERDICTS: dict[str, Verdict] = {
-    "changed": "changed",
-    "unchanged": "unchanged",
-    "unsure": "unsure",
-}
-
-
-def _agree(found: Findings, at: int, rule: Rule) -> bool:
+def _agree(found: Tests, at: int, rule: Rule) -> bool:
     """Whether mean and median say the same: the verdict, and the change within the relevance."""
     apart = abs(found.mean.estimate[at] - found.median.estimate[at])
     return bool(found.verdicts[at] == found.mean_verdicts[at]) and not apart > rule.relevance
@@ -246,7 +233,7 @@ def _unscaled(values: Floats, part: Experiments) -> list[float]:
 
 
 def _reason(
-    found: Findings,
+    found: Tests,
     at: int,
     verdict: Verdict,
     quality: Quality,
@@ -254,7 +241,7 @@ def _reason(
     planned: int | None,
     rule: Rule,
 ) -> str:
-    if verdict == "unsure":
+    if verdict is Verdict.UNSURE:
         return _why_unsure(found, at, boots, rule)
     if quality == "partial":
         return _few(boots, planned)
@@ -264,22 +251,22 @@ def _reason(
     return ""
 
 
-def _why_unsure(found: Findings, at: int, boots: tuple[int, int], rule: Rule) -> str:
+def _why_unsure(found: Tests, at: int, boots: tuple[int, int], rule: Rule) -> str:
     change, p = found.median, float(found.mann_whitney[at])
     low, high = float(change.low[at]), float(change.high[at])
     if found.smallest_p > rule.alpha:
-        smallest = f"{found.smallest_p:.2g}"
-        return f"{boots[0]} against {boots[1]} boots reach p = {smallest} at the smallest"
+        some = f"{boots[0]} boot{'' if boots[0] == 1 else 's'}"
+        return f"with {some} against {boots[1]}, p cannot be below {found.smallest_p:.2g}"
     if min(boots) < 2:
-        return "one boot has no interval"
+        return "one boot gives no interval"
     if p <= rule.alpha and change.apart[at]:
         return f"significant, but {_percent(float(change.estimate[at]))} is not relevant"
     if p <= rule.alpha:
-        return f"p = {p:.2g}, but the interval holds 0"
+        return f"p = {p:.2g}, but the interval contains 0"
     if change.apart[at]:
         return f"the interval excludes 0, but p = {p:.2g}"
     if np.isnan(low):
-        return "base is 0 or may be, so that a ratio has no bounds"
+        return "the base is or may be 0, so a ratio has no bounds"
     return f"not significant, but {_percent(low)} to {_percent(high)} are possible"
 
 

@@ -38,7 +38,6 @@ def function_tests(
     rule: Rule = _DEFAULT,
     *,
     deterministic: bool = False,
-    seed: int = 0,
 ) -> FunctionTests:
     """Tests every function with ``LEAST_SHARE`` of the counts of both sides together.
 
@@ -46,7 +45,7 @@ def function_tests(
     ``totals``: counts of a boot of base and of other, all functions, on average. The family is
     chosen by the pooled mean alone, which does not look at the difference, so that the correction
     holds (Bourgon, Gentleman and Huber 2010). ``deterministic``: a function whose counts are equal
-    on each side is *exact* and not tested. ``seed`` is not used: nothing here is drawn.
+    on each side is *exact* and not tested.
 
     Raises InputError where shapes do not fit, or a count is not finite.
     """
@@ -58,7 +57,7 @@ def function_tests(
     if not n or not m:
         raise InputError("a side has no boot: record a run of it")
     if not (np.isfinite(base).all() and np.isfinite(other).all()):
-        raise InputError("a count is no finite number: leave that run out")
+        raise InputError("a count is not a finite number: leave that run out")
 
     exact = np.zeros(len(base), np.bool_)
     if deterministic:
@@ -82,8 +81,8 @@ def function_tests(
     unchanged = can & (-bound <= low) & (high <= bound)
     relevant = (np.abs(difference) >= bound) & (difference != 0)
     changed = can & (adjusted <= rule.alpha) & ((low > 0) | (high < 0)) & relevant
-    words: list[Verdict] = ["unsure", "unchanged", "changed", "exact"]
-    codes = np.select([exact, unchanged, changed], [3, 1, 2], 0)
+    words = [Verdict.EXACT, Verdict.UNCHANGED, Verdict.CHANGED, Verdict.UNSURE]
+    codes = np.select([exact, unchanged, changed], [0, 1, 2], 3)
     return FunctionTests(
         tested=tested,
         p=p,

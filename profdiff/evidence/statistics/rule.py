@@ -1,12 +1,21 @@
 """What counts as what, and the words for it."""
 
 from dataclasses import dataclass
+from enum import StrEnum, auto
 from typing import Literal
 
 from profdiff.base.errors import InputError
 
-Verdict = Literal["exact", "changed", "unchanged", "unsure"]
 Quality = Literal["reliable", "robust-only", "partial"]
+
+
+class Verdict(StrEnum):
+    """What may be said of a change; *exact*: every boot counted the same."""
+
+    EXACT = auto()
+    CHANGED = auto()
+    UNCHANGED = auto()
+    UNSURE = auto()
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iter
 
     taken: set[str] = set()
     for chart in (
-        *experiment.charts(findings.evidence, findings.setting),
+        *experiment.charts(findings.results, findings.setting),
         *functions.charts(findings.comparisons, side, per_op=per_op),
     ):
         # Two metrics can look alike as parts of a file name.

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
-from profdiff.evidence.measurements import Evidence
-from profdiff.reports import evidence_text
+from profdiff.evidence.results import Results
 from profdiff.reports.charts.ladder import ladder
 from profdiff.reports.charts.layout import Chart
 from profdiff.reports.charts.sweep import sweep
 from profdiff.reports.charts.words import file_part
 from profdiff.session import points
+from profdiff.views.experiment import is_shown
 
 _MOST_METRICS = 12
 
 
-def charts(evidence: Evidence, setting: points.Setting) -> Iterator[Chart]:
+def charts(evidence: Results, setting: points.Setting) -> Iterator[Chart]:
     """``sweep-METRIC`` where something was swept, and ``ladder-METRIC`` at ``setting``; none where
     the experiment is one exact run of each of two kernels. At most 12 metrics; the figures tell of
     the others."""
-    if not evidence_text.worth_showing(evidence):
+    if not is_shown(evidence):
         return
     metrics = evidence.metrics()
     left_out = len(metrics) - _MOST_METRICS

@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from profdiff.evidence.measurements import Evidence, Result
-from profdiff.evidence.statistics import Estimate
-from profdiff.reports import evidence_rows
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE
 from profdiff.reports.charts.layout import (
@@ -29,8 +28,8 @@ from profdiff.reports.charts.layout import (
     ticks,
     wrapped,
 )
-from profdiff.session import points
 from profdiff.views import recording
+from profdiff.views.result import delta, judged, number
 
 BASE, NEITHER = "#000000", "#7A7A7A"
 _MARKERS = {BASE: "o", LESS: "<", MORE: ">", NEITHER: "D"}
@@ -54,9 +53,7 @@ class Rung:
     colour: str
 
 
-def ladder(
-    evidence: Evidence, result: Result, more: Sequence[str]
-) -> tuple[Caption, Figure] | None:
+def ladder(evidence: Results, result: Result, more: Sequence[str]) -> tuple[Caption, Figure] | None:
     """Caption and figure; None where no kernel that is shown has a value. ``more``: other notes."""
     cells = result.cells[:_MOST_KERNELS]
     if not any(cell.boots for cell in cells):
@@ -66,15 +63,15 @@ def ladder(
     for label, cell, change in zip(evidence.labels, cells, result.changes, strict=False):
         boots = words.boots_of(cell)
         value = median(boots) if boots else None
-        told = ["no result" if value is None else evidence_rows.number(value)]
+        told = ["no result" if value is None else number(value)]
         if not rungs:
             told.append("the base")
         elif change is not None:
-            told += [evidence_rows.change_text(change), evidence_rows.verdict(change)]
+            told += [str(delta(change)), str(judged(change))]
         colour = _colour(change) if rungs else BASE
         told = [words.short(word) for word in told]
         rungs.append(Rung(words.short(label), boots if each else [], value, told, colour))
-    at = words.short(points.title(evidence.swept, result.setting), 48)
+    at = words.short(result.setting.title, 48)
     command = recording.workload(evidence.manifest, result.setting).description
     notes = [
         *words.notes(evidence, [result], command),
@@ -141,7 +138,7 @@ def _table(rungs: Sequence[Rung]) -> list[str]:
 
 
 def _colour(change: Estimate | None) -> str:
-    if change is None or change.verdict not in ("changed", "exact"):
+    if change is None or change.verdict not in (Verdict.CHANGED, Verdict.EXACT):
         return NEITHER
     base, other = change.medians
     return NEITHER if base == other else MORE if other > base else LESS

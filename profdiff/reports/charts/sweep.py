@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Level, level
 from profdiff.reports.charts import words
 from profdiff.reports.charts.layout import SIZE, WIDTH, Caption, finish, logarithmic, ticks, wrapped
-from profdiff.session import points
 
 # Okabe and Ito's colours, which colour-blind people tell apart; shapes tell in black and white.
 _STYLES = [
@@ -50,17 +49,17 @@ Lines = Mapping[str, Sequence[Mark]]
 
 
 def sweep(
-    evidence: Evidence, results: Sequence[Result], more: Sequence[str]
+    evidence: Results, results: Sequence[Result], more: Sequence[str]
 ) -> tuple[Caption, Figure]:
     """Caption and figure of the results of one metric, some of which have values. ``more``: other
     notes."""
     name, others = _parameters(evidence, results)
-    values = [points.value_of(result.setting, name) for result in results]
+    values = [result.setting.value(name) for result in results]
     numeric = all(map(_is_number, values))
     categories = [] if numeric else list(dict.fromkeys(values))[:_MOST_CATEGORIES]
     groups: dict[tuple[str, ...], list[tuple[float, Result]]] = {}
     for result, value in zip(results, values, strict=True):
-        key = tuple(points.value_of(result.setting, other) for other in others)
+        key = tuple(result.setting.value(other) for other in others)
         if numeric or value in categories:
             place = float(value) if numeric else categories.index(value)
             groups.setdefault(key, []).append((place, result))
@@ -170,11 +169,11 @@ def _line(
     return line
 
 
-def _parameters(evidence: Evidence, results: Sequence[Result]) -> tuple[str, list[str]]:
+def _parameters(evidence: Results, results: Sequence[Result]) -> tuple[str, list[str]]:
     """What goes along the axis, and what has a panel for each of its values: the numeric parameter
     with the most values, and those that do not follow from it (as zipped ones do)."""
     swept = evidence.swept
-    columns = {name: [points.value_of(one.setting, name) for one in results] for name in swept}
+    columns = {name: [one.setting.value(name) for one in results] for name in swept}
     axis = max(swept, key=lambda name: (all(map(_is_number, columns[name])), len({*columns[name]})))
     count = len(set(columns[axis]))
     pairs = {name: set(zip(columns[axis], columns[name], strict=True)) for name in swept}
@@ -186,14 +185,14 @@ def _is_number(text: str) -> bool:
 
 
 def _marks(
-    evidence: Evidence, members: Sequence[tuple[float, Result]], kernel: int, each: bool
+    evidence: Results, members: Sequence[tuple[float, Result]], kernel: int, each: bool
 ) -> list[Mark]:
     cells = [(x, result.cells[kernel]) for x, result in members]
     found = [(x, cell, level(cell.boots, evidence.rule)) for x, cell in cells]
     return [Mark(x, at, words.boots_of(cell) if each else []) for x, cell, at in found if at]
 
 
-def _scatter(evidence: Evidence, results: Sequence[Result], *, every: bool, bands: bool) -> str:
+def _scatter(evidence: Results, results: Sequence[Result], *, every: bool, bands: bool) -> str:
     """What points and bands are."""
     cells = [cell for result in results for cell in result.cells if cell.boots]
     counts = sorted({len(cell.boots) for cell in cells})

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from profdiff.base import units
-from profdiff.evidence.measurements import Cell, Evidence, Result
-from profdiff.reports import evidence_rows
+from profdiff.evidence.results import Cell, Result, Results
 from profdiff.session.manifest import Kernel
+from profdiff.views.result import source
 
 _MOST_LISTED = 10
 # More points than these are a heap, and a large file.
@@ -65,7 +65,7 @@ def axis(result: Result) -> str:
     return f"{unit}{per_op}{', by a virtual clock' if result.virtual else ''}"
 
 
-def notes(evidence: Evidence, results: Sequence[Result], command: str) -> list[str]:
+def notes(evidence: Results, results: Sequence[Result], command: str) -> list[str]:
     """Kernels, workload, where the values of one metric come from, and failed runs."""
     failed = [
         f"{short(label)} {count:,}"
@@ -74,7 +74,7 @@ def notes(evidence: Evidence, results: Sequence[Result], command: str) -> list[s
     ]
     return [
         *origin(evidence.kernels, command),
-        f"{evidence_rows.kind(results[0])}; {results[0].metric.better} is better",
+        f"{source(results[0])}; {results[0].metric.better} is better",
         *([f"failed runs: {listed(failed)}"] if failed else []),
     ]
 

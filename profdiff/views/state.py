@@ -1,9 +1,11 @@
-"""What differs in the state of the kernels, in words: above the results, not below."""
+"""Whether kernels did the same work in the same state, in lines: above the results, not below."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Literal
 
 from profdiff.session.state import State
+from profdiff.views.record import Record
 
 _LONGEST = 60
 _WORDS = {
@@ -12,24 +14,27 @@ _WORDS = {
 }
 
 
-def lines(state: State) -> list[str]:
+class StateLine(Record, frozen=True):
+    """``kind``: whether something differs, all that is the same, or all that is unknown."""
+
+    kind: Literal["differs", "same", "unknown"]
+    text: str
+
+
+def lines(state: State) -> list[StateLine]:
     """One line for each difference, then what is equal, and what is not known; none where no run
     told anything."""
     if not state.differences and not state.equal:
         return []
     found = [
-        f"STATE DIFFERS: {name(one.what)}: "
-        + ", ".join(
-            f"{label} {_short(value, _alike(list(one.values.values())))}"
-            for label, value in one.values.items()
-        )
-        for one in state.differences
+        StateLine(kind="differs", text=f"STATE DIFFERS: {name(what)}: {_values(values)}")
+        for what, values in state.differences.items()
     ]
-    same = _equal(state)
-    if same:
-        found.append(f"same state: {', '.join(same)}")
+    if same := _equal(state):
+        found.append(StateLine(kind="same", text=f"same state: {', '.join(same)}"))
     if state.unknown:
-        found.append(f"state not known: {', '.join(state.unknown)}")
+        text = f"state not known: {', '.join(state.unknown)}"
+        found.append(StateLine(kind="unknown", text=text))
     return found
 
 
@@ -49,23 +54,28 @@ def _equal(state: State) -> list[str]:
     if calls:
         most = max(calls, key=lambda name: calls[name])
         told.append(f"{sum(calls.values()):,} system calls ({most} {calls[most]:,})")
-    for name, words in (
-        ("minor_faults", "minor faults"),
-        ("anon_huge_kib", "KiB AnonHugePages"),
-        ("exit status", "as exit status"),
+    for known, words in (
+        ("minor_faults", "{:,} minor faults"),
+        ("anon_huge_kib", "{:,} KiB AnonHugePages"),
+        ("exit status", "exit status {}"),
     ):
-        if name in state.equal:
-            told.append(f"{int(state.equal[name]):,} {words}")
+        if known in state.equal:
+            told.append(words.format(int(state.equal[known])))
     if "mm/transparent_hugepage/enabled" in state.equal:
         told.append(f"THP {state.equal['mm/transparent_hugepage/enabled']}")
     if "output" in state.equal:
-        told.append("output but for numbers")
+        told.append("output apart from numbers")
     return told
 
 
-def _alike(values: Sequence[str | None]) -> int:
+def _values(values: dict[str, str | None]) -> str:
+    start = _alike(value for value in values.values() if value is not None)
+    return ", ".join(f"{label} {_short(value, start)}" for label, value in values.items())
+
+
+def _alike(values: Iterable[str]) -> int:
     """How many characters at the beginning of long texts are the same."""
-    known = [value for value in values if value is not None]
+    known = list(values)
     if len(known) < 2 or max(map(len, known)) <= _LONGEST:
         return 0
     first, last = min(known), max(known)

@@ -1,14 +1,27 @@
-"""What the runs of a session tell of each metric: values of every boot, changes, verdicts, A/A."""
+"""Results: each metric of a session, with the values of every boot, changes, verdicts, and A/A."""
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from statistics import median
+
+import numpy as np
 
 from profdiff.collectors.workload.metrics import Metric
-from profdiff.evidence.statistics import Estimate, NoiseFloor, Rule, estimates, noise_floor
+from profdiff.evidence.statistics import (
+    Estimate,
+    NoiseFloor,
+    Rule,
+    Verdict,
+    estimates,
+    noise_floor,
+    spread,
+)
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.session.points import Cells, Setting, by_boot, cells, settings, varied
+from profdiff.session.origin import emulator, kind
+from profdiff.session.points import Cells, Setting, by_boot, cells, settings
 
 _RULE = Rule()
 _TIMES = {"ns", "us", "ms", "s"}
@@ -23,10 +36,16 @@ class Cell:
     planned: int
     failed: int
 
+    @cached_property
+    def medians(self) -> list[float]:
+        """Of each boot."""
+        return [median(boot) for boot in self.boots]
+
     @property
-    def values(self) -> list[float]:
-        """All of them, boot after boot."""
-        return [value for boot in self.boots for value in boot]
+    def spread(self) -> float | None:
+        """Over the boots' medians; None for fewer than two boots, and around 0."""
+        found = spread(np.array([self.medians])) if len(self.boots) > 1 else [math.nan]
+        return None if math.isnan(found[0]) else float(found[0])
 
 
 @dataclass(frozen=True)
@@ -48,37 +67,43 @@ class Result:
     steps: list[Estimate | None]
     noise: NoiseFloor | None
 
+    @property
+    def is_wall_time(self) -> bool:
+        """Whether it is the time of the whole command, which every timed run has."""
+        return self.metric.name == "wall-time"
+
 
 @dataclass(frozen=True)
-class Evidence:
-    """All results of a session: by setting, then collector, then metric. ``kernels`` without the
-    base's twin; ``runs``: all runs of each cell."""
+class Results:
+    """Of a session: ``every`` one by setting, then collector, then metric. ``kernels`` without the
+    base's twin; ``runs``: all runs of each cell; ``settings``: all, with a result or without."""
 
     manifest: Manifest
     kernels: list[Kernel]
     rule: Rule
     runs: Cells
-    results: list[Result]
+    settings: list[Setting]
+    every: list[Result]
 
     @staticmethod
-    def gather(manifest: Manifest, rule: Rule = _RULE) -> "Evidence":
+    def gather(manifest: Manifest, rule: Rule = _RULE) -> "Results":
         """Everything that finished runs measured. Recordings that were imported have no such
         values; nothing is raised."""
         kernels = [kernel for kernel in manifest.kernels if not kernel.twin_of]
-        runs = cells(manifest)
+        runs, known = cells(manifest), settings(manifest)
         gatherer = _Gatherer(manifest, kernels, rule, runs, _emulated(runs))
         found = [
             gatherer.result(setting, collector, measured)
-            for setting in settings(manifest)
+            for setting in known
             for collector in manifest.collectors
             for measured in gatherer.metrics(setting, collector)
         ]
-        return Evidence(manifest, kernels, rule, runs, gatherer.compared(found))
+        return Results(manifest, kernels, rule, runs, known, gatherer.compared(found))
 
-    @cached_property
-    def swept(self) -> list[str]:
-        """What differs from setting to setting (points.varied)."""
-        return varied(self.manifest)
+    @property
+    def swept(self) -> Sequence[str]:
+        """What differs from setting to setting."""
+        return self.settings[0].varied if self.settings else ()
 
     @property
     def labels(self) -> list[str]:
@@ -88,12 +113,12 @@ class Evidence:
     @property
     def repeated(self) -> bool:
         """Whether any cell has more than one boot."""
-        return any(len(cell.boots) > 1 for result in self.results for cell in result.cells)
+        return any(len(cell.boots) > 1 for result in self.every for cell in result.cells)
 
     @property
     def scattered(self) -> bool:
         """Whether the boots of any cell differ."""
-        cells = [cell for result in self.results for cell in result.cells]
+        cells = [cell for result in self.every for cell in result.cells]
         return any(boot != cell.boots[0] for cell in cells for boot in cell.boots)
 
     def metrics(self) -> list[tuple[Collector, Metric]]:
@@ -111,14 +136,14 @@ class Evidence:
     @cached_property
     def _by_metric(self) -> dict[tuple[Collector, Metric], list[Result]]:
         found: dict[tuple[Collector, Metric], list[Result]] = {}
-        for result in self.results:
+        for result in self.every:
             found.setdefault((result.collector, result.metric), []).append(result)
         return found
 
     @cached_property
     def _by_point(self) -> dict[int, list[Result]]:
         found: dict[int, list[Result]] = {}
-        for result in self.results:
+        for result in self.every:
             found.setdefault(result.setting.point, []).append(result)
         return found
 
@@ -164,13 +189,16 @@ class _Gatherer:
         per_op = measured.is_total and setting.ops is not None
 
         def cell(label: str, planned: int) -> Cell:
-            return self._cell(label, planned, setting, collector, metric, per_op)
+            by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
+            boots = _differences([_boots(runs, metric) for runs in by_point])
+            ops = (setting.ops or 1) if per_op else 1
+            failed = sum(run.failure is not None for runs in by_point for run in runs)
+            return Cell([[value / ops for value in boot] for boot in boots], planned, failed)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
-        twin = next((kernel for kernel in self.manifest.kernels if kernel.twin_of), None)
         noise = None
-        if twin:
+        for twin in [kernel for kernel in self.manifest.kernels if kernel.twin_of][:1]:
             boots = cell(twin.label, self.manifest.twin_repeat).boots
             if boots and found[0].boots:
                 seed = self.manifest.order.seed
@@ -180,7 +208,7 @@ class _Gatherer:
             collector=collector,
             metric=metric,
             per_op=per_op,
-            deterministic=emulated and collector in ("exact", "timed"),
+            deterministic=emulated and kind(collector).repeatable,
             virtual=emulated and _of_time(metric.unit),
             cells=found,
             changes=[],
@@ -219,27 +247,15 @@ class _Gatherer:
             )
         return compared
 
-    def _cell(
-        self,
-        label: str,
-        planned: int,
-        setting: Setting,
-        collector: Collector,
-        metric: Metric,
-        per_op: bool,
-    ) -> Cell:
-        by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
-        ops = (setting.ops or 1) if per_op else 1
-        longer = _boots(by_point[-1], metric)
-        boots = [[value / ops for value in boot] for boot in longer]
-        if len(by_point) > 1:
-            shorter = _boots(by_point[0], metric)
-            boots = [
-                [(more - less) / ops for less, more in zip(before, after, strict=False)]
-                for before, after in zip(shorter, longer, strict=False)
-            ]
-        failed = sum(run.failure is not None for runs in by_point for run in runs)
-        return Cell(boots, planned, failed)
+
+def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
+    """Boots of the only point, or those of the longer one less those of the shorter."""
+    if len(by_point) == 1:
+        return by_point[0]
+    return [
+        [more - less for less, more in zip(before, after, strict=False)]
+        for before, after in zip(*by_point, strict=False)
+    ]
 
 
 def _pairs(result: Result) -> list[tuple[Cell, Cell]]:
@@ -258,7 +274,8 @@ def _emulated(runs: Cells) -> Set[str]:
     for (_, collector, _), some in runs.items():
         for run in some:
             if run.failure is None:
-                counted = run.qemu is not None and "-icount" in run.qemu.arguments
+                where = emulator(run)
+                counted = where is not None and where.virtual_clock
                 found[collector] = found.get(collector, True) and counted
     return {collector for collector, emulated in found.items() if emulated}
 
@@ -280,8 +297,7 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
 
 def _against_noise(found: Estimate, noise: NoiseFloor | None) -> Estimate:
     """A change that A/A runs show as well is none."""
-    if noise is None or found.verdict != "changed" or abs(found.median.estimate) > noise.floor:
+    changed = found.verdict is Verdict.CHANGED
+    if noise is None or not changed or abs(found.median.estimate) > noise.floor:
         return found
-    return replace(
-        found, verdict="unsure", reason="within what the base differs from itself by (A/A)"
-    )
+    return replace(found, verdict=Verdict.UNSURE, reason="within the noise floor (A/A)")

@@ -1,0 +1,35 @@
+"""The experiment as plain text: tables at most so many columns wide, and notes."""
+
+from profdiff.base import units
+from profdiff.evidence.results import Results
+from profdiff.reports import table
+from profdiff.reports.table import Block, Column
+from profdiff.session.points import Setting
+from profdiff.views.experiment import Grid, grids
+from profdiff.views.notes import notes
+
+
+def render(results: Results, setting: Setting, width: int) -> list[str]:
+    """Lines; none where there is nothing that the function table does not say."""
+    lines = tables(results, setting, width)
+    for note in notes(results) if lines else []:
+        lines += units.wrap(note.text, width, 2)
+    return [*lines, ""] if lines else []
+
+
+def tables(results: Results, setting: Setting, width: int) -> list[str]:
+    """The lines of all tables, an empty one after each."""
+    return [
+        line for grid in grids(results, setting) for line in [*table.joined(draw(grid, width)), ""]
+    ]
+
+
+def draw(grid: Grid, width: int) -> list[Block]:
+    """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
+    the row's name again."""
+    shown = grid.table
+    columns = [
+        Column(title, name=number < grid.names, part=None if number < grid.names else number)
+        for number, title in enumerate(shown.header)
+    ]
+    return table.draw(shown.title, columns, shown.rows, width)

@@ -1,0 +1,62 @@
+"""Where kernels ran and how runs followed each other: what a result means depends on it."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.session.manifest import Run
+from profdiff.session.origin import emulator
+from profdiff.views.record import Record
+
+
+class Machine(Record, frozen=True):
+    """``architecture``: "" if it is not known. ``kind``: guests of profdiff's own run on an
+    ``emulator``, whose time is none, or in a ``virtual machine``."""
+
+    architecture: str
+    kind: Literal["emulator", "virtual machine", "machine"]
+
+    def __str__(self) -> str:
+        """For a sentence: ``x86_64 under an emulator``."""
+        name = self.architecture or "an unknown architecture"
+        where = {"emulator": " under an emulator", "virtual machine": " in a virtual machine"}
+        return name + where.get(self.kind, "")
+
+
+def machine(findings: Findings) -> Machine:
+    """What the finished runs ran on."""
+    emulators = [one for run in findings.manifest.runs if (one := emulator(run))]
+    finished = [one for run in finished_runs(findings) if (one := emulator(run))]
+    told = [own.get("architecture") for own in findings.facts.machines.values()]
+    names = [*filter(None, told), *(one.architecture for one in emulators if one.architecture)]
+    emulated = any(one.accelerator == "tcg" for one in finished)
+    return Machine(
+        architecture=units.printable(names[0]) if names else "",
+        kind="emulator" if emulated else "virtual machine" if finished else "machine",
+    )
+
+
+def finished_runs(findings: Findings) -> list[Run]:
+    """Those with a result."""
+    return [run for run in findings.manifest.runs if not run.failure]
+
+
+def interleaved(runs: Sequence[Run]) -> bool:
+    """Whether no kernel's runs were over before another's began."""
+    labels = [run.kernel for run in sorted(runs, key=lambda run: run.started)]
+    blocks = sum(a != b for a, b in pairwise(labels)) + 1
+    return len(set(labels)) > 1 and blocks > len(set(labels))
+
+
+def in_blocks(findings: Findings) -> list[str]:
+    """The collectors whose runs were meant to be interleaved, and were not."""
+    if not findings.results.repeated:
+        return []
+    found: list[str] = []
+    for collector in findings.manifest.collectors:
+        runs = [run for run in finished_runs(findings) if run.collector == collector]
+        if len({run.kernel for run in runs}) > 1 and not interleaved(runs):
+            found.append(collector)
+    return found

@@ -1,0 +1,137 @@
+"""One result as tables and sentences show it: cells that know their values, and the words for its
+metric. ``str`` of a cell is its text."""
+
+import math
+from statistics import median
+
+from profdiff.evidence import results
+from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Estimate, Quality, Verdict
+from profdiff.session import origin
+from profdiff.views.record import Record
+
+
+class Spread(Record, frozen=True):
+    """Over boots, as a fraction of their mean, or between A/A runs; None where it is not known."""
+
+    part: float | None
+
+    def __str__(self) -> str:
+        if not self.part:
+            return "" if self.part is None else "0"
+        return f"±{100 * self.part:.1f} %"
+
+
+class Value(Record, frozen=True):
+    """The median over boots, None without a boot: ``27.50``, ``27.50 ±1.2 %``."""
+
+    median: float | None
+    spread: Spread = Spread(part=None)
+
+    @staticmethod
+    def of(cell: results.Cell) -> "Value":
+        """With its spread."""
+        middle = median(cell.medians) if cell.boots else None
+        return Value(median=middle, spread=Spread(part=cell.spread))
+
+    def __str__(self) -> str:
+        if self.median is None:
+            return "-"
+        return number(self.median) + (f" {self.spread}" if self.spread.part else "")
+
+
+class Delta(Record, frozen=True):
+    """The change of the median: in percent, from ten times on as how many times."""
+
+    base: float
+    other: float
+
+    def __str__(self) -> str:
+        base, other = self.base, self.other
+        if base == other:
+            return "0 %"
+        if base <= 0:
+            return "-" if base else "new"
+        if other / base >= 10:
+            return f"{other / base:,.0f} times"
+        return f"{100 * (other / base - 1):+.1f} %"
+
+
+class Bounds(Record, frozen=True):
+    """The confidence interval of a change, as fractions of the base."""
+
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no doubt."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if self.exact:
+            return str(Verdict.EXACT)
+        return f"[{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
+
+
+class Judged(Record, frozen=True):
+    """The verdict, with its quality where that is not *reliable*."""
+
+    verdict: Verdict
+    quality: Quality
+
+    def __str__(self) -> str:
+        plain = self.quality == "reliable" or self.verdict is Verdict.EXACT
+        return self.verdict if plain else f"{self.verdict} ({self.quality})"
+
+
+Cell = str | Value | Spread | Delta | Bounds | Judged | None
+
+
+def delta(change: Estimate | None) -> Delta | None:
+    """None where there is nothing to compare."""
+    return Delta(base=change.medians[0], other=change.medians[1]) if change else None
+
+
+def bounds(change: Estimate | None) -> Bounds | None:
+    """None where so few boots have none."""
+    if change is None or math.isnan(change.median.low):
+        return None
+    return Bounds(low=change.median.low, high=change.median.high)
+
+
+def judged(change: Estimate | None) -> Judged | None:
+    """None where there is nothing to compare."""
+    return Judged(verdict=change.verdict, quality=change.quality) if change else None
+
+
+def floor(result: Result) -> Spread | None:
+    """How much A/A runs differ; None where there are none, or too few."""
+    if result.noise is None or math.isnan(result.noise.floor):
+        return None
+    return Spread(part=result.noise.floor)
+
+
+def title(result: Result) -> str:
+    """A metric with its unit: ``wall-time, ns per op``."""
+    name, unit = result.metric.name, result.metric.unit
+    told = f"{name}, {unit}" if unit and unit != name else name
+    return f"{told}{' per op' if result.per_op else ''}"
+
+
+def source(result: Result) -> str:
+    """Where values come from: ``sampled``."""
+    kind = origin.kind(result.collector)
+    if result.virtual:
+        return "timed by the guest's clock, 1 ns per instruction: instruction counts, NOT time"
+    if result.deterministic and not kind.profiles:
+        return "of timed runs in an emulated guest"
+    return kind.words
+
+
+def number(value: float) -> str:
+    """A value as tables show it: at most five significant digits after a point."""
+    size = abs(value)
+    if size >= 10_000 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if size >= 1 else f"{value:.5g}"
