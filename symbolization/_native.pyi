@@ -1,6 +1,6 @@
 """The Rust half: symbolization of ELF files, kallsyms and images; perf.data and its text forms.
 
-The code is in symbolization/kernel-symbols and symbolization/perf-data.
+The code is in symbolization/kernel-symbols, symbolization/perf-data and symbolization/stacks.
 """
 
 from typing import Any, final

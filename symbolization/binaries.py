@@ -49,6 +49,10 @@ class Binaries:
                 return unpacked
         return reason
 
+    def elf_files(self) -> dict[str, Path]:
+        """The copies that are ELF files, by their path there."""
+        return {path: copy for path, copy in self.files.items() if _is_elf(copy)}
+
     def _copies(self, path: str) -> list[Path]:
         found = []
         # On another machine the workload ran in a folder of its own.

@@ -78,7 +78,7 @@ def chains(rows: Sequence[Row]) -> Chains:
 def profile(rows: Sequence[Row]) -> Profile:
     """The profile of ``rows``."""
     runs = len(rows[0][3]) if rows else 1
-    counts = np.array([row[3] for row in rows], np.int64).reshape(-1, runs)
+    counts = np.array([row[3] for row in rows], np.int64).reshape(-1, runs, 1)
     return Profile.from_chains(chains(rows), counts)
 
 

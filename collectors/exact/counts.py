@@ -4,7 +4,7 @@
 """
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
+from profdiff.collectors.recorded import CallTree
 
 MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""
@@ -23,46 +24,8 @@ _NODE = np.dtype(
     [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("refused", "<u4"), ("calls", "<u8")]
 )
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
-_RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "u1", 16)])
+_RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
-
-
-@dataclass(frozen=True)
-class CallTree:
-    """Who called whom: M nodes, callers before their callees, node 0 the root, and what ran there.
-
-    ``parent``, ``site`` and ``target``: int64[M], the caller's node, the place of the call (or of
-    what was interrupted) and of the first instruction behind it; -1: none, or unknown. ``calls``:
-    int64[M], how often the node was entered. ``node``, ``place`` and ``count``: int64[R], how often
-    an instruction started in a node. Places are rows of the `Counts`. ``refused``: how often a path
-    was too many and counts for its caller.
-    """
-
-    parent: NDArray[np.int64]
-    site: NDArray[np.int64]
-    target: NDArray[np.int64]
-    calls: NDArray[np.int64]
-    node: NDArray[np.int64]
-    place: NDArray[np.int64]
-    count: NDArray[np.int64]
-    refused: int
-
-    def placed(self, rows: NDArray[np.intp]) -> "CallTree":
-        """The same with place p numbered ``rows[p]``."""
-        # Row -1 stays: what is behind all places.
-        numbers = np.append(rows.astype(np.int64), -1)
-        return replace(
-            self,
-            site=numbers[self.site],
-            target=numbers[self.target],
-            place=numbers[self.place],
-        )
-
-    def unequal(self, count: NDArray[np.int64]) -> int:
-        """At how many of the places, int64[N], the tree's sum is not the flat count."""
-        sums = np.zeros(len(count), np.int64)
-        np.add.at(sums, self.place, self.count)
-        return int((sums != count).sum())
 
 
 @dataclass(frozen=True)
@@ -71,7 +34,10 @@ class Counts:
 
     ``address``: uint64[N]. ``code``: uint8[N, 16], the length of the instruction and its bytes; all
     zeros for the kernel, where the address alone tells the place. ``count``: int64[N]; a place that
-    only the call tree names has 0. ``calls``: None where it was not recorded.
+    only the call tree names has 0. ``executed``: uint8[N, 16], like ``code``, for the kernel too
+    unless the file is older than version 3. Where the kernel patched its text, so that several
+    instructions of one address executed in the window, ``count`` is their sum, ``executed`` the one
+    that did most often, and ``patched``, bool[N], true. ``calls``: None where it was not recorded.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -81,6 +47,8 @@ class Counts:
     address: NDArray[np.uint64]
     code: NDArray[np.uint8]
     count: NDArray[np.int64]
+    executed: NDArray[np.uint8]
+    patched: NDArray[np.bool_]
     calls: CallTree | None = None
 
     @staticmethod
@@ -93,7 +61,7 @@ class Counts:
         if len(data) < _HEADER.size or data[:8] != b"PDCOUNTS":
             raise SessionError(f"{path} is not a counts file, or was cut short")
         _, version, kind, opened, closed, misplaced, length = _HEADER.unpack_from(data)
-        if version not in (1, 2) or kind not in _KINDS:
+        if version not in (1, 2, 3) or kind not in _KINDS:
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
         start, nodes, rows = _HEADER.size, 0, 0
@@ -117,14 +85,32 @@ class Counts:
         # A sum beyond 2**62 cannot come from a recording and would overflow in what follows.
         if length and (count.min() < 0 or float(records["count"].sum(dtype=np.float64)) > 2.0**62):
             raise SessionError(f"{path} holds impossible counts")
+        address, executed = records["address"].astype(np.uint64), records["code"].copy()
+        if executed.view(np.uint8)[::16].max(initial=0) > 15:
+            raise damaged
+        patched = np.zeros(length, np.bool_)
+        in_kernel = (address >> np.uint64(63)).astype(np.bool_)
+        again = in_kernel[1:] & (address[1:] == address[:-1])
+        if again.any():
+            first = np.append(True, ~again)
+            place, starts = np.cumsum(first) - 1, np.flatnonzero(first)
+            most = np.lexsort((-count, place))[starts]
+            patched = np.add.reduceat((count > 0).astype(np.intp), starts) > 1
+            count = np.add.reduceat(count, starts)
+            address, executed, in_kernel = address[starts], executed[most], in_kernel[starts]
+            calls = calls and calls.placed(place)
+        code = executed.copy()
+        code[in_kernel] = b""
         return Counts(
             kind=_KINDS[kind],
             opened=opened,
             closed=closed,
             misplaced=misplaced,
-            address=records["address"].astype(np.uint64),
-            code=np.ascontiguousarray(records["code"]),
+            address=address,
+            code=code.view(np.uint8).reshape(-1, 16),
             count=count,
+            executed=executed.view(np.uint8).reshape(-1, 16),
+            patched=patched,
             calls=calls,
         )
 

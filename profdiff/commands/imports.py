@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from profdiff.commands.output import Output, output_options, with_options
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
-    from profdiff.profile.importing import Imported, Source
+    from profdiff.profile.importing import Source
 
 _FILES = [
     click.option(
@@ -94,22 +94,15 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     """
     from profdiff.evidence.findings import Findings
     from profdiff.profile import importing
-    from profdiff.profile.sampled_profile import folded, folded_profile
 
     imported = [importing.read(source) for source in _sources(recordings, **symbols)]
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
-
-    def stacks(one: "Imported") -> bytes:
-        if one.data and one.chains:
-            return folded(one.data, one.chains)
-        return folded_profile(one.profile)
-
     output.write(
         Subject(
             "diff",
             ops,
             cache(lambda: Findings.of_recordings(importing.compare(imported, described))),
-            lambda: [(one.source.label, partial(stacks, one)) for one in imported],
+            lambda: [(one.source.label, one.folded) for one in imported],
             output.asked,
         )
     )

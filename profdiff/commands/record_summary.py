@@ -8,8 +8,8 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.findings import choose
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.session_comparison import compare, open_perf_data
-from profdiff.profile.session_symbols import keep, keep_perf, perf_chains, resolve
+from profdiff.profile.kept_chains import keep
+from profdiff.profile.recordings import Recordings
 from profdiff.reports import evidence_rows, evidence_text, table
 from profdiff.session.folder import Session
 
@@ -23,14 +23,7 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
-        modules = kernel.module_files()
-        if session.finished(kernel.label, "exact"):
-            described = session.kernel(kernel.label)
-            keep(session, described, resolve(session, described, modules))
-        for run in session.finished(kernel.label, "perf"):
-            if "symbols" not in run.files:
-                data = open_perf_data(session, run)
-                keep_perf(session, run, perf_chains(session, run, data, modules))
+        keep(session, kernel.label, kernel.module_files())
 
 
 def lines(session: Session) -> list[str]:
@@ -43,7 +36,7 @@ def lines(session: Session) -> list[str]:
     ]
     try:
         setting = choose(session.manifest, None)
-        comparisons = compare(session, setting)
+        comparisons = Recordings(session, setting).comparisons()
     except SessionError:
         # The base has no result: the failed runs say why.
         return failed

@@ -26,7 +26,7 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
     from profdiff.evidence.findings import Findings, choose
-    from profdiff.profile.session_comparison import folded_stacks
+    from profdiff.profile.recordings import Recordings
     from profdiff.session.folder import Session, is_session
 
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
@@ -42,7 +42,7 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
             folder.resolve().name.removesuffix(".profdiff"),
             setting.ops,
             cache(partial(Findings.of, opened, setting)),
-            partial(folded_stacks, opened, setting),
+            Recordings(opened, setting).folded,
             output.asked,
         )
     )

@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.session_comparison import compare
+from profdiff.profile.recordings import Recordings
 from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
@@ -50,7 +50,7 @@ class Findings:
                 base = session.manifest.kernels[0].label
                 remarks = [f"no functions are shown: {base} has no finished profile here yet"]
         else:
-            comparisons = compare(session, setting, facts)
+            comparisons = Recordings(session, setting).comparisons(facts)
         return Findings(
             session.manifest,
             setting,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
 from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kernel_profile import Profile, Rate
 from profdiff.profile.stack_table import StackTable
@@ -52,7 +53,8 @@ class Comparison:
     bool[S, K]. ``rates``: how often was sampled, empty where some recording does not say.
     ``remarks``: what a reader must know of the recordings. ``facts``: what else differs
     between the kernels. The functions of ``stacks`` are ``functions``, and from F on ``unnamed``,
-    which stand for unresolved frames.
+    which stand for unresolved frames. ``addresses``: by kernel, what all of
+    this is summed from.
     """
 
     manifest: Manifest
@@ -79,6 +81,7 @@ class Comparison:
     rates: frozenset[Rate]
     remarks: list[str]
     facts: Facts = _NO_FACTS
+    addresses: Sequence[Sequence[Addresses]] = ()
 
     @staticmethod
     def build(
@@ -172,6 +175,7 @@ class Comparison:
                         for remark in profile.remarks
                     ],
                     facts=facts,
+                    addresses=[profile.addresses for profile in chosen],
                 )
             )
         return comparisons

@@ -1,13 +1,14 @@
 """The profile of exact runs: counts by address, put where the call tree says they ran."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.metric import INSTRUCTIONS
-from profdiff.collectors.exact.counts import CallTree
+from profdiff.base.metric import Metric
+from profdiff.collectors.recorded import CallTree
+from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable
@@ -19,39 +20,42 @@ _FLAT = "recorded without callers (--no-call-tree): stacks are a function and wh
 _REFUSED = "there were too many call paths: {:,} times what one ran counts for its caller"
 
 
-def exact_profile(
-    chains: Chains, counts: NDArray[np.int64], trees: Sequence[CallTree | None]
-) -> Profile:
-    """The profile of R runs over N places: int64[N, R] instructions, and each run's call tree.
+def exact_profile(addresses: Addresses) -> Profile:
+    """The profile of what runs executed, from their call trees.
 
-    The tree must hold exactly what was counted at each address; where it does not, callers are not
+    A tree must hold exactly what was counted at each address; where it does not, callers are not
     shown, and a remark says so.
     """
-    if not all(trees):
-        return _with_remark(Profile.from_chains(chains, counts), _FLAT)
-    known = [tree for tree in trees if tree is not None]
-    for run, tree in enumerate(known):
-        if unequal := tree.unequal(counts[:, run]):
-            return _with_remark(
-                Profile.from_chains(chains, counts),
+    trees = [tree for tree in addresses.trees if tree is not None]
+    chains, counts = addresses.chains, addresses.counts
+    flat = partial(Profile.from_chains, chains, counts, addresses.metrics)
+    if len(trees) < len(addresses.trees):
+        return replace(flat(), addresses=(addresses,), remarks=[_FLAT])
+    for run, tree in enumerate(trees):
+        if unequal := tree.unequal(counts[:, run, 0]):
+            remark = (
                 f"the call tree of run {run + 1} does not add up to the counts at {unequal:,} of "
-                f"{len(counts):,} addresses: callers are NOT shown (please report this)",
+                f"{len(counts):,} addresses: callers are NOT shown (please report this)"
             )
-    functions = ChainFunctions.of(chains, (chains.address >> np.uint64(63)).astype(np.bool_))
+            return replace(flat(), addresses=(addresses,), remarks=[remark])
+    functions = ChainFunctions.of(chains, addresses.places.in_kernel)
     entries = _entries(chains, functions)
-    profiles = [_run_profile(chains, functions, entries, tree) for tree in known]
-    identical = bool((counts == counts[:, :1]).all())
-    refused = max(tree.refused for tree in known)
-    remarks = [_REFUSED.format(refused)] if refused else []
-    return replace(Profile.merged(profiles), remarks=remarks, identical=identical)
-
-
-def _with_remark(profile: Profile, remark: str) -> Profile:
-    return replace(profile, remarks=[*profile.remarks, remark])
+    profiles = [_run_profile(chains, functions, entries, tree, addresses.metrics) for tree in trees]
+    refused = max(tree.refused for tree in trees)
+    return replace(
+        Profile.merged(profiles),
+        addresses=(addresses,),
+        remarks=[_REFUSED.format(refused)] if refused else [],
+        identical=bool((counts == counts[:, :1]).all()),
+    )
 
 
 def _run_profile(
-    chains: Chains, functions: ChainFunctions, entries: NDArray[np.bool_], tree: CallTree
+    chains: Chains,
+    functions: ChainFunctions,
+    entries: NDArray[np.bool_],
+    tree: CallTree,
+    metrics: tuple[Metric, ...],
 ) -> Profile:
     outermost = functions.frames[functions.offsets[:-1]].astype(np.int64)
     # What was entered: by calls and their like, and by a jump from another function (a tail call),
@@ -83,7 +87,7 @@ def _run_profile(
         symbols=functions.symbols(chains),
         stacks=table,
         inlined=stacks.inlined,
-        metrics=(INSTRUCTIONS,),
+        metrics=metrics,
         counts=counts[:, None, None],
         samples=None,
         calls=calls[:, None],

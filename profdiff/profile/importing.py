@@ -16,9 +16,11 @@ from profdiff.base import bounded
 from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError
+from profdiff.collectors.perf.samples import of_data, of_text
+from profdiff.collectors.recorded import Recorded
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.sampled_profile import perf_profile, text_profile
+from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.profile.session_facts import with_profiles
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
@@ -32,9 +34,9 @@ from profdiff.symbolization._native import (
 )
 from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.perf_chains import kernel_build_id, symbolize_perf
+from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id, module_name
 from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
+from profdiff.symbolization.symbolizer import symbolize
 
 # The running kernel of a cloud machine, with 122,000 symbols, prints 5.4 MB.
 _MAX_KALLSYMS = 256 << 20
@@ -62,22 +64,32 @@ class Imported:
     kernel: m.Kernel
     command: list[str]
     perf: m.PerfRun | None
-    data: PerfData | None = None
+    recorded: Recorded
     chains: Chains | None = None
-    text: PerfText | None = None
     architecture: str = ""
     trusted: str = ""
 
     @cached_property
     def profile(self) -> Profile:
         """The profile of its one run. Raises InputError."""
-        if self.data and self.chains:
-            profile = perf_profile(self.data, self.chains)
-            profile.remarks.extend([self.trusted] if self.trusted else [])
-            return profile
-        if self.text:
-            return text_profile(self.text)
-        raise InputError(f"{self.source.path} holds no recording")
+        if self.recorded.text:
+            return text_profile(self.recorded.text)
+        data, chains = self._samples
+        profile = perf_profile(self.recorded, data, chains)
+        profile.remarks.extend([self.trusted] if self.trusted else [])
+        return profile
+
+    def folded(self) -> bytes:
+        """Its stacks in FlameGraph's format."""
+        if self.recorded.text:
+            return folded_profile(self.profile)
+        return folded(self.recorded, *self._samples)
+
+    @property
+    def _samples(self) -> tuple[PerfData, Chains]:
+        if self.recorded.samples is None or self.chains is None:
+            raise InputError(f"{self.source.path} holds no recording")
+        return self.recorded.samples, self.chains
 
 
 def read(source: Source) -> Imported:
@@ -100,7 +112,7 @@ def read(source: Source) -> Imported:
     except NativeError as error:
         raise InputError(str(error)) from error
     kernel = m.Kernel(label=source.label, spec=str(source.path))
-    return Imported(source, kernel, [], None, text=text)
+    return Imported(source, kernel, [], None, of_text(text))
 
 
 def _read_perf(source: Source) -> Imported:
@@ -118,9 +130,9 @@ def _read_perf(source: Source) -> Imported:
                 f"{source.vmlinux} has {given or 'none'}: give the vmlinux of that very build"
             )
     debug_elf = source.vmlinux or kernel_debug_elf(build_id, machine["release"])
-    chains = symbolize_perf(
-        data, _kernel_symbols(source, build_id, debug_elf), _binaries(source, data), symbol_cache()
-    )
+    found = of_data(data)
+    symbols, binaries = _kernel_symbols(source, build_id, debug_elf), _binaries(source, data)
+    chains = symbolize(found.places, symbols, binaries, symbol_cache())
     kernel = m.Kernel(
         label=source.label,
         spec=str(source.path),
@@ -138,7 +150,7 @@ def _read_perf(source: Source) -> Imported:
         kernel,
         machine["command"],
         perf,
-        data,
+        found,
         chains,
         architecture=machine["architecture"],
         trusted=trusted,
@@ -156,7 +168,7 @@ def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None
         kallsyms = running_kallsyms()
     modules: dict[str, Path] = {}
     for path in sorted(source.modules.rglob("*.ko*")) if source.modules else []:
-        modules.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
+        modules.setdefault(module_name(path.name), path)
     return KernelSymbols(debug_elf, kallsyms, modules)
 
 
@@ -226,9 +238,9 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
         session = Session.create(unfinished, manifest)
         for one, run in zip(imported, manifest.runs, strict=True):
             place = session.run_folder(run.id)
-            name = "perf.data" if one.data else "stacks.txt"
+            name = "stacks.txt" if one.recorded.text else "perf.data"
             shutil.copyfile(one.source.path, place / name)
-            files = {"perf-data" if one.data else "stacks": f"runs/{run.id}/{name}"}
+            files = {"stacks" if one.recorded.text else "perf-data": f"runs/{run.id}/{name}"}
             if one.chains:
                 one.chains.save(place / "symbols.npz")
                 files["symbols"] = f"runs/{run.id}/symbols.npz"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, fold, unresolved
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
@@ -34,7 +35,8 @@ class Profile:
     every address. ``remarks``: what a reader must know of the recordings, one line each.
     ``rates``: how often the recordings say that they were sampled.
     ``taken`` and ``lost``: how many samples the recordings hold, and how many they say were lost;
-    ``machine``: what they say of the machine, values by name.
+    ``machine``: what they say of the machine, values by name. ``addresses``: what it is summed
+    from, where that has addresses: of all runs, or of each run by itself.
     """
 
     functions: list[Function]
@@ -53,15 +55,20 @@ class Profile:
     taken: int = 0
     lost: int = 0
     machine: Mapping[str, str] = field(default_factory=dict)
+    addresses: Sequence[Addresses] = ()
 
     @staticmethod
-    def from_chains(chains: Chains, counts: NDArray[np.int64]) -> "Profile":
-        """Sum ``counts``, int64[N, R] instructions, over the distinct chains of N addresses."""
+    def from_chains(
+        chains: Chains,
+        counts: NDArray[np.int64],
+        metrics: tuple[Metric, ...] = (INSTRUCTIONS,),
+    ) -> "Profile":
+        """Sum ``counts``, int64[N, R, M], over the distinct chains of N addresses."""
         in_kernel = (chains.address >> np.uint64(63)).astype(np.bool_)
         resolved = ChainFunctions.of(chains, in_kernel)
         offsets = resolved.offsets.astype(np.int64)
         stacks, leaf = StackTable.intern(offsets, resolved.frames.astype(np.int64))
-        summed = np.zeros((len(stacks), counts.shape[1]), np.int64)
+        summed = np.zeros((len(stacks), *counts.shape[1:]), np.int64)
         np.add.at(summed, leaf, counts)
         inlined = np.zeros(len(stacks), np.bool_)
         np.logical_or.at(inlined, leaf, resolved.inlined[offsets[1:] - 1])
@@ -71,8 +78,8 @@ class Profile:
             symbols=resolved.symbols(chains),
             stacks=stacks,
             inlined=inlined,
-            metrics=(INSTRUCTIONS,),
-            counts=summed[:, :, None],
+            metrics=metrics,
+            counts=summed,
             samples=None,
             calls=None,
             inlines_visible=chains.inlines_visible,
@@ -100,6 +107,8 @@ class Profile:
             samples=None if self.samples is None else less(self.samples),
             calls=None if self.calls is None else less(self.calls),
             identical=bool((counts == counts[:, :1]).all()),
+            # Runs of samples have places of their own each: nothing can be subtracted.
+            addresses=[self.addresses[0].subtracted(runs)] if len(self.addresses) == 1 else [],
         )
 
     @staticmethod
@@ -161,6 +170,7 @@ class Profile:
             rates=frozenset().union(*(run.rates for run in runs)),
             taken=sum(run.taken for run in runs),
             lost=sum(run.lost for run in runs),
+            addresses=[one for run in runs for one in run.addresses],
         )
 
 

@@ -7,20 +7,22 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric, event_metric
+from profdiff.collectors.recorded import Recorded
+from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, fold, unresolved
 from profdiff.profile.kernel_profile import ChainFunctions, Profile, Rate
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.perf_chains import in_kernel
 
 # Each costs a column over all stacks.
 _MOST_EVENTS = 64
 
 
-def perf_profile(data: PerfData, chains: Chains) -> Profile:
-    """The profile of one run. Raises InputError for a file with implausibly many events."""
-    functions = ChainFunctions.of(chains, in_kernel(data))
+def perf_profile(run: Recorded, data: PerfData, chains: Chains) -> Profile:
+    """The profile of one run, whose samples are ``data``. Raises InputError for a file with
+    implausibly many events."""
+    functions = ChainFunctions.of(chains, run.places.in_kernel)
     stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
     names = [name for name, *_ in data.events]
     metrics, counts, samples = _columns(
@@ -43,6 +45,7 @@ def perf_profile(data: PerfData, chains: Chains) -> Profile:
         taken=data.statistics["samples"],
         lost=_lost(data),
         machine=_machine(data),
+        addresses=[Addresses.of_samples(run, chains)],
     )
 
 
@@ -80,10 +83,10 @@ def text_profile(text: PerfText) -> Profile:
     )
 
 
-def folded(data: PerfData, chains: Chains) -> bytes:
+def folded(run: Recorded, data: PerfData, chains: Chains) -> bytes:
     """The stacks of a perf.data file in FlameGraph's format, thread names first, weighted by the
     first event that has samples."""
-    functions = ChainFunctions.of(chains, in_kernel(data))
+    functions = ChainFunctions.of(chains, run.places.in_kernel)
     # In this format functions of one name are one, whatever they belong to.
     numbers: dict[str, int] = {}
     named = [numbers.setdefault(f.name, len(numbers)) for f in functions.functions]

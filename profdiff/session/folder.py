@@ -9,20 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, SessionError
-from profdiff.collectors.exact.counts import CallTree, Counts
-from profdiff.session.manifest import SCHEMA, Collector, Kernel, Manifest, Run
+from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Run
 
 _MANIFEST = "manifest.json"
 # Of the manifest, and of each file that a run left but recordings and counts.
 _MAX_FILE = 256 * 2**20
-# A place is an address and, in user space, the instruction there: 8 + 16 bytes.
-PLACE = np.dtype([("address", "<u8"), ("code", "V16")])
 
 
 class Session:
@@ -111,7 +106,7 @@ class Session:
         except (OSError, SessionError):
             return None
 
-    def finished(self, label: str, collector: Collector) -> list[Run]:
+    def finished(self, label: str, collector: str) -> list[Run]:
         """The runs of a kernel by one collector that gave a result, in order."""
         return [
             run
@@ -119,45 +114,19 @@ class Session:
             if run.kernel == label and run.collector == collector and run.failure is None
         ]
 
+    @property
+    def compared(self) -> list[Kernel]:
+        """The kernels but the base's twin."""
+        return [kernel for kernel in self.manifest.kernels if not kernel.twin_of]
+
+    @property
+    def profiling(self) -> list[str]:
+        """The session's collectors that tell functions apart."""
+        return [name for name in self.manifest.collectors if name != "timed"]
+
     def kernel(self, label: str) -> Kernel:
         """The kernel with that label. Raises KeyError."""
         return next(kernel for kernel in self.manifest.kernels if kernel.label == label)
-
-    def run_counts(self, run: Run) -> Counts:
-        """What a finished run counted. Raises SessionError."""
-        if "counts" not in run.files:
-            raise SessionError(f"run {run.id} has no counts")
-        return Counts.load(self.path(run.files["counts"]))
-
-    def places(self, label: str) -> NDArray[np.void]:
-        """All places that executed in any finished exact run of a kernel: PLACE[N], sorted.
-
-        Raises SessionError.
-        """
-        runs = self.finished(label, "exact")
-        found = [_places(self.run_counts(run)) for run in runs]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, PLACE)
-
-    def counts(self, run: Run, places: NDArray[np.void]) -> NDArray[np.int64]:
-        """Counts of a run, int64[N], one for each of ``places`` (which contain all of the run's).
-
-        Raises SessionError.
-        """
-        counts = self.run_counts(run)
-        column = np.zeros(len(places), np.int64)
-        column[np.searchsorted(places, _places(counts))] = counts.count
-        return column
-
-    def call_tree(self, run: Run, places: NDArray[np.void]) -> CallTree | None:
-        """Who called whom in a run, if that was recorded; its places are rows of ``places`` (which
-        contain all of the run's).
-
-        Raises SessionError.
-        """
-        counts = self.run_counts(run)
-        if counts.calls is None:
-            return None
-        return counts.calls.placed(np.searchsorted(places, _places(counts)))
 
     def run_folder(self, run_id: str) -> Path:
         """An empty folder for a run that is about to start; a run that never ended left one behind,
@@ -215,20 +184,6 @@ def _inside(folder: Path, relative: str) -> Path:
 def is_session(folder: Path) -> bool:
     """Whether ``folder`` holds a manifest."""
     return (folder / _MANIFEST).is_file()
-
-
-def _places(counts: Counts) -> NDArray[np.void]:
-    places = np.empty(len(counts.address), PLACE)
-    places["address"] = counts.address
-    places["code"] = counts.code.view("V16").reshape(-1)
-    return places
-
-
-def place_columns(places: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Addresses, uint64[N], and code, uint8[N, 16], of ``places``."""
-    address = np.ascontiguousarray(places["address"])
-    code = np.ascontiguousarray(places["code"]).view(np.uint8).reshape(-1, 16)
-    return address, code
 
 
 def _decode(path: Path, data: bytes) -> Manifest:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
-from profdiff.collectors.exact.counts import CallTree
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.collectors.recorded import CallTree
+from profdiff.profile.addresses import Addresses
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
@@ -28,6 +30,7 @@ from profdiff.reports import (
     text,
 )
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.symbolization.places import Places
 from profdiff.views.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
@@ -53,7 +56,11 @@ def exact(depth: int, cost: int) -> Profile:
         count=np.where(target == 2, cost, 1),
         refused=0,
     )
-    made = exact_profile(chains(rows), np.array([[1], [depth], [cost * depth]]), [tree])
+    known = chains(rows)
+    code = np.zeros((3, 16), np.uint8)
+    places = Places.of_code(known.address, code)
+    counts = np.array([1, depth, cost * depth])[:, None, None]
+    made = exact_profile(Addresses(places, known, code, (INSTRUCTIONS,), [tree], lambda: counts))
     assert not made.remarks
     return made
 

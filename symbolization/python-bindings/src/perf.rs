@@ -4,46 +4,16 @@ use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use perf_data as pd;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use stacks::expand_samples;
 
-use crate::NativeError;
-
-fn native(error: pd::Error) -> PyErr {
-    NativeError::new_err(error.to_string())
-}
-
-/// Stacks of functions, as columns.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
-struct FunctionStacks {
-    #[pyo3(get)]
-    parent: Py<PyArray1<i64>>,
-    #[pyo3(get)]
-    function: Py<PyArray1<i64>>,
-    #[pyo3(get)]
-    depth: Py<PyArray1<i64>>,
-    #[pyo3(get)]
-    inlined: Py<PyArray1<bool>>,
-    #[pyo3(get)]
-    entry_stack: Py<PyArray1<i64>>,
-}
-
-impl FunctionStacks {
-    fn new(py: Python<'_>, from: pd::FunctionStacks) -> Self {
-        FunctionStacks {
-            parent: from.parent.into_pyarray(py).unbind(),
-            function: from.function.into_pyarray(py).unbind(),
-            depth: from.depth.into_pyarray(py).unbind(),
-            inlined: from.inlined.into_pyarray(py).unbind(),
-            entry_stack: from.entry_stack.into_pyarray(py).unbind(),
-        }
-    }
-}
+use crate::error::native;
+use crate::stacks::{chains, FunctionStacks};
 
 /// A recording of perf record.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
-struct PerfData {
+pub(crate) struct PerfData {
     from: pd::Profile,
     #[pyo3(get)]
     place_object: Py<PyArray1<u32>>,
@@ -188,19 +158,16 @@ impl PerfData {
         inlined: PyReadonlyArray1<'_, bool>,
         thread_function: Option<u32>,
     ) -> PyResult<FunctionStacks> {
-        let chains = pd::Chains {
-            offsets: offsets.as_slice()?,
-            functions: functions.as_slice()?,
-            inlined: inlined.as_slice()?,
-        };
-        let expanded = py.detach(|| pd::expand(&self.from.stacks, chains, thread_function));
-        Ok(FunctionStacks::new(py, expanded))
+        let chains = chains(&offsets, &functions, &inlined)?;
+        let samples = (&self.from.stacks).into();
+        let stacks = py.detach(|| expand_samples(samples, chains, thread_function));
+        Ok(FunctionStacks::new(py, stacks))
     }
 }
 
 /// Stacks that came as text.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
-struct PerfText {
+pub(crate) struct PerfText {
     #[pyo3(get)]
     format: &'static str,
     #[pyo3(get)]
@@ -251,64 +218,6 @@ impl PerfText {
 
 /// Whether a file begins like a perf.data file.
 #[pyfunction]
-fn is_perf_data(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+pub(crate) fn is_perf_data(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     py.detach(|| pd::is_perf_data_file(&path)).map_err(native)
-}
-
-/// Stacks as FlameGraph's scripts read them.
-#[pyfunction]
-fn write_folded<'py>(
-    py: Python<'py>,
-    parent: PyReadonlyArray1<'py, i64>,
-    function: PyReadonlyArray1<'py, i64>,
-    names: Vec<String>,
-    counts: PyReadonlyArray1<'py, i64>,
-) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-    let (parent, function, counts) = (parent.as_slice()?, function.as_slice()?, counts.as_slice()?);
-    let text = py.detach(|| pd::write_folded(parent, function, &names, counts));
-    Ok(pyo3::types::PyBytes::new(py, &text))
-}
-
-#[pyfunction]
-#[allow(clippy::too_many_arguments)] // Columns, one to one.
-fn expand_calls(
-    py: Python<'_>,
-    parent: PyReadonlyArray1<'_, i64>,
-    site: PyReadonlyArray1<'_, i64>,
-    node: PyReadonlyArray1<'_, i64>,
-    place: PyReadonlyArray1<'_, i64>,
-    called: PyReadonlyArray1<'_, bool>,
-    offsets: PyReadonlyArray1<'_, u32>,
-    functions: PyReadonlyArray1<'_, u32>,
-    inlined: PyReadonlyArray1<'_, bool>,
-) -> PyResult<FunctionStacks> {
-    let calls = pd::CallNodes {
-        parent: parent.as_slice()?,
-        site: site.as_slice()?,
-    };
-    let chains = pd::Chains {
-        offsets: offsets.as_slice()?,
-        functions: functions.as_slice()?,
-        inlined: inlined.as_slice()?,
-    };
-    let (node, place, called) = (node.as_slice()?, place.as_slice()?, called.as_slice()?);
-    if calls.parent.len() != calls.site.len()
-        || node.len() != place.len()
-        || node.len() != called.len()
-    {
-        return Err(PyValueError::new_err("columns of different lengths"));
-    }
-    let entries = node.iter().zip(place).zip(called);
-    let entries = entries.map(|((node, place), called)| (*node, *place, *called));
-    let stacks = py.detach(|| pd::expand_calls(calls, entries, chains));
-    Ok(FunctionStacks::new(py, stacks))
-}
-
-pub(crate) fn add_to(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_class::<FunctionStacks>()?;
-    m.add_class::<PerfData>()?;
-    m.add_class::<PerfText>()?;
-    m.add_function(wrap_pyfunction!(expand_calls, m)?)?;
-    m.add_function(wrap_pyfunction!(is_perf_data, m)?)?;
-    m.add_function(wrap_pyfunction!(write_folded, m)?)
 }
