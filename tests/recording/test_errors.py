@@ -286,7 +286,7 @@ def change_manifest(session: Path, change: Callable[[dict[str, object]], object]
 
 
 def test_no_session(tmp_path: Path) -> None:
-    assert "no session here" in error_line(profdiff("report", cwd=tmp_path, status=2))
+    assert "no session in this folder" in error_line(profdiff("report", cwd=tmp_path, status=2))
     assert "is no session" in error_line(profdiff("report", tmp_path, status=2))
 
 
