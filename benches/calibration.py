@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.statistics import Rule, function_tests
-from profdiff.statistics.boots import Sample
-from profdiff.statistics.estimates import Findings, find
-from profdiff.statistics.rank_test import mann_whitney
+from profdiff.evidence.statistics import Rule, function_tests
+from profdiff.evidence.statistics.boots import Sample
+from profdiff.evidence.statistics.estimates import Findings, find
+from profdiff.evidence.statistics.rank_test import mann_whitney
 
 Floats = NDArray[np.float64]
 Table = list[tuple[str, ...]]

@@ -13,13 +13,13 @@ import time
 
 import numpy as np
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.profile import Profile
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
 from profdiff.reports import html, text
-from profdiff.reports.rows import Selection
+from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
+from profdiff.views.selection import Selection
 
 FUNCTIONS = 20_000
 SECONDS_PER_MILLION = 10
@@ -95,10 +95,12 @@ def main() -> int:
     labels = [f"k{number}" for number in range(options.kernels)]
     random = np.random.default_rng(0)
     made = {label: chains(options.chains, seed) for seed, label in enumerate(labels)}
-    counts = {label: random.integers(1, 10**6, (options.chains, 1)) for label in labels}
+    counts = {label: random.integers(1, 10**6, (options.chains, 1, 1)) for label in labels}
 
     start = time.perf_counter()
-    profiles = {label: Profile.from_chains(made[label], counts[label]) for label in labels}
+    profiles = {
+        label: Profile.from_chains(made[label], counts[label][:, :, None]) for label in labels
+    }
     described = manifest(labels)
     runs = {run.kernel: [run] for run in described.runs}
     (comparison,) = Comparison.build(described, profiles, runs)

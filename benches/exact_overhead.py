@@ -15,13 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from profdiff.cache import cache_folder
-from profdiff.collectors import initramfs
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.exact import BASE_APPEND
-from profdiff.collectors.guest_run import GuestRun, RunFailure
-from profdiff.collectors.qemu import Qemu, find_qemu
-from profdiff.collectors.workload import prepare
+from profdiff.base.cache import cache_folder
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.exact.run import BASE_APPEND
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.guest.run import GuestRun, RunFailure
+from profdiff.collectors.workload.workload import prepare
 
 # What the plugin records, and the limit of its wall time.
 LIMITS = {"counts": 1.2, "call tree": 2.0}

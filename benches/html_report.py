@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.function_identity import Function
-from profdiff.metric import INSTRUCTIONS
-from profdiff.profile import Profile
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_identity import Function
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.stack_table import StackTable
 from profdiff.reports import html
-from profdiff.stack_table import StackTable
+from profdiff.session import manifest as m
 
 FUNCTIONS = 2_000
 # Seconds, bytes, and milliseconds that the page may take.
@@ -41,9 +41,11 @@ REPAINT_SCRIPT = """action => new Promise(resolve => {
     search.value = action === "search" ? "function_1" : "";
     search.dispatchEvent(new Event("input", { bubbles: true }));
   } else {
-    // What a click on the frame does: its function is opened as well.
-    chooseFunction(tree.function[action]);
-    zoomTo(action);
+    // In the middle of that row; the frame's function is opened as well.
+    const graph = document.getElementById("graph-left");
+    const { left, top, width } = graph.getBoundingClientRect();
+    const [clientX, clientY] = [left + width / 2, top + 18 * action + 9];
+    graph.dispatchEvent(new MouseEvent("click", { clientX, clientY }));
   }
   const wait = () => document.documentElement.dataset.painted === painted
     ? requestAnimationFrame(wait) : resolve(performance.now() - before);
@@ -148,8 +150,7 @@ def browse(file: Path) -> list[tuple[str, float, float]]:
             page.goto(file.as_uri())
             page.wait_for_selector("html[data-ready]")
             opened.append(page.evaluate("performance.getEntriesByName('interactive')[0].startTime"))
-            node = page.evaluate("tree.children[tree.first[tree.children[0]]]")
-            zoomed += [page.evaluate(REPAINT_SCRIPT, action) for action in (node, 0) * 3]
+            zoomed += [page.evaluate(REPAINT_SCRIPT, row) for row in (1, 0) * 3]
             searched += [page.evaluate(REPAINT_SCRIPT, act) for act in ("search", "clear") * 3]
             page.close()
         browser.close()

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from profdiff import manifest as m
-from profdiff.findings import Findings, choose
+from profdiff.evidence.findings import Findings, choose
 from profdiff.reports import document, html, text
-from profdiff.reports.rows import Selection
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.views.selection import Selection
 
 SECONDS_PER_20_000 = 5.0
 MOST_TIMES = 20
@@ -79,7 +79,7 @@ def measure(folder: Path, points: int, boots: int) -> float:
         f"{gathered - opened:.2f}), {size / 1e6:.2f} MB"
     )
     for name, render in (
-        ("JSON", lambda: msgspec.json.encode(document.document(found))),
+        ("JSON", lambda: document.encode(document.build(found))),
         ("page", lambda: html.render(found)),
     ):
         start = time.process_time()

@@ -22,8 +22,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from profdiff._native import PerfData
-from profdiff.cache import cache_folder
+from profdiff.base.cache import cache_folder
+from profdiff.symbolization._native import PerfData
 
 PROFDIFF = Path(sys.executable).with_name("profdiff")
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -18,7 +18,7 @@ from shutil import which
 
 import numpy as np
 
-from profdiff._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex
 
 COLD_LIMIT = 0.5
 WARM_LIMIT = 0.05
@@ -28,7 +28,7 @@ FEW = 1_000
 PROCESS = """
 import sys
 import numpy as np
-from profdiff._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex
 SymbolIndex.open(sys.argv[1], sys.argv[2]).resolve(np.load(sys.argv[3]))
 """
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from profdiff.terminal import printable
+from profdiff.base.terminal import printable
 
 _MAX_LINE = 200
 _END = 64 << 10

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from profdiff.errors import MissingError
+from profdiff.base.errors import MissingError
 
 # What Debian and its relatives call the package that holds a program.
 _PACKAGES = {

@@ -5,14 +5,15 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from profdiff import __version__, terminal
-from profdiff.errors import ProfdiffError, told
+from profdiff import __version__
+from profdiff.base import terminal
+from profdiff.base.errors import ProfdiffError, told
+from profdiff.commands import COMMANDS
 
 # NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,33 +25,22 @@ _HEARD = threading.Event()
 _GRACE = 3.0
 
 
-# Where each command is. Loading all of them takes longer than reading a small recording.
-_COMMANDS = {
-    "record": "profdiff.commands.record:record",
-    "plan": "profdiff.commands.plan:plan",
-    "report": "profdiff.commands.report:report",
-    "check": "profdiff.commands.check:check",
-    "mail": "profdiff.commands.mail:mail",
-    "import": "profdiff.commands.imports:import_",
-    "diff": "profdiff.commands.imports:diff",
-    "doctor": "profdiff.commands.doctor:doctor",
-    "kernel": "profdiff.commands.kernel:kernel",
-    "header": "profdiff.commands.header:header",
-}
-
-
 class _Commands(click.Group):
-    """Loads a command when it is asked for."""
+    """Loads a command when it is asked for, and none to list them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        module, _, name = COMMANDS[cmd_name].place.partition(":")
+        command: click.Command = getattr(import_module(f"profdiff.commands.{module}"), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -142,5 +132,7 @@ def _signal_of(error: BaseException) -> int:
 def _complain(message: str, debug: bool) -> None:
     with contextlib.suppress(OSError):
         if debug:
+            import traceback
+
             terminal.tell(traceback.format_exc().rstrip("\n"))
         terminal.tell("profdiff: " + " ".join(message.split()))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from profdiff._native import NativeError, elf_build_id
-from profdiff.atomic import write_atomic
-from profdiff.cache import cache_folder
-from profdiff.errors import MissingError
+from profdiff.base.atomic import write_atomic
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import MissingError
+from profdiff.symbolization._native import NativeError, elf_build_id
 
 # Where distributions put what was stripped off (gdb's and perf's places).
 _DEBUG = Path("/usr/lib/debug")
@@ -48,6 +48,10 @@ class Binaries:
             if unpacked.is_file() and _build_id(unpacked) == build_id:
                 return unpacked
         return reason
+
+    def elf_files(self) -> dict[str, Path]:
+        """The copies that are ELF files, by their path there."""
+        return {path: copy for path, copy in self.files.items() if _is_elf(copy)}
 
     def _copies(self, path: str) -> list[Path]:
         found = []

@@ -6,7 +6,7 @@ import os
 import struct
 import tokenize
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,12 +14,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from profdiff.atomic import open_atomic
-from profdiff.bounded import open_regular
-from profdiff.errors import SessionError
+from profdiff.base.atomic import open_atomic
+from profdiff.base.bounded import open_regular
+from profdiff.base.errors import SessionError
+from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys
 
-FORMAT = 1
-"""Version of the file that `Chains.save` writes."""
+FORMAT = 2
+"""Version of the file that `Chains.save` writes; 1 had no ``code``."""
 
 MAX_BYTES = 2 << 30
 """The largest file that `Chains.load` accepts: some 50 million addresses."""
@@ -62,6 +63,9 @@ class Chains:
     reasons: list[str]
     inlines_visible: bool
     """Whether the kernel's chains show inlined functions: false without a debug ELF."""
+    #: V16, the length and bytes of the instruction, of each address in user space that they tell
+    #: apart from others; empty where addresses alone do
+    code: NDArray[np.void] = field(default_factory=lambda: np.empty(0, CODE))
 
     def __len__(self) -> int:
         return len(self.address)
@@ -79,6 +83,32 @@ class Chains:
             )
             for row in rows
         ]
+
+    def rows(self, places: Places) -> NDArray[np.intp] | None:
+        """Where each of N places is among these, sorted ones; None if one is not there."""
+        code = np.zeros(len(self), CODE)
+        code[self.address < KERNEL_HALF] = self.code if len(self.code) else b""
+        mine, wanted = place_keys(self.address, code), places.keys()
+        found = np.searchsorted(mine, wanted)
+        there = found < len(mine)
+        there[there] = mine[found[there]] == wanted[there]
+        return found if there.all() else None
+
+    def taken(self, rows: NDArray[np.intp]) -> "Chains":
+        """The chains of some of the addresses."""
+        start, end = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
+        lengths = end - start
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return replace(
+            self,
+            offsets=offsets.astype(np.uint32),
+            frames=self.frames[np.repeat(start, lengths) + within],
+            symbol=self.symbol[rows],
+            reason=self.reason[rows],
+            address=self.address[rows],
+            code=np.empty(0, CODE),
+        )
 
     def check(self) -> None:
         """Raise ValueError unless every column has its length and every index its target."""
@@ -126,6 +156,8 @@ class Chains:
             raise ValueError("offsets descends")
         if np.any((offsets[1:] == offsets[:-1]) != (self.reason != 0)):
             raise ValueError("reason and frames disagree")
+        if len(self.code) not in (0, int((self.address < KERNEL_HALF).sum())):
+            raise ValueError("code is not that of the addresses in user space")
 
     def save(self, path: Path) -> None:
         """Write one uncompressed ``.npz`` without pickled objects; `path` appears whole or not."""
@@ -133,13 +165,12 @@ class Chains:
             "format": np.array([FORMAT], dtype=np.uint32),
             "inlines_visible": np.array([self.inlines_visible]),
         }
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("strings", "reasons"):
-                text = "\0".join(value).encode()
-                columns[field.name] = np.frombuffer(text, dtype=np.uint8)
-            elif field.name != "inlines_visible":
-                columns[field.name] = value
+        for name in (one.name for one in fields(self)):
+            value = getattr(self, name)
+            if name in ("strings", "reasons"):
+                columns[name] = np.frombuffer("\0".join(value).encode(), dtype=np.uint8)
+            elif name != "inlines_visible":
+                columns[name] = value
         with open_atomic(path) as file:
             np.savez(file, **columns)  # type: ignore[arg-type]
 
@@ -153,18 +184,17 @@ class Chains:
         try:
             columns = _members(path)
             version = int(columns["format"][0])
-            if version != FORMAT:
+            if version not in (1, FORMAT):
                 raise ValueError(f"format {version} instead of {FORMAT}")
             values: dict[str, object] = {}
-            for field in fields(cls):
-                column = columns[field.name]
-                if field.name in ("strings", "reasons"):
-                    text = column.tobytes().decode()
-                    values[field.name] = text.split("\0")
-                elif field.name == "inlines_visible":
-                    values[field.name] = bool(column[0])
+            for name in (one.name for one in fields(cls)):
+                column = columns[name]
+                if name in ("strings", "reasons"):
+                    values[name] = column.tobytes().decode().split("\0")
+                elif name == "inlines_visible":
+                    values[name] = bool(column[0])
                 else:
-                    values[field.name] = column
+                    values[name] = column
             chains = cls(**values)  # type: ignore[arg-type]
             chains.check()
         except OSError as error:
@@ -197,12 +227,13 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "frame_inlined": np.dtype(np.bool_),
     "reason": np.dtype(np.uint8),
     "address": np.dtype(np.uint64),
+    "code": CODE,
 }
 
 
 def _members(path: Path) -> dict[str, NDArray[np.generic]]:
     """The columns of an ``.npz``, read without trusting what its headers declare."""
-    wanted = {"format", *(field.name for field in fields(Chains))}
+    wanted = {"format", *(one.name for one in fields(Chains))}
     columns: dict[str, NDArray[np.generic]] = {}
     with open_regular(path) as file:
         left = _checked_size(file)
@@ -222,6 +253,7 @@ def _members(path: Path) -> dict[str, NDArray[np.generic]]:
             except (NotImplementedError, RuntimeError) as error:
                 raise ValueError(str(error)) from error
             columns[name] = _column(name, data)
+    columns.setdefault("code", np.empty(0, CODE))
     missing = sorted(wanted - columns.keys())
     if missing:
         raise ValueError(f"no {', '.join(missing)}")

@@ -1,19 +1,27 @@
 """The chains of a kernel's addresses: its debug ELF, its modules', and kallsyms for the rest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import Kallsyms, SymbolIndex, place_module, reasons
-from profdiff.symbolization.merge import Merge, Positions
+from profdiff.symbolization._native import (
+    Kallsyms,
+    PerfData,
+    SymbolIndex,
+    SymbolRanges,
+    place_module,
+    reasons,
+)
+from profdiff.symbolization.merge import Merge, Positions, reason_column
+from profdiff.symbolization.places import KernelMapping, Places
 
 #: The only reason of an ELF file after which kallsyms is asked. Between the symbols of a known text
 #: kallsyms, which has no sizes, would just give the function before.
 OUTSIDE_TEXT = reasons().index("outside-text")
-HIDDEN_KERNEL = reasons().index("hidden-kernel")
+_KERNEL_MAPPING = "[kernel.kallsyms]"
 
 ModuleFiles = Mapping[str, Path] | Callable[[str], Path | None]
 
@@ -28,36 +36,38 @@ class KernelSymbols:
     module_files: ModuleFiles = field(default_factory=dict)
     sections: bytes = b""
 
-    def resolve(
-        self,
-        merge: Merge,
-        where: Positions,
-        addresses: NDArray[np.uint64],
-        cache: Path | None,
-        displacement: Callable[[SymbolIndex], int | None] | None = None,
-    ) -> bool:
-        """Resolve ``addresses[where]`` (avma); true if inlined functions are visible.
-
-        ``displacement`` tells what KASLR added where kallsyms does not; without it the kernel is
-        taken to lie where it was linked. Raises NativeError.
-        """
+    def resolve(self, merge: Merge, places: Places, cache: Path | None) -> bool:
+        """Resolve the kernel's places; true if inlined functions show. Raises NativeError."""
+        where = np.flatnonzero(places.in_kernel)
+        if not len(where):
+            return self.debug_elf is not None
+        addresses, mappings = places.address, places.kernel_mappings
         symbols = Kallsyms(self.kallsyms)
         left, inlines = where, False
         if self.debug_elf is not None:
             index = open_index(self.debug_elf, cache)
             moved = symbols.displacement(index)
-            if moved is None and displacement is not None:
-                moved = displacement(index)
-            if moved is None and displacement is not None:
-                # Anything else would name functions that never ran.
-                merge.fail(where, np.full(len(where), HIDDEN_KERNEL, np.uint8))
-                return index.has_inlines
+            if moved is None and mappings is not None:
+                moved = _displacement(mappings, index)
+                if moved is None:
+                    # Anything else would name functions that never ran.
+                    merge.fail(where, reason_column("hidden-kernel", where))
+                    return index.has_inlines
             # A guest without KASLR lies where it was linked.
             resolution = index.resolve(addresses[where] - np.uint64(moved or 0))
             merge.add(where, resolution, "vmlinux")
             left, inlines = where[resolution.reason == OUTSIDE_TEXT], index.has_inlines
         left = self._modules(merge, left, addresses, symbols, cache)
         _kallsyms(merge, left, addresses, symbols)
+        if places.kernel_symbols:
+            # BPF programs and trampolines: kallsyms may have been read before they were made.
+            made = SymbolRanges(list(places.kernel_symbols))
+            part = made.resolve(addresses[where])
+            hit = where[(part.reason == 0) & (merge.reason[where] != 0)]
+            if len(hit):
+                merge.add(hit, made.resolve(addresses[hit]), "bpf")
+        if mappings and not self.kallsyms:
+            self._mapped_modules(merge, where, addresses, mappings, cache)
         return inlines
 
     def _modules(
@@ -69,14 +79,13 @@ class KernelSymbols:
         cache: Path | None,
     ) -> Positions:
         """Resolve by the modules' debug ELF files. Returns the positions that are left."""
-        find = self.module_files if callable(self.module_files) else self.module_files.get
         owners = symbols.owners(addresses[where])
         names = symbols.modules()
         left = [where[owners <= 0]]
         # Not np.unique, which loads numpy.ma: a tenth of the start of a small report.
         for owner in np.flatnonzero(np.bincount(owners[owners > 0])):
             mine, name = where[owners == owner], names[owner]
-            path = find(name)
+            path = self._module_file(name)
             if path is None:
                 left.append(mine)
                 continue
@@ -90,6 +99,59 @@ class KernelSymbols:
             merge.add(mine, resolution, name)
             left.append(mine[resolution.reason == OUTSIDE_TEXT])
         return np.sort(np.concatenate(left))
+
+    def _mapped_modules(
+        self,
+        merge: Merge,
+        where: Positions,
+        addresses: NDArray[np.uint64],
+        mappings: Sequence[KernelMapping],
+        cache: Path | None,
+    ) -> None:
+        """Modules by their mappings alone, which begin with the module's .text."""
+        for path, start, length, _, _ in mappings:
+            name = module_name(path.rsplit("/", 1)[-1].strip("[]"))
+            file = self._module_file(name)
+            if file is None or path.startswith(_KERNEL_MAPPING):
+                continue
+            avma = addresses[where]
+            inside = (avma >= np.uint64(start)) & (avma < np.uint64(start + length))
+            inside &= merge.reason[where] == OUTSIDE_TEXT
+            index = open_index(file, cache)
+            text = next((section for section in index.sections() if section[0] == ".text"), None)
+            if inside.any() and text:
+                svma = avma[inside] - np.uint64(start) + np.uint64(text[1])
+                merge.add(where[inside], index.resolve(svma), name)
+
+    def _module_file(self, name: str) -> Path | None:
+        files = self.module_files
+        return files(name) if callable(files) else files.get(name)
+
+
+def module_name(file: str) -> str:
+    """The name by which the kernel knows the module in a file: ``nf_nat`` for ``nf-nat.ko.xz``."""
+    return file.split(".ko")[0].replace("-", "_")
+
+
+def kernel_build_id(data: PerfData) -> str | None:
+    """The build id of the kernel that was recorded, if the recording says it."""
+    for name, _, _, _, build_id in data.kernel_mappings:
+        if name.startswith(_KERNEL_MAPPING) and build_id:
+            return build_id
+    ids = data.build_ids
+    return ids.get(_KERNEL_MAPPING) or ids.get("[kernel.vmlinux]")
+
+
+def _displacement(mappings: Sequence[KernelMapping], index: SymbolIndex) -> int | None:
+    """What KASLR added: where the recording says that ``_text`` or ``_stext`` was, minus where the
+    debug ELF has it. None if it does not say (kptr_restrict)."""
+    for name, _, _, offset, _ in mappings:
+        symbol = name.removeprefix(_KERNEL_MAPPING)
+        if symbol != name and symbol and offset:
+            linked = index.symbol_address(symbol)
+            if linked is not None:
+                return (offset - linked) % 2**64
+    return None
 
 
 def _kallsyms(

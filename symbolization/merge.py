@@ -3,10 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff._native import Resolution, reasons
+from profdiff.symbolization._native import Resolution, reasons
 from profdiff.symbolization.chains import Chains
 
 Positions = NDArray[np.intp]
+
+_REASON = {name: number for number, name in enumerate(reasons())}
+
+
+def reason_column(reason: str, where: Positions) -> NDArray[np.uint8]:
+    """The code of ``reason``, once for each of ``where``."""
+    return np.full(len(where), _REASON[reason], np.uint8)
 
 
 class Merge:

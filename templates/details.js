@@ -1,49 +1,56 @@
 // Everything about one frame: beside the pointer, and in words for a screen reader.
-"use strict";
 
-/** @param {number} id @param {string} label */
-function declared(id, label) {
+import { frameName, frameSide, metric, tree } from "./chosen.js";
+import { data, kernelTitle } from "./data.js";
+import { at, cells, element, visible } from "./elements.js";
+import { count, formatChange, percent, perOp, points, share, short, signed } from "./numbers.js";
+import { alone, sides, state } from "./state.js";
+
+/** @import { Kind, Pair, Tree } from "./tree.js" */
+
+/** File and line on both sides, once where they are the same. @param {number} id of a function */
+export function declared(id) {
   const row = metric.functions[id];
-  if (!row || !row.file) return "";
-  return row.line && row.line[label] ? `${row.file}:${row.line[label]}` : row.file;
-}
-
-/** File and line on both sides, once where they are the same. @param {number} id */
-function declaredBoth(id) {
-  const all = [...new Set([declared(id, state.left), declared(id, state.right)])].filter(Boolean);
+  if (!row?.file) return "";
+  const [left, right] = sides(row.line);
+  const place = (/** @type {number} */ line) => (line ? `${row.file}:${line}` : row.file);
   // A kernel without the function has no line for it.
-  const lines = all.filter((one) => /:\d+$/.test(one));
-  const places = lines.length ? lines : all;
-  return places.length > 1 ? `${places[0]} (${state.left}), ${places[1]} (${state.right})` : places[0] || "";
+  if (!left || !right || left === right) return place(left || right);
+  return `${place(left)} (${state.left}), ${place(right)} (${state.right})`;
 }
 
 /** Where the frame was inlined. @param {Tree} over @param {number} node */
 function inlinedIn(over, node) {
-  const labels = [...new Set([state.left, state.right])].filter((label) => over.inlined(node, label));
+  const labels = [state.left, state.right].filter((label) => over.inlined(node, label));
   if (!labels.length) return "";
-  return labels.length === 1 && state.left !== state.right ? `(inlined in ${labels[0]})` : "(inlined)";
+  return labels.length === 1 ? `(inlined in ${labels[0]})` : "(inlined)";
 }
 
 /** Numbers of a frame: what, left, right, delta, change. @param {Pair} of @param {number} node */
 function frameNumbers(of, node) {
-  const ops = data.workload.ops;
+  /** @type {string[][]} */
   const lines = [];
-  for (const kind of /** @type {("self" | "total")[]} */ (["self", "total"])) {
-    const left = of[kind].left[node];
-    const right = of[kind].right[node];
-    const change = formatChange(left, right);
-    lines.push([kind, left.toLocaleString("en-US"), right.toLocaleString("en-US"), `${right > left ? "+" : ""}${(right - left).toLocaleString("en-US")}`, change]);
-    if (ops) lines.push([`${kind} per op`, fixed(left / ops, 2), fixed(right / ops, 2), `${right > left ? "+" : ""}${fixed((right - left) / ops, 2)}`, ""]);
-    const shares = [left / (metric.totals[state.left] || 1), right / (metric.totals[state.right] || 1)].map((share) => 100 * share);
-    lines.push([`${kind} share`, `${fixed(shares[0], 2)} %`, `${fixed(shares[1], 2)} %`, `${shares[1] > shares[0] ? "+" : ""}${fixed(shares[1] - shares[0], 2)} points`, ""]);
+  /** @typedef {(value: number) => string} Format */
+  /** @param {string} what @param {[number, number]} both @param {Format} format
+   * @param {string} [change] @param {Format} [delta] */
+  const line = (what, [left, right], format, change = "", delta = format) =>
+    lines.push([what, format(left), format(right), signed(right - left, delta), change]);
+  const kinds = /** @type {Kind[]} */ (["self", "total"]);
+  for (const kind of kinds) {
+    const [left, right] = of.both(kind, node);
+    line(kind, [left, right], count, formatChange(left, right));
+    if (data.workload.ops) line(`${kind} per op`, [left, right], perOp);
+    const [was, is] = [share(left, state.left), share(right, state.right)];
+    line(`${kind} share`, [was, is], percent, "", points);
   }
-  const calls = of.tree === tree && metric.calls;
-  if (calls) {
-    const [left, right] = [calls[state.left][node], calls[state.right][node]];
-    lines.push(["calls", left.toLocaleString("en-US"), right.toLocaleString("en-US"), `${right > left ? "+" : ""}${(right - left).toLocaleString("en-US")}`, formatChange(left, right)]);
-    const each = (kind, side, count) => (count ? of[kind][side][node] / count : 0);
-    for (const kind of ["self", "total"])
-      if (left || right) lines.push([`${kind} per call`, short(each(kind, "left", left)), short(each(kind, "right", right)), short(each(kind, "right", right) - each(kind, "left", left)), ""]);
+  if (of.tree !== tree || !metric.calls) return lines;
+  const [left, right] = sides(metric.calls).map((calls) => calls[node]);
+  line("calls", [left, right], count, formatChange(left, right));
+  if (left || right) {
+    for (const kind of kinds) {
+      const [work, other] = of.both(kind, node);
+      line(`${kind} per call`, [left && work / left, right && other / right], short);
+    }
   }
   return lines;
 }
@@ -51,37 +58,43 @@ function frameNumbers(of, node) {
 /** @param {Pair} of @param {number} node */
 function describe(of, node) {
   const id = of.tree.function[node];
-  const row = metric.functions[id];
-  const where = [inlinedIn(of.tree, node), row ? row.object : "", frameSide(id), declaredBoth(id)].filter(Boolean).join(" · ");
-  return { name: frameName(id), where, lines: frameNumbers(of, node) };
+  const object = metric.functions[id]?.object ?? "";
+  const where = [inlinedIn(of.tree, node), object, frameSide(id), declared(id)];
+  const lines = frameNumbers(of, node);
+  return { name: frameName(id), where: where.filter(Boolean).join(" · "), lines };
 }
 
 /** @param {Pair} of @param {number} node @param {number} x @param {number} y of the window */
-function showTip(of, node, x, y) {
+export function showTip(of, node, x, y) {
   const { name, where, lines } = describe(of, node);
-  const one = state.left === state.right;
-  const keep = (line) => (one ? line.slice(0, 2) : line);
+  const head = ["", kernelTitle(state.left), kernelTitle(state.right), "delta", "change"];
+  const columns = alone() ? 2 : head.length;
   const table = element("table");
-  table.append(cells("th", keep(["", kernelTitle(state.left), kernelTitle(state.right), "delta", "change"])), ...lines.map((line) => cells("td", keep(line))));
+  table.append(
+    cells("th", head.slice(0, columns)),
+    ...lines.map((line) => cells("td", line.slice(0, columns))),
+  );
   const tip = at("tip");
-  const title = element("strong", name.length > 600 ? `${name.slice(0, 600)}… (${name.length.toLocaleString("en-US")} characters)` : name);
-  tip.replaceChildren(title, element("p", where), table);
+  const long = name.length > 600;
+  const title = long ? `${name.slice(0, 600)}… (${count(name.length)} characters)` : name;
+  tip.replaceChildren(element("strong", title), element("p", where), table);
   tip.hidden = false;
-  const box = tip.getBoundingClientRect();
-  const right = x + 14 + box.width > innerWidth ? Math.max(4, innerWidth - box.width - 8) : x + 14;
-  tip.style.left = `${right}px`;
-  tip.style.top = `${y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18}px`;
+  const { width, height } = tip.getBoundingClientRect();
+  const left = x + 14 + width > innerWidth ? Math.max(4, innerWidth - width - 8) : x + 14;
+  const top = y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18;
+  tip.style.left = `${left}px`;
+  tip.style.top = `${top}px`;
 }
 
-function hideTip() {
+export function hideTip() {
   at("tip").hidden = true;
 }
 
 /** The frame in a sentence. @param {Pair} of @param {number} node */
-function speak(of, node) {
+export function speak(of, node) {
   const { name, where, lines } = describe(of, node);
-  const said = lines.map(([what, left, right, delta]) =>
-    state.left === state.right ? `${what} ${left}` : `${what} ${left} in ${state.left}, ${right} in ${state.right}, delta ${delta}`,
-  );
+  const both = (/** @type {string[]} */ [, right, delta]) =>
+    ` in ${state.left}, ${right} in ${state.right}, delta ${delta}`;
+  const said = lines.map(([what, ...n]) => `${what} ${n[0]}${alone() ? "" : both(n)}`);
   at("spoken").textContent = visible(`${name.slice(0, 300)}, ${where}. ${said.join("; ")}.`);
 }

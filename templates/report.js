@@ -1,55 +1,60 @@
 // The page: fills the controls, and draws everything when the state changes.
-"use strict";
 
-/** @param {string} id @param {[string, string][]} choices */
-function fillSelect(id, choices) {
-  at(id).replaceChildren(
-    ...choices.map(([value, title]) => {
-      const option = element("option", title);
-      option.value = value;
-      return option;
-    }),
-  );
-  at(id).addEventListener("change", () => {
-    change(id === "other" ? "right" : id, at(id).value);
-  });
-}
+import { choose, unhurried } from "./chosen.js";
+import { data, load } from "./data.js";
+import { at, visible } from "./elements.js";
+import { drawExperiment } from "./experiment.js";
+import { drawFacts } from "./facts.js";
+import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
+import { drawSandwich, startSandwich } from "./sandwich.js";
+import { search } from "./search.js";
+import { choices, readAddress, state, writeAddress } from "./state.js";
+import { drawBody, drawTable, showFirst, startTable } from "./table.js";
+import { drawTree, startTree } from "./tree_view.js";
 
-/** @param {string} key @param {string} value */
+/** @import { Key } from "./state.js" */
+
+/** @param {Key} key @param {string} value */
 function change(key, value) {
   const before = state[key];
   state[key] = value;
   // A kernel is not set against itself: the sides change places.
   if (key === "left" && state.right === value) state.right = before;
   if (key === "right" && state.left === value) state.left = before;
-  if (key === "metric" && data.metrics[Number(before)].stacks !== data.metrics[Number(value)].stacks) state.zoom = state.function = "";
+  if (key === "metric") {
+    const [old, chosen] = [before, value].map((one) => data.metrics[Number(one)].stacks);
+    if (old !== chosen) state.zoom = state.function = "";
+  }
   writeAddress();
   draw();
 }
 
-let typing = 0;
+// Where the graph takes its time, the table waits until the reader stops typing.
+const drawBodyUnhurried = unhurried(drawBody);
 
-/** @param {string} text */
-function setSearch(text) {
-  state.search = text;
-  state.shown = PAGE;
+/** Show what the fields of the search say. */
+function changeSearch() {
+  state.search = at("search", HTMLInputElement).value;
+  state.regex = at("regex", HTMLInputElement).checked ? "1" : "";
+  showFirst();
   writeAddress();
-  searchTree();
-  drawWords();
-  repaint();
-  clearTimeout(typing);
-  // Where the graph takes its time, the table waits until the reader stops typing.
-  if (tree.size < LARGE) drawBody();
-  else typing = setTimeout(drawBody, 80);
+  search();
+  drawTree();
+  drawBodyUnhurried();
 }
+
+/** @returns {[Key, string[][]][]} */
+const selects = () => /** @type {[Key, string[][]][]} */ (Object.entries(choices()));
 
 /** Show the state in the controls. */
 function drawControls() {
-  for (const key of ["metric", "unit", "view", "width", "colour", "shape", "left", "side", "search"]) at(key).value = state[key];
-  at("other").value = state.right;
-  at("regex").checked = state.regex !== "";
-  for (const [key, titles] of [["width", { left: state.left, right: state.right }], ["view", { left: `${state.left} only`, right: `${state.right} only` }]])
-    for (const option of at(key).options) if (titles[option.value]) option.textContent = titles[option.value];
+  for (const [key, options] of selects()) {
+    const shown = options.map(([value, title]) => new Option(visible(title), value));
+    at(key, HTMLSelectElement).replaceChildren(...shown);
+    at(key, HTMLSelectElement).value = state[key];
+  }
+  at("search", HTMLInputElement).value = state.search;
+  at("regex", HTMLInputElement).checked = state.regex !== "";
 }
 
 function draw() {
@@ -57,19 +62,43 @@ function draw() {
   // Timed runs have no functions.
   if (!data.metrics.length) return;
   choose();
-  searchTree();
+  search();
   drawControls();
   drawLargest();
-  drawWords();
-  repaint();
+  drawTree();
   drawTable();
   drawSandwich();
 }
 
+/** Everything about functions: controls, graphs, table. */
+function startProfile() {
+  readAddress();
+  for (const [key] of selects()) {
+    const select = at(key, HTMLSelectElement);
+    select.addEventListener("change", () => change(key, select.value));
+  }
+  const kernels = data.kernels.length;
+  at("metric-label").hidden = data.metrics.length < 2;
+  at("left-label").hidden = at("right-label").hidden = kernels < 3;
+  at("colour-label").hidden = at("view-label").hidden = kernels < 2;
+  at("controls").addEventListener("submit", (event) => event.preventDefault());
+  at("search").addEventListener("input", changeSearch);
+  at("regex").addEventListener("change", changeSearch);
+  for (const event of ["hashchange", "popstate"]) {
+    addEventListener(event, () => {
+      readAddress();
+      draw();
+    });
+  }
+  startTable();
+  startTree();
+  startSandwich();
+}
+
 async function start() {
-  data = await inflate();
+  await load();
   at("profile").hidden = !data.metrics.length;
-  document.title = visible(`profdiff: ${data.kernels.map((kernel) => kernel.label).join(" against ")}`);
+  drawAnswers();
   drawExperiment();
   if (data.metrics.length) startProfile();
   drawFacts();
@@ -78,42 +107,6 @@ async function start() {
     performance.mark("interactive");
     document.documentElement.dataset.ready = "yes";
   });
-}
-
-/** Everything about functions: controls, graphs, table. */
-function startProfile() {
-  readAddress();
-  const labels = data.kernels.map((kernel) => kernel.label);
-  const entries = (choices) => Object.entries(choices);
-  fillSelect("metric", data.metrics.map((one, index) => [String(index), `${one.metric}${one.exact ? ", exact" : ", sampled"}`]));
-  fillSelect("unit", [...(data.workload.ops ? [["per-op", "per op"]] : []), ["absolute", "absolute"], ["share", "share"]]);
-  fillSelect("side", [["", "kernel and user"], ["kernel", "kernel"], ["user", "user"]]);
-  fillSelect("left", labels.map((label) => [label, label]));
-  fillSelect("other", labels.map((label) => [label, label]));
-  fillSelect("view", labels.length > 1 ? entries(VIEWS) : [["left", "alone"]]);
-  fillSelect("width", entries(WIDTHS));
-  fillSelect("colour", entries(COLOURS));
-  fillSelect("shape", entries(SHAPES));
-  at("metric-label").hidden = data.metrics.length < 2;
-  at("left-label").hidden = at("other-label").hidden = labels.length < 3;
-  at("colour-label").hidden = at("view-label").hidden = labels.length < 2;
-  at("controls").addEventListener("submit", (event) => event.preventDefault());
-  at("search").addEventListener("input", () => setSearch(at("search").value));
-  at("regex").addEventListener("change", () => {
-    state.regex = at("regex").checked ? "1" : "";
-    setSearch(state.search);
-  });
-  at("more").addEventListener("click", () => {
-    state.shown += PAGE;
-    drawBody();
-  });
-  for (const event of ["hashchange", "popstate"])
-    addEventListener(event, () => {
-      readAddress();
-      draw();
-    });
-  startTree();
-  startSandwich();
 }
 
 start().catch((error) => {

@@ -1,7 +1,17 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
-"use strict";
 
-const sandwich = { callers: /** @type {any} */ (null), callees: /** @type {any} */ (null) };
+import { callsOf, frameName, metric, pair, pairOf, ranks, tree, unhurried } from "./chosen.js";
+import { data } from "./data.js";
+import { declared, hideTip, showTip } from "./details.js";
+import { at, button, cells, element, fill, visible } from "./elements.js";
+import { Flamegraph } from "./flamegraph.js";
+import { MOST_ROWS } from "./frames.js";
+import { count, formatChange, formatCount, formatDifference, short } from "./numbers.js";
+import { alone, sides, state, writeAddress } from "./state.js";
+import { Tree } from "./tree.js";
+
+/** @import { Calls } from "./chosen.js" */
+/** @import { Kind, Pair } from "./tree.js" */
 
 /** The tree of all callers, or of all callees, of a function; the outermost of nested calls counts.
  * @param {number} id @param {boolean} callers */
@@ -13,7 +23,7 @@ function around(id, callers) {
   const selfs = { left: [0], right: [0] };
   /** @type {Map<number, number>[]} */
   const below = [new Map()];
-  const step = (node, original) => {
+  const step = (/** @type {number} */ node, /** @type {number} */ original) => {
     const next = tree.function[original];
     let to = below[node].get(next);
     if (to === undefined) {
@@ -32,120 +42,133 @@ function around(id, callers) {
   const place = new Int32Array(tree.size + 1).fill(-1);
   for (let node = 0; node < tree.size; node++) {
     const above = place[tree.parent[node]];
-    const same = tree.function[node] === id;
-    if (above < 0 && !same) continue;
-    if (callers) {
-      // Counts of everything under the outermost call go to the end of the chain of its callers.
-      let to = above;
-      if (above < 0) {
-        to = 0;
-        let up = tree.parent[node];
-        // No more callers than are drawn.
-        for (let row = 0; up < tree.size && row < MOST_ROWS; row++, up = tree.parent[up]) to = step(to, up);
-        from[0] = node;
+    if (above < 0 && tree.function[node] !== id) continue;
+    let to = above;
+    if (above < 0) {
+      to = 0;
+      from[0] = node;
+      // Counts of everything under the outermost call go to the end of the chain of its callers,
+      // of which there are no more than are drawn.
+      let up = callers ? tree.parent[node] : tree.size;
+      for (let row = 0; up < tree.size && row < MOST_ROWS; row++, up = tree.parent[up]) {
+        to = step(to, up);
       }
-      place[node] = to;
-    } else {
-      place[node] = above < 0 ? 0 : step(above, node);
-      if (above < 0) from[0] = node;
-    }
-    selfs.left[place[node]] += left[node];
-    selfs.right[place[node]] += right[node];
+    } else if (!callers) to = step(above, node);
+    place[node] = to;
+    selfs.left[to] += left[node];
+    selfs.right[to] += right[node];
   }
-  const made = new Tree(parent, functions, (node, label) => from[node] >= 0 && tree.inlined(from[node], label));
-  return new Pair(made, selfs.left, selfs.right);
+  const inlined = (/** @type {number} */ node, /** @type {string} */ label) =>
+    from[node] >= 0 && tree.inlined(from[node], label);
+  return pairOf(new Tree(parent, functions, ranks, inlined), selfs.left, selfs.right);
 }
 
-let opening = 0;
+const drawUnhurried = unhurried(drawSandwich);
 
-/** @param {number} id */
-function chooseFunction(id) {
+/** @param {number} id of a function; other frames have no callers to show */
+export function chooseFunction(id) {
   if (id >= metric.functions.length) return;
   state.function = String(id);
   writeAddress();
-  clearTimeout(opening);
-  if (tree.size < LARGE) drawSandwich();
-  else opening = setTimeout(drawSandwich, 80);
+  drawUnhurried();
 }
 
-function drawSandwich() {
-  const section = at("sandwich");
-  section.hidden = state.function === "";
-  if (section.hidden) return;
+export function drawSandwich() {
+  at("sandwich").hidden = state.function === "";
+  if (state.function === "") return;
   const id = Number(state.function);
   const row = metric.functions[id];
-  at("sandwich-name").textContent = visible(row.name);
-  const one = state.left === state.right;
-  const said = (kind) => {
-    const [left, right] = [row[kind][state.left], row[kind][state.right]];
-    if (one) return `${kind} ${formatCount(left, state.left)}`;
-    return `${kind} ${formatCount(left, state.left)} → ${formatCount(right, state.right)}: ${formatDifference(left, right)} (${formatChange(left, right)})`;
+  const said = (/** @type {Kind} */ kind) => {
+    const [left, right] = sides(row[kind]);
+    if (alone()) return `${kind} ${formatCount(left, state.left)}`;
+    const both = `${formatCount(left, state.left)} → ${formatCount(right, state.right)}`;
+    return `${kind} ${both}: ${formatDifference(left, right)} (${formatChange(left, right)})`;
   };
-  const where = [row.object, row.side, declaredBoth(id)].filter(Boolean).join(" · ");
+  at("sandwich-name").textContent = visible(row.name);
+  const where = [row.object, row.side, declared(id)].filter(Boolean).join(" · ");
   at("sandwich-where").textContent = visible(where);
-  at("sandwich-numbers").replaceChildren(...[said("self"), said("total"), ...callSentences(id)].map((text) => element("li", text)));
-  for (const kind of /** @type {("callers" | "callees")[]} */ (["callers", "callees"])) {
-    const of = around(id, kind === "callers");
-    const graph = sandwich[kind];
-    graph.of = of;
-    const widths = of.width(one ? "left" : "larger");
-    // The scale is the whole's: a small function's delta is not to look like a large one.
-    const scene = { pair: of, most: pair.largest("total"), zoom: 0, widths, scale: widths[0], label: row.name, colour: one ? "none" : "total", matches: null, flame: kind === "callers", selected: -1 };
-    graph.paint(graph.layout(scene));
-    graph.canvas.setAttribute("aria-label", `${kind} of ${visible(row.name).slice(0, 200)}`);
-  }
-  for (const [kind, callers] of /** @type {[string, boolean][]} */ ([["callers", true], ["callees", false]])) {
-    const of = sandwich[kind].of;
-    const nodes = [...of.tree.children.slice(of.tree.first[0], of.tree.first[1])];
-    nodes.sort((a, b) => Math.abs(of.delta("total", b)) - Math.abs(of.delta("total", a)));
-    const head = cells("th", [callers ? "caller" : "callee", ...(one ? ["total"] : [state.left, state.right, "delta"])]);
-    at(`${kind}-list`).replaceChildren(
-      head,
-      ...nodes.slice(0, 12).map((node) => {
-        const [left, right] = [of.total.left[node], of.total.right[node]];
-        const line = cells("td", ["", formatCount(left, state.left), ...(one ? [] : [formatCount(right, state.right), formatDifference(left, right)])]);
-        const open = element("button", frameName(of.tree.function[node]).slice(0, 300), "link");
-        open.type = "button";
-        open.addEventListener("click", () => chooseFunction(of.tree.function[node]));
-        line.firstChild.append(open);
-        return line;
-      }),
-    );
-    at(`${kind}-none`).hidden = nodes.length > 0;
-  }
+  fill("sandwich-numbers", "li", [said("self"), said("total"), ...callSentences(id)]);
+  for (const half of halves) drawHalf(half, id);
+}
+
+/** @param {typeof halves[0]} half @param {number} id */
+function drawHalf({ kind, graph }, id) {
+  const callers = kind === "caller";
+  const { name } = metric.functions[id];
+  const found = around(id, callers);
+  const widths = found.width(alone() ? "left" : "larger");
+  // The scale is the whole's: a small function's delta is not to look like a large one.
+  const most = pair.largest("total");
+  const frames = graph.layout({
+    pair: found, zoom: 0, widths, scale: widths[0], label: name, selected: -1, matches: null,
+    colour: alone() ? "none" : "total", most, flame: callers,
+  });
+  graph.paint(frames, frames.rows.length);
+  graph.canvas.setAttribute("aria-label", `${kind}s of ${visible(name).slice(0, 200)}`);
+  const nodes = [...found.tree.below(0)];
+  nodes.sort((a, b) => Math.abs(found.delta("total", b)) - Math.abs(found.delta("total", a)));
+  const head = [kind, ...(alone() ? ["total"] : [state.left, state.right, "delta"])];
+  at(`${kind}s-list`).replaceChildren(
+    cells("th", head),
+    ...nodes.slice(0, 12).map((node) => neighbourRow(found, node)),
+  );
+  at(`${kind}s-none`).hidden = nodes.length > 0;
+}
+
+/** @param {Pair} of @param {number} node */
+function neighbourRow(of, node) {
+  const id = of.tree.function[node];
+  const [left, right] = of.both("total", node);
+  const both = [formatCount(right, state.right), formatDifference(left, right)];
+  const line = cells("td", [formatCount(left, state.left), ...(alone() ? [] : both)]);
+  const cell = element("td");
+  cell.append(button(frameName(id).slice(0, 300), "link", () => chooseFunction(id)));
+  line.prepend(cell);
+  return line;
 }
 
 /** Called more often, or more at each call? @param {number} id */
 function callSentences(id) {
   const calls = callsOf();
   if (!calls) return [];
-  const [left, right] = [calls[state.left], calls[state.right]];
-  const ops = data.workload.ops;
-  if (!left.calls[id] && !right.calls[id]) return ["calls: not counted (inlined everywhere, or never entered in the window)"];
-  const often = (of) => (ops ? short(of.calls[id] / ops) : of.calls[id].toLocaleString("en-US"));
-  const each = (of) => (of.calls[id] ? short(of.work[id] / of.calls[id]) : "-");
-  const total = (label, of) => (of.calls[id] ? short(metric.functions[id].total[label] / of.calls[id]) : "-");
-  const arrow = (a, b) => (state.left === state.right ? a : `${a} → ${b}`);
+  const both = sides(calls);
+  if (!both.some((of) => of.calls[id])) {
+    return ["calls: not counted (inlined everywhere, or never entered in the window)"];
+  }
+  const { total } = metric.functions[id];
+  const { ops } = data.workload;
+  /** @param {string} what @param {(of: Calls, label: string) => string} value */
+  const sentence = (what, value) => {
+    const left = value(both[0], state.left);
+    return `${what} ${alone() ? left : `${left} → ${value(both[1], state.right)}`}`;
+  };
+  const each = (/** @type {number} */ work, /** @type {Calls} */ of) =>
+    of.calls[id] ? short(work / of.calls[id]) : "-";
   return [
-    `calls${ops ? " per op" : ""} ${arrow(often(left), often(right))}`,
-    `self per call ${arrow(each(left), each(right))}`,
-    `total per call ${arrow(total(state.left, left), total(state.right, right))}`,
+    ops
+      ? sentence("calls per op", (of) => short(of.calls[id] / ops))
+      : sentence("calls", (of) => count(of.calls[id])),
+    sentence("self per call", (of) => each(of.work[id], of)),
+    sentence("total per call", (of, label) => each(total[label], of)),
   ];
 }
 
-function startSandwich() {
-  for (const kind of /** @type {("callers" | "callees")[]} */ (["callers", "callees"])) {
-    const canvas = at(`graph-${kind}`);
-    const graph = (sandwich[kind] = new Flamegraph(canvas));
-    canvas.addEventListener("pointermove", (event) => {
-      const node = graph.hit(event.offsetX, event.offsetY);
-      if (node >= 0) showTip(sandwich[kind].of, node, event.clientX, event.clientY);
-      else hideTip();
+const halves = ["caller", "callee"].map((kind) => {
+  return { kind, graph: new Flamegraph(`graph-${kind}s`) };
+});
+
+export function startSandwich() {
+  for (const { graph } of halves) {
+    graph.canvas.addEventListener("pointermove", (event) => {
+      const node = graph.hit(event);
+      if (graph.frames && node >= 0) {
+        showTip(graph.frames.scene.pair, node, event.clientX, event.clientY);
+      } else hideTip();
     });
-    canvas.addEventListener("pointerleave", hideTip);
-    canvas.addEventListener("click", (event) => {
-      const node = graph.hit(event.offsetX, event.offsetY);
-      if (node >= 0) chooseFunction(sandwich[kind].of.tree.function[node]);
+    graph.canvas.addEventListener("pointerleave", hideTip);
+    graph.canvas.addEventListener("click", (event) => {
+      const node = graph.hit(event);
+      if (graph.frames && node >= 0) chooseFunction(graph.frames.scene.pair.tree.function[node]);
     });
   }
   let width = innerWidth;

@@ -1,29 +1,45 @@
 // What the reader chose; it is in the address, so that a view can be linked.
-"use strict";
 
-const PAGE = 200;
-/** From so many stacks on the graph is drawn first, and what takes long follows. */
-const LARGE = 20_000;
-const VIEWS = { both: "side by side", difference: "difference", left: "left only", right: "right only" };
-const WIDTHS = { left: "left", right: "right", larger: "larger of both", delta: "absolute delta" };
-const COLOURS = { self: "self delta", total: "total delta", none: "kernel / user" };
+import { data, labels } from "./data.js";
+
+/** @import { ByKernel } from "./document.d.ts" */
+
+/** @typedef {Record<string, string>} Titles */
+/** @type {Titles} */
+export const VIEWS = {
+  both: "side by side", difference: "difference", left: "left only", right: "right only",
+};
+/** @type {Titles} */
+export const WIDTHS = {
+  left: "left", right: "right", larger: "larger of both", delta: "absolute delta",
+};
+/** @type {Titles} */
+export const COLOURS = { self: "self delta", total: "total delta", none: "kernel / user" };
 const SHAPES = { icicle: "icicle", flame: "flame" };
 
-/** @type {Record<string, any>} */
-const state = { sort: "delta", descending: true, shown: PAGE };
+export const state = /** @type {ReturnType<typeof defaults>} */ ({});
+
+/** @typedef {keyof typeof state} Key */
+
+/** One kernel is shown, against nothing. */
+export const alone = () => state.left === state.right;
+
+/** The values of the two kernels that are shown.
+ * @template T @param {ByKernel<T>} values @returns {[T, T]} */
+export const sides = (values) => [values[state.left], values[state.right]];
 
 /** The state of a fresh page. */
 function defaults() {
-  const labels = data.kernels.map((kernel) => kernel.label);
+  const several = data.kernels.length > 1;
   return {
     metric: "0",
     unit: data.workload.ops ? "per-op" : "absolute",
-    view: labels.length > 1 ? "difference" : "left",
+    view: several ? "difference" : "left",
     width: "larger",
-    colour: labels.length > 1 ? "self" : "none",
+    colour: several ? "self" : "none",
     shape: "icicle",
     left: data.base,
-    right: labels.find((label) => label !== data.base) || data.base,
+    right: labels().find((label) => label !== data.base) ?? data.base,
     search: "",
     regex: "",
     side: "",
@@ -32,40 +48,56 @@ function defaults() {
   };
 }
 
-/** What a key may be; searches may be anything. */
+const keys = () => /** @type {Key[]} */ (Object.keys(defaults()));
+
+/** What can be chosen for a key, each with its title.
+ * @returns {Partial<Record<Key, string[][]>>} */
+export function choices() {
+  const kernels = labels().map((label) => [label, label]);
+  const title = (/** @type {{metric: string, exact: boolean}} */ one) =>
+    `${one.metric}, ${one.exact ? "exact" : "sampled"}`;
+  const views = { ...VIEWS, left: `${state.left} only`, right: `${state.right} only` };
+  const units = { absolute: "absolute", share: "share" };
+  return {
+    metric: data.metrics.map((one, index) => [String(index), title(one)]),
+    unit: Object.entries(data.workload.ops ? { "per-op": "per op", ...units } : units),
+    view: kernels.length > 1 ? Object.entries(views) : [["left", "alone"]],
+    width: Object.entries({ ...WIDTHS, left: state.left, right: state.right }),
+    colour: Object.entries(COLOURS),
+    shape: Object.entries(SHAPES),
+    left: kernels,
+    right: kernels,
+    side: Object.entries({ "": "kernel and user", kernel: "kernel", user: "user" }),
+  };
+}
+
+/** What a key may be; searches may be anything. @param {Key} key @param {string} value */
 function allowed(key, value) {
-  const labels = data.kernels.map((kernel) => kernel.label);
-  const index = (count) => value === "" || (/^\d+$/.test(value) && Number(value) < count);
-  const chosen = data.metrics[Number(state.metric)] || data.metrics[0];
-  if (key === "metric") return value !== "" && index(data.metrics.length);
-  if (key === "unit") return ["absolute", "share", ...(data.workload.ops ? ["per-op"] : [])].includes(value);
-  if (key === "view") return Object.hasOwn(VIEWS, value) && (labels.length > 1 || value === "left");
-  if (key === "width") return Object.hasOwn(WIDTHS, value);
-  if (key === "colour") return Object.hasOwn(COLOURS, value);
-  if (key === "shape") return Object.hasOwn(SHAPES, value);
-  if (key === "left" || key === "right") return labels.includes(value);
-  if (key === "side") return ["", "kernel", "user"].includes(value);
-  if (key === "zoom") return index(data.stacks[chosen.stacks].parent.length);
-  if (key === "function") return index(chosen.functions.length);
-  return true;
+  const { stacks, functions } = data.metrics[Number(state.metric)];
+  const below = (/** @type {number} */ count) =>
+    value === "" || (/^\d+$/.test(value) && Number(value) < count);
+  if (key === "zoom") return below(data.stacks[stacks].parent.length);
+  if (key === "function") return below(functions.length);
+  return choices()[key]?.some(([choice]) => choice === value) ?? true;
 }
 
 /** Take the state from the address; what is not valid there is ignored. */
-function readAddress() {
+export function readAddress() {
+  Object.assign(state, defaults());
   const given = new URLSearchParams(location.hash.slice(1));
-  for (const [key, value] of Object.entries(defaults())) {
+  for (const key of keys()) {
     const wanted = given.get(key);
-    state[key] = wanted !== null && allowed(key, wanted) ? wanted : value;
+    if (wanted !== null && allowed(key, wanted)) state[key] = wanted;
   }
   // A kernel is not set against itself.
-  if (state.left === state.right) state.right = data.kernels.map((kernel) => kernel.label).find((label) => label !== state.left) || state.left;
+  if (alone()) state.right = labels().find((label) => label !== state.left) ?? state.left;
 }
 
 /** Put what is not as on a fresh page into the address. @param {boolean} [step] undone by Back */
-function writeAddress(step = false) {
-  const changed = new URLSearchParams();
-  for (const [key, value] of Object.entries(defaults())) if (state[key] !== value) changed.set(key, state[key]);
-  const hash = `#${changed}`;
+export function writeAddress(step = false) {
+  const fresh = defaults();
+  const changed = keys().filter((key) => state[key] !== fresh[key]);
+  const hash = `#${new URLSearchParams(changed.map((key) => [key, state[key]]))}`;
   if (hash === (location.hash || "#")) return;
   if (step) history.pushState(null, "", hash);
   else history.replaceState(null, "", hash);

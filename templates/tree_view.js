@@ -1,71 +1,52 @@
-// The flamegraphs: what they show of the state, pointer, keys, breadcrumb, search and legend.
-"use strict";
+// The flamegraphs of the whole tree: what they show of the state, pointer, keys and breadcrumb.
 
-const graphs = { left: /** @type {any} */ (null), right: /** @type {any} */ (null) };
+import { frameName, pair, tree, zoomed } from "./chosen.js";
+import { hideTip, showTip, speak } from "./details.js";
+import { at, button, clipped } from "./elements.js";
+import { Flamegraph } from "./flamegraph.js";
+import { drawLegend } from "./legend.js";
+import { chooseFunction, drawSandwich } from "./sandwich.js";
+import { found } from "./search.js";
+import { alone, state, writeAddress } from "./state.js";
+
+/** @import { Scene } from "./frames.js" */
+/** @import { Kind } from "./tree.js" */
+
+const graphs = { left: new Flamegraph("graph-left"), right: new Flamegraph("graph-right") };
 let selected = -1;
 let scheduled = false;
-/** @type {{matches: Uint8Array | null, left: number, right: number, count: number, wrong: string}} */
-let found = { matches: null, left: 0, right: 0, count: 0, wrong: "" };
 
-/** The zoomed frame; the whole is the node above the roots. */
-const zoomed = () => (state.zoom === "" ? tree.size : Number(state.zoom));
-
-/** Functions that the search names, and their part of both sides, nested ones once. */
-function searchTree() {
-  found = { matches: null, left: 0, right: 0, count: 0, wrong: "" };
-  if (!state.search) return;
-  let test;
-  if (state.regex) {
-    try {
-      const expression = new RegExp(state.search, "i");
-      test = (text) => expression.test(text);
-    } catch (error) {
-      found.wrong = String(/** @type {Error} */ (error).message);
-      return;
-    }
-  } else {
-    const wanted = state.search.toLowerCase();
-    test = (text) => text.toLowerCase().includes(wanted);
-  }
-  const matches = Uint8Array.from(names(), (_, id) => {
-    const row = metric.functions[id];
-    return Number(test(frameName(id)) || Boolean(row && (test(row.object) || test(row.file))));
-  });
-  const under = new Uint8Array(tree.size + 1);
-  const { left, right } = pair.self;
-  for (let node = 0; node < tree.size; node++) {
-    if (!matches[tree.function[node]] && !under[tree.parent[node]]) continue;
-    under[node] = 1;
-    found.left += left[node];
-    found.right += right[node];
-  }
-  found.count = matches.reduce((sum, one) => sum + one, 0);
-  found.matches = matches;
-}
-
-/** Which canvases a view has, with what on them. */
+/** What the one or two canvases of a view show. @returns {Scene[]} */
 function scenes() {
   const zoom = zoomed();
-  const scene = (label, widths, scale) => ({ pair, zoom, widths, scale, label, colour: state.left === state.right ? "none" : state.colour, matches: found.matches, flame: state.shape === "flame", selected });
-  const sides = { left: pair.width("left"), right: pair.width("right") };
+  const colour = alone() ? "none" : /** @type {Kind | "none"} */ (state.colour);
+  const most = colour === "none" ? 0 : pair.largest(colour);
+  const flame = state.shape === "flame";
+  const scene = { pair, zoom, colour, most, matches: found.matches, flame, selected };
   if (state.view === "both") {
-    const scale = Math.max(sides.left[zoom], sides.right[zoom]);
-    return [scene(state.left, sides.left, scale), scene(state.right, sides.right, scale)];
+    const [left, right] = [pair.width("left"), pair.width("right")];
+    const scale = Math.max(left[zoom], right[zoom]);
+    return [
+      { ...scene, label: state.left, widths: left, scale },
+      { ...scene, label: state.right, widths: right, scale },
+    ];
   }
-  const rule = state.view === "difference" ? state.width : state.view;
-  const widths = pair.width(rule);
-  return [scene(state.view === "right" ? state.right : state.view === "left" ? state.left : "this", widths, widths[zoom])];
+  const widths = pair.width(state.view === "difference" ? state.width : state.view);
+  const label = { left: state.left, right: state.right }[state.view] ?? "this";
+  return [{ ...scene, label, widths, scale: widths[zoom] }];
 }
 
 function paintTree() {
   scheduled = false;
   const shown = scenes();
-  const used = [graphs.left, graphs.right].slice(0, shown.length);
   at("second").hidden = shown.length < 2;
-  const rows = Math.max(1, ...used.map((graph, i) => graph.layout(shown[i])));
-  used.forEach((graph) => graph.paint(rows));
-  at("deeper").hidden = !used.some((graph) => graph.deeper);
-  document.documentElement.dataset.painted = String(Number(document.documentElement.dataset.painted || 0) + 1);
+  const used = [graphs.left, graphs.right].slice(0, shown.length);
+  const frames = used.map((graph, i) => graph.layout(shown[i]));
+  const rows = Math.max(...frames.map((one) => one.rows.length));
+  for (const [i, graph] of used.entries()) graph.paint(frames[i], rows);
+  at("deeper").hidden = !frames.some((one) => one.deeper);
+  const { dataset } = document.documentElement;
+  dataset.painted = String(Number(dataset.painted ?? 0) + 1);
 }
 
 function repaint() {
@@ -74,48 +55,18 @@ function repaint() {
   requestAnimationFrame(paintTree);
 }
 
-/** Words about the graph: captions, rule, legend, breadcrumb, search. */
-function drawWords() {
-  const one = state.left === state.right;
-  const ruleNames = { ...WIDTHS, left: state.left, right: state.right };
-  const total = (side, label) => formatCount(pair.total[side][zoomed()], label);
-  const captions = {
-    both: [`${kernelTitle(state.left)}: ${total("left", state.left)}`, `${kernelTitle(state.right)}: ${total("right", state.right)}`],
-    difference: [`${kernelTitle(state.right)} against ${kernelTitle(state.left)}: ${formatDifference(pair.total.left[zoomed()], pair.total.right[zoomed()])} (${formatChange(pair.total.left[zoomed()], pair.total.right[zoomed()])})`],
-    left: [`${kernelTitle(state.left)} alone: ${total("left", state.left)}`],
-    right: [`${kernelTitle(state.right)} alone: ${total("right", state.right)}`],
-  }[state.view];
-  at("caption-left").textContent = captions[0];
-  at("caption-right").textContent = captions[1] || "";
-  const width = { both: "width: each side's own total, both at the scale of the larger", difference: `width: ${ruleNames[state.width]}${state.width === "larger" || state.width === "delta" ? ", summed over stacks" : ""}`, left: `width: ${state.left}`, right: `width: ${state.right}` }[state.view];
-  at("rule").textContent = `${width}; colour: ${one ? "kernel / user" : COLOURS[state.colour]}; ${unitTitle()}`;
-  at("ramp").hidden = one || state.colour === "none";
-  if (!at("ramp").hidden) {
-    const most = pair.largest(state.colour);
-    const scaled = state.unit === "share" ? `${fixed(100 * most, 2)} points` : state.unit === "per-op" ? fixed(most / data.workload.ops, 2) : most.toLocaleString("en-US");
-    at("least").textContent = `−${scaled} less`;
-    at("most").textContent = `more +${scaled}`;
-  }
-  at("legend-change").hidden = one;
+/** The graphs and all that is said about them. */
+export function drawTree() {
+  drawLegend([graphs.left.canvas, graphs.right.canvas]);
   const path = tree.path(zoomed());
-  const crumb = (text, node) => {
-    const button = element("button", text.length > 40 ? `${text.slice(0, 39)}…` : text);
-    button.type = "button";
-    button.addEventListener("click", () => zoomTo(node));
-    return button;
-  };
-  at("crumbs").replaceChildren(crumb("all", tree.size), ...path.map((node) => crumb(frameName(tree.function[node]), node)));
+  const crumb = (/** @type {string} */ text, /** @type {number} */ node) =>
+    button(clipped(text, 40), "", () => zoomTo(node));
   at("crumbs").hidden = !path.length;
-  const part = (count, label) => `${label} ${fixed((100 * count) / (metric.totals[label] || 1), 2)} %`;
-  at("matched").textContent = found.wrong
-    ? `Not a regular expression: ${found.wrong}`
-    : found.matches
-      ? `${fixed(found.count, 0)} ${found.count === 1 ? "function matches" : "functions match"}, with what they call: ${part(found.left, state.left)}${one ? "" : `, ${part(found.right, state.right)}`}`
-      : "";
-  const label = `${VIEWS[state.view]} flamegraph, ${width}. Arrow keys choose a frame, Enter zooms, Escape goes back out.`;
-  for (const graph of [graphs.left, graphs.right]) graph.canvas.setAttribute("aria-label", label);
-  at("width-label").hidden = state.view !== "difference";
-  at("missing").hidden = hasCalls();
+  at("crumbs").replaceChildren(
+    crumb("all", tree.size),
+    ...path.map((node) => crumb(frameName(tree.function[node]), node)),
+  );
+  repaint();
 }
 
 /** @param {number} node */
@@ -123,41 +74,44 @@ function zoomTo(node) {
   state.zoom = node >= tree.size ? "" : String(node);
   hideTip();
   writeAddress(true);
-  drawWords();
-  repaint();
+  drawTree();
 }
 
 /** @param {Flamegraph} graph @param {number} node */
-function select(graph, node, speaking = true) {
+function select(graph, node) {
   selected = node;
   repaint();
   if (node < 0) return hideTip();
-  const place = graph.find(node);
-  const box = graph.canvas.getBoundingClientRect();
-  if (place) showTip(pair, node, box.left + Math.min(place.box.from + 20, box.width - 40), box.top + graph.top(place.depth));
-  if (speaking) speak(pair, node);
+  const place = graph.frames?.find(node);
+  if (place) {
+    const { left, top, width } = graph.canvas.getBoundingClientRect();
+    const x = left + Math.min(place.box.from + 20, width - 40);
+    showTip(pair, node, x, top + graph.top(place.depth));
+  }
+  speak(pair, node);
 }
 
 /** @param {Flamegraph} graph @param {KeyboardEvent} event */
 function treeKey(graph, event) {
   const { key } = event;
-  const flame = state.shape === "flame";
-  const steps = { ArrowLeft: "before", ArrowRight: "after", ArrowDown: flame ? "out" : "in", ArrowUp: flame ? "in" : "out" };
-  if (steps[key]) select(graph, graph.neighbour(selected, steps[key]));
+  const [down, up] = state.shape === "flame" ? ["out", "in"] : ["in", "out"];
+  const steps = { ArrowLeft: "before", ArrowRight: "after", ArrowDown: down, ArrowUp: up };
+  const step = new Map(Object.entries(steps)).get(key);
+  if (step) select(graph, graph.frames?.neighbour(selected, step) ?? -1);
   else if (key === "Enter" && selected >= 0) zoomTo(selected);
   else if (key === " " && selected >= 0) chooseFunction(tree.function[selected]);
   else if (key === "Home") zoomTo(tree.size);
-  else if ((key === "Escape" || key === "Backspace") && state.zoom !== "") zoomTo(tree.parent[zoomed()]);
-  else return;
+  else if ((key === "Escape" || key === "Backspace") && state.zoom !== "") {
+    zoomTo(tree.parent[zoomed()]);
+  } else return;
   event.preventDefault();
 }
 
-function startTree() {
-  for (const side of /** @type {("left" | "right")[]} */ (["left", "right"])) {
-    const canvas = at(`graph-${side}`);
-    const graph = (graphs[side] = new Flamegraph(canvas));
+export function startTree() {
+  for (const graph of [graphs.left, graphs.right]) {
+    const { canvas } = graph;
     canvas.addEventListener("pointermove", (event) => {
-      const node = graph.hit(event.offsetX, event.offsetY);
+      const node = graph.hit(event);
       canvas.style.cursor = node >= 0 ? "pointer" : "default";
       if (node !== selected) {
         selected = node;
@@ -166,21 +120,25 @@ function startTree() {
       if (node >= 0) showTip(pair, node, event.clientX, event.clientY);
       else hideTip();
     });
-    canvas.addEventListener("pointerleave", () => {
-      selected = -1;
-      hideTip();
-      repaint();
-    });
+    canvas.addEventListener("pointerleave", () => select(graph, -1));
     canvas.addEventListener("click", (event) => {
-      const node = graph.hit(event.offsetX, event.offsetY);
+      const node = graph.hit(event);
       if (node < 0) return;
       chooseFunction(tree.function[node]);
       zoomTo(node);
     });
     canvas.addEventListener("keydown", (event) => treeKey(graph, event));
-    canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && select(graph, selected >= 0 ? selected : graph.neighbour(-1, "in")));
+    canvas.addEventListener("focus", () => {
+      if (!canvas.matches(":focus-visible")) return;
+      select(graph, selected >= 0 ? selected : (graph.frames?.neighbour(-1, "in") ?? -1));
+    });
     canvas.addEventListener("blur", () => select(graph, -1));
   }
   new ResizeObserver(repaint).observe(at("graphs"));
-  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", () => { paintTree(); drawSandwich(); });
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+    matchMedia(query).addEventListener("change", () => {
+      paintTree();
+      drawSandwich();
+    });
+  }
 }

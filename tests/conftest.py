@@ -11,8 +11,8 @@ import pytest
 import whole_run
 from support import EXAMPLE, ODD, need_kernel, need_program, profdiff, run_guests
 
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.qemu import Qemu, find_qemu
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

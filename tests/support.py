@@ -9,23 +9,32 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import whole_run
 
-from profdiff.cache import cache_folder
-from profdiff.collectors import initramfs
-from profdiff.collectors.exact import ExactRun
-from profdiff.collectors.qemu import Qemu
-from profdiff.collectors.run_result import RunResult
-from profdiff.collectors.workload import prepare
+from profdiff.base.cache import cache_folder
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.exact.run import ExactRun
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.workload.workload import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
 # The name of a folder that means something to QEMU's options, and to a shell.
 ODD = "a,b,,c d:e%s=f,id=x"
+
+
+@dataclass(frozen=True)
+class GuestResult(RunResult):
+    """What an exact run left, with its counts."""
+
+    counts: Counts | None = None
 
 
 def need_program(name: str, package: str | None = None) -> str:
@@ -54,7 +63,7 @@ def run_guests(
     cpus: int = 1,
     settle: float = 5,
     calls: bool = True,
-) -> list[RunResult]:
+) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
     process may have, and wait for their ends; the files of guest i go to ``folder/i``."""
     workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())
@@ -88,7 +97,12 @@ def run_guests(
             runs.append(run)
         while running():
             time.sleep(0.05)
-    return [run.finish() for run in runs]
+    return [_with_counts(run.finish(), folder / str(number)) for number, run in enumerate(runs)]
+
+
+def _with_counts(result: RunResult, folder: Path) -> GuestResult:
+    file = result.files.get("counts")
+    return GuestResult(**vars(result), counts=Counts.load(folder / file) if file else None)
 
 
 def profdiff(

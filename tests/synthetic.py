@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.findings import Findings
-from profdiff.profile import Profile
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
+from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
 
 KERNEL_BASE = 0xFFFF_FFFF_8100_0000
@@ -78,7 +78,7 @@ def chains(rows: Sequence[Row]) -> Chains:
 def profile(rows: Sequence[Row]) -> Profile:
     """The profile of ``rows``."""
     runs = len(rows[0][3]) if rows else 1
-    counts = np.array([row[3] for row in rows], np.int64).reshape(-1, runs)
+    counts = np.array([row[3] for row in rows], np.int64).reshape(-1, runs, 1)
     return Profile.from_chains(chains(rows), counts)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from synthetic import manifest
 
-from profdiff import manifest as m
-from profdiff.evidence import Evidence
-from profdiff.facts import Facts
-from profdiff.findings import Findings, choose
-from profdiff.state import State
+from profdiff.evidence.findings import Findings, choose
+from profdiff.evidence.measurements import Evidence
+from profdiff.session import manifest as m
+from profdiff.session.facts import Facts
+from profdiff.session.state import State
 
 ICOUNT = m.Qemu(version="QEMU emulator version 7.2.22", arguments=["-icount", "shift=0"])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from synthetic import Row, chains, example, manifest
 
-from profdiff import manifest as m
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 
 _HEADER = struct.Struct("<8sIIQQQQ")
 _RECORD = struct.Struct("<QQB15s")

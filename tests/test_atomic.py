@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.atomic import open_atomic, write_atomic
+from profdiff.base.atomic import open_atomic, write_atomic
 
 
 def test_replaces_whole(tmp_path: Path) -> None:

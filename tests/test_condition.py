@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.condition import Change, Condition, Judgement, Outcome, exit_status
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.evidence.condition import Change, Condition, Judgement, Outcome, exit_status
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(

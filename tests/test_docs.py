@@ -9,13 +9,16 @@ import pytest
 from click.testing import CliRunner
 from support import ROOT, profdiff
 
-from profdiff import manifest
-from profdiff._native import reasons
-from profdiff.cli import _COMMANDS, cli
-from profdiff.collectors import exact, guest_channel, run_result
+from profdiff.cli import cli
+from profdiff.collectors.exact import run as exact
+from profdiff.collectors.guest import channel as guest_channel
+from profdiff.collectors.guest import result as run_result
+from profdiff.commands import COMMANDS
 from profdiff.mail import checklist
-from profdiff.reports import samples
-from profdiff.reports.document import SCHEMA
+from profdiff.session import manifest
+from profdiff.symbolization._native import reasons
+from profdiff.views import marks
+from profdiff.views.document import SCHEMA
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
 
@@ -74,7 +77,7 @@ def test_marks_are_the_same_everywhere() -> None:
 
 def test_every_statistic_and_reason_is_told() -> None:
     """What a recording's reader counts is remarked on, or is the samples themselves."""
-    source = (ROOT / "profdiff/sampled_profile.py").read_text()
+    source = (ROOT / "profdiff/profile/sampled_profile.py").read_text()
     rust = (ROOT / "symbolization/perf-data/src/statistics.rs").read_text()
     for field in re.findall(r"^    pub (\w+):", rust, re.MULTILINE):
         # Where nothing was mapped, the frame itself says so: it is unresolved.
@@ -86,9 +89,9 @@ def test_every_statistic_and_reason_is_told() -> None:
 
 def test_marks_of_sampled_rows_are_explained() -> None:
     text = (ROOT / "docs/perf.md").read_text()
-    for mark in samples.LEGEND:
+    for mark in marks.LEGEND:
         assert f"| `{mark}` |" in text
-    command = (ROOT / "collectors/perf_command.py").read_text()
+    command = (ROOT / "collectors/perf/command.py").read_text()
     for period in re.findall(r"= ([\d_]+), ([\d_]+)$", command, re.MULTILINE):
         for number in period:
             assert f"{int(number):,}" in text
@@ -109,7 +112,7 @@ def test_options_in_the_readme_exist() -> None:
     runner = CliRunner()
     helps = "".join(
         runner.invoke(cli, [*command, "--help"]).output
-        for command in ([], *([name] for name in _COMMANDS))
+        for command in ([], *([name] for name in COMMANDS))
     )
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme)) - {"--help"}
     assert options

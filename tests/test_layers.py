@@ -1,105 +1,105 @@
-"""The layer rule: a module imports only what lies below it."""
+"""The layer rule: a room imports only rooms below it, and a folder's members in no circle."""
 
 import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 from support import ROOT
 
-# Lowest first. A name stands for the module and everything in it.
-LAYERS = [
-    ["profdiff.errors", "profdiff.bounded", "profdiff.temporary", "profdiff.terminal"],
-    ["profdiff.workload_metrics", "profdiff.statistics", "profdiff.condition"],
-    ["profdiff.atomic", "profdiff.cache", "profdiff._native", "profdiff.console"],
-    ["profdiff.collectors", "profdiff.symbolization", "profdiff.templates"],
-    ["profdiff.manifest", "profdiff.kernel_config"],
-    ["profdiff.points"],
-    ["profdiff.session"],
-    ["profdiff.session_symbols", "profdiff.facts"],
-    ["profdiff.function_identity", "profdiff.stack_table", "profdiff.metric"],
-    ["profdiff.profile"],
-    [
-        "profdiff.exact_profile",
-        "profdiff.sampled_profile",
-        "profdiff.comparison",
-        "profdiff.session_facts",
-    ],
-    ["profdiff.session_comparison", "profdiff.importing", "profdiff.state", "profdiff.evidence"],
-    ["profdiff.findings", "profdiff.function_verdicts"],
-    ["profdiff.measured_change"],
-    ["profdiff.reports"],
-    ["profdiff.mail"],
-    ["profdiff.progress"],
-    ["profdiff.recording"],
-    ["profdiff.commands"],
-    ["profdiff.cli"],
-    ["profdiff.__main__"],
+# Lowest first; rooms of one row do not import each other. docs/design.md draws the same.
+ROOMS = [
+    ["base"],
+    ["symbolization", "templates"],
+    ["collectors"],
+    ["session"],
+    ["profile"],
+    ["evidence", "recording"],
+    ["views"],
+    ["reports"],
+    ["mail"],
+    ["commands"],
+    ["cli"],
+    ["__main__"],
 ]
+LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
+TOP = ("base", "collectors", "symbolization", "templates")
 
 
-def _layer(module: str) -> int | None:
-    for level, names in enumerate(LAYERS):
-        if any(module == name or module.startswith(name + ".") for name in names):
-            return level
-    return None
-
-
-def _modules() -> list[tuple[str, Path]]:
-    found = []
-    for folder, package in (
-        ("profdiff", "profdiff"),
-        ("collectors", "profdiff.collectors"),
-        ("symbolization", "profdiff.symbolization"),
-        ("templates", "profdiff.templates"),
-    ):
+@cache
+def modules() -> dict[tuple[str, ...], Path]:
+    """Every module by its name's parts below ``profdiff``; a package is its folder."""
+    found = {}
+    for folder in ("profdiff", *TOP):
         for path in sorted((ROOT / folder).rglob("*.py")):
             parts = path.relative_to(ROOT / folder).with_suffix("").parts
-            if folder == "profdiff" and parts[0] in ("collectors", "symbolization", "templates"):
-                continue
-            name = ".".join([package, *parts]).removesuffix(".__init__")
-            found.append((name, path))
+            if folder == "profdiff" and parts[0] in TOP:
+                continue  # a link to the folder, which is read as itself
+            name = parts if folder == "profdiff" else (folder, *parts)
+            found[name[:-1] if name[-1] == "__init__" else name] = path
+    del found[()]
     return found
 
 
-def _imports(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+@cache
+def imports(module: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The modules that one imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text())):
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
+            names |= {tuple(alias.name.split(".")) for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return {name for name in names if name.startswith("profdiff.")}
+            names |= {(*node.module.split("."), alias.name) for alias in node.names}
+    inside = {name[1:] for name in names if name[0] == "profdiff"}
+    # A name is a module's, or a module itself.
+    return {n if n in modules() else n[:-1] for n in inside} & modules().keys() - {module}
 
 
-@pytest.mark.parametrize(
-    ("module", "path"), _modules(), ids=lambda value: str(value).split("/")[-1]
-)
-def test_imports_only_what_lies_below(module: str, path: Path) -> None:
-    if module == "profdiff":
-        return
-    level = _layer(module)
-    assert level is not None, f"{module} has no layer: give it one in LAYERS"
-    for name in _imports(path):
-        if name.startswith("profdiff.__version__"):
-            continue
-        other = _layer(name)
-        assert other is not None, f"{module} imports {name}, which has no layer"
-        family = module.split(".")[1] == name.split(".")[1]
-        assert other < level or family, f"{module} imports {name}, which does not lie below it"
+def test_the_folders_are_found() -> None:
+    assert {module[0] for module in modules()} - LEVEL.keys() == set()
+    assert len(modules()) > 150
+
+
+@pytest.mark.parametrize("module", modules(), ids=".".join)
+def test_a_room_imports_only_rooms_below_it(module: tuple[str, ...]) -> None:
+    for other in imports(module):
+        assert other[0] == module[0] or LEVEL[other[0]] < LEVEL[module[0]], (
+            f"{'.'.join(module)} imports {'.'.join(other)}, which does not lie below it"
+        )
+
+
+def folders() -> list[tuple[str, ...]]:
+    """Every folder that holds modules."""
+    return sorted({module[:depth] for module in modules() for depth in range(1, len(module))})
+
+
+@pytest.mark.parametrize("folder", folders(), ids=".".join)
+def test_members_of_a_folder_import_in_no_circle(folder: tuple[str, ...]) -> None:
+    """A member is a module, or a folder with all that is in it."""
+    depth = len(folder)
+    graph: dict[str, set[str]] = {}
+    for module in modules():
+        if module[:depth] == folder and len(module) > depth:
+            near = {other[depth] for other in imports(module) if other[:depth] == folder != other}
+            graph.setdefault(module[depth], set()).update(near - {module[depth]})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"in {'.'.join(folder)}: {' -> '.join(error.args[1])}")
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
-    files = [path for _, path in _modules()]
-    files += [
+    files = [
         path
         for pattern in ("**/*.rs", "templates/*.js", "templates/*.css")
         for path in ROOT.glob(pattern)
-        if not {"target", ".venv", "build"} & set(path.relative_to(ROOT).parts)
+        if not {"target", ".venv", "build", "node_modules"} & set(path.relative_to(ROOT).parts)
     ]
     assert files
     too_long = {
         str(path.relative_to(ROOT)): count
-        for path in files
+        for path in [*files, *modules().values()]
         if (count := path.read_text().count("\n")) > 400
     }
     assert not too_long

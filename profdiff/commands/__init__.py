@@ -1,1 +1,24 @@
-"""The commands of ``profdiff``, one module each."""
+"""The commands: one file each, loaded when it is asked for, by this list."""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """``place``: module and function; ``help``: its line in the list of commands."""
+
+    place: str
+    help: str
+
+
+COMMANDS = {
+    "record": Command("record:record", "Record COMMAND on two or more kernels."),
+    "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
+    "report": Command("report:report", "Show the results of a session."),
+    "check": Command("check:check", "Check conditions on the changes in a session."),
+    "mail": Command("mail:mail", "Write a mail about a session as a draft."),
+    "import": Command("imports:import_", "Make a session from existing recordings."),
+    "diff": Command("imports:diff", "Compare existing recordings."),
+    "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
+    "kernel": Command("kernel:kernel", "Name kernels, list them, fetch them."),
+    "header": Command("header:header", "Print the folder of profdiff.h."),
+}

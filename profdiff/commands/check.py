@@ -1,22 +1,25 @@
 """``profdiff check``: does a session show what must not be? For scripts, CI, and git bisect run."""
 
 import contextlib
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff import measured_change, points, session_facts
-from profdiff.commands.output import write
+from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
+from profdiff.base.terminal import say
+from profdiff.commands.output import form_options, targets, with_options, write_forms
 from profdiff.commands.report import newest
-from profdiff.condition import Condition, Judgement, exit_status
-from profdiff.errors import InputError, ProfdiffError, UndecidedError, told
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings, choose
-from profdiff.reports import github_summary, judgements, junit
-from profdiff.session import Session
-from profdiff.terminal import say
+from profdiff.reports.forms import CHECK_FORMS
+
+if TYPE_CHECKING:
+    from profdiff.evidence.condition import Condition, Judgement
+    from profdiff.evidence.findings import Findings
+
+
+def _forms(command: Callable[..., Any]) -> Callable[..., Any]:
+    return with_options(form_options(CHECK_FORMS), command)
 
 
 @click.command()
@@ -34,22 +37,13 @@ from profdiff.terminal import say
 @click.option(
     "--at", metavar="NAME=VALUE,...", help="Only this point of the sweep.  [default: all points]"
 )
-@click.option("--junit", "junit_file", metavar="FILE", help="Write a JUnit file.")
-@click.option(
-    "--github-summary",
-    "summary_file",
-    is_flag=False,
-    flag_value="",
-    metavar="[FILE]",
-    help="Append to a step summary.  [default: $GITHUB_STEP_SUMMARY]",
-)
+@_forms
 def check(
     session: Path | None,
     texts: tuple[str, ...],
     labels: tuple[str, ...],
     at: str | None,
-    junit_file: str | None,
-    summary_file: str | None,
+    **forms: str | None,
 ) -> int:
     """Judge SESSION, by default the newest one here, by conditions on changes against the base.
 
@@ -57,6 +51,14 @@ def check(
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
     with _undecided_unless(ProfdiffError):
+        from profdiff.evidence.condition import Condition, exit_status
+        from profdiff.evidence.findings import Findings, choose
+        from profdiff.evidence.measurements import Evidence
+        from profdiff.profile import session_facts
+        from profdiff.reports import judgements
+        from profdiff.session import points
+        from profdiff.session.folder import Session
+
         conditions = [Condition.parse(text) for text in texts]
         with _undecided_unless():
             opened = Session.open(session or newest(Path()))
@@ -65,7 +67,10 @@ def check(
             evidence, facts = Evidence.gather(opened.manifest), session_facts.read(opened)
             found = [Findings.of(opened, setting, evidence, facts) for setting in chosen]
         judged = _judge(found, conditions, labels)
-        _report(judged, junit_file, summary_file)
+        for one in judged:
+            say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
+            say(f"  {judgements.sentence(one)}")
+        write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), judged)
         return exit_status(judged)
 
 
@@ -81,21 +86,13 @@ def _undecided_unless(*passed: type[Exception]) -> Iterator[None]:
         raise UndecidedError(told(error)) from error
 
 
-def _report(judged: list[Judgement], junit_file: str | None, summary_file: str | None) -> None:
-    for judgement in judged:
-        verdict = judgements.VERDICTS[judgement.outcome]
-        say(f"{verdict}: {judgement.condition}")
-        say(f"  {judgements.sentence(judgement)}")
-    if junit_file is not None:
-        write(junit_file, junit.render(judged))
-    if summary_file is not None:
-        _append(summary_file or os.environ.get("GITHUB_STEP_SUMMARY", ""), judged)
-
-
 def _judge(
-    found: list[Findings], conditions: list[Condition], labels: tuple[str, ...]
-) -> list[Judgement]:
+    found: "list[Findings]", conditions: "list[Condition]", labels: tuple[str, ...]
+) -> "list[Judgement]":
     """Raises InputError for names that nothing has."""
+    from profdiff.evidence import measured_change
+    from profdiff.evidence.condition import Judgement
+
     metrics = measured_change.metric_names(found)
     functions = {name for one in found for name in measured_change.function_names(one)}
     known = [kernel.label for kernel in found[0].evidence.kernels][1:]
@@ -109,7 +106,7 @@ def _judge(
             Judgement(condition, change, condition.judge(change))
             for one in found
             for change in measured_change.changes(one, condition)
-            if not labels or change.kernel.partition(" at ")[0] in labels
+            if not labels or change.kernel in labels
         ]
         if not mine:
             raise InputError(
@@ -118,14 +115,3 @@ def _judge(
             )
         judged += mine
     return judged
-
-
-def _append(target: str, judged: list[Judgement]) -> None:
-    """A step summary is one file for all steps' texts (docs.github.com, workflow commands)."""
-    if not target:
-        raise InputError("--github-summary: name a FILE, $GITHUB_STEP_SUMMARY is not set")
-    try:
-        with Path(target).open("ab") as file:
-            file.write(github_summary.render(judged))
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error

@@ -7,16 +7,16 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from profdiff.collectors.environment import Finding
-from profdiff.collectors.kernel_files import image_architecture
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import parse_arguments
-from profdiff.collectors.machine import Address
-from profdiff.collectors.machine_environment import environment_of
+from profdiff.base.console import CleanConsole
+from profdiff.base.errors import MissingError, ProfdiffError
+from profdiff.collectors.guest.qemu import find_emulator, find_qemu
+from profdiff.collectors.kernels.address import Address
+from profdiff.collectors.kernels.files import image_architecture
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.collectors.machine.environment import Finding
+from profdiff.collectors.machine.probe import environment_of
 from profdiff.collectors.programs import find_program
-from profdiff.collectors.qemu import find_emulator, find_qemu
-from profdiff.console import CleanConsole
-from profdiff.errors import MissingError, ProfdiffError
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 

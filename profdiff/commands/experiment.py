@@ -11,16 +11,16 @@ from typing import Any
 import click
 
 from profdiff import __version__
-from profdiff import manifest as m
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import parse_arguments
-from profdiff.collectors.perf_command import Attempt, PerfRequest
-from profdiff.collectors.workload import GuestFile, PreparedWorkload
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.collectors.perf.command import Attempt, PerfRequest
+from profdiff.collectors.workload.metrics import Wanted
+from profdiff.collectors.workload.workload import GuestFile, PreparedWorkload
 from profdiff.recording import plan, preparation, sweep
-from profdiff.session import Session, is_session
-from profdiff.workload_metrics import Wanted
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session, is_session
 
 
 class Memory(click.ParamType[int]):

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from profdiff import bounded
-from profdiff.errors import InputError
+from profdiff.base import bounded
+from profdiff.base.errors import InputError
 
 DEFAULT_FILE = Path("profdiff.toml")
 _MAX_SIZE = 2**20

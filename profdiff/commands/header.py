@@ -4,8 +4,8 @@ import os
 
 import click
 
-from profdiff.collectors.initramfs import guest_resources
-from profdiff.terminal import put
+from profdiff.base.terminal import put
+from profdiff.collectors.guest.initramfs import guest_resources
 
 
 @click.command()

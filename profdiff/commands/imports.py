@@ -3,20 +3,19 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff import importing
-from profdiff.collectors.kernel_spec import KernelArgument, parse_arguments
-from profdiff.commands.output import Output, output_options
-from profdiff.errors import InputError
-from profdiff.findings import Findings
-from profdiff.importing import Imported, Source
-from profdiff.sampled_profile import folded, folded_profile
-from profdiff.terminal import say
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import say
+from profdiff.commands.output import Output, output_options, with_options
+from profdiff.reports.forms import Subject
+
+if TYPE_CHECKING:
+    from profdiff.profile.importing import Source
 
 _FILES = [
     click.option(
@@ -54,9 +53,7 @@ _FILES = [
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say where symbols are."""
-    for option in reversed(_FILES):
-        command = option(command)
-    return command
+    return with_options(_FILES, command)
 
 
 @click.command("import")
@@ -75,6 +72,8 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
 
     The first FILE is the base. One alone is a profile without a comparison.
     """
+    from profdiff.profile import importing
+
     imported = [importing.read(source) for source in _sources(recordings, **symbols)]
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
     importing.compare(imported, described)  # what cannot be compared is refused now
@@ -92,18 +91,20 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     import and report in one step, with nothing left behind. The first FILE is the base; one alone
     is shown without a comparison.
     """
+    from profdiff.evidence.findings import Findings
+    from profdiff.profile import importing
+
     imported = [importing.read(source) for source in _sources(recordings, **symbols)]
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
-    if not output.only_folded:
-        findings = Findings.of_recordings(importing.compare(imported, described))
-        output.write(findings, "diff")
-    output.write_folded([(one.source.label, partial(_folded, one)) for one in imported])
-
-
-def _folded(one: Imported) -> bytes:
-    if one.data and one.chains:
-        return folded(one.data, one.chains)
-    return folded_profile(one.profile)
+    output.write(
+        Subject(
+            "diff",
+            ops,
+            cache(lambda: Findings.of_recordings(importing.compare(imported, described))),
+            lambda: [(one.source.label, one.folded) for one in imported],
+            output.asked,
+        )
+    )
 
 
 def _sources(
@@ -112,8 +113,11 @@ def _sources(
     kallsyms: Sequence[str],
     modules: Sequence[str],
     roots: Sequence[str],
-) -> list[Source]:
+) -> "list[Source]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
+    from profdiff.collectors.kernels.spec import parse_arguments
+    from profdiff.profile.importing import Source
+
     arguments = parse_arguments(recordings, "FILE")
     labels = [argument.label for argument in arguments]
     given = [
@@ -126,12 +130,9 @@ def _sources(
         )
     ]
     return [
-        _source(argument, *(known.get(argument.label) for known in given)) for argument in arguments
+        Source(one.label, Path(one.spec), *(known.get(one.label) for known in given))
+        for one in arguments
     ]
-
-
-def _source(argument: KernelArgument, *paths: Path | None) -> Source:
-    return Source(argument.label, Path(argument.spec), *paths)
 
 
 def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str, Path]:

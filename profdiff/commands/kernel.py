@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from profdiff.collectors import kernel_registry
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import KernelArgument, derive_label
-from profdiff.errors import ProfdiffError
-from profdiff.terminal import say, tell
+from profdiff.base.errors import ProfdiffError
+from profdiff.base.terminal import say, tell
+from profdiff.collectors.kernels import registered as kernel_registry
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import KernelArgument, derive_label
 
 
 @click.group()

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import click
 
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import say, tell
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
-from profdiff.errors import InputError
-from profdiff.findings import Findings, choose
+from profdiff.evidence.findings import Findings, choose
 from profdiff.mail import address, content, draft, letter, recipients, thread, trailers
 from profdiff.mail.address import Address
 from profdiff.mail.attachment import Attachment, Kind, attach
 from profdiff.mail.letter import Letter, Notes, Quote, Section
 from profdiff.mail.recipients import Recipients
 from profdiff.mail.reproducer import Reproducer
-from profdiff.session import Session
-from profdiff.terminal import say, tell
+from profdiff.session.folder import Session
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.

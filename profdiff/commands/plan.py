@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from profdiff import points
+from profdiff.base.temporary import temporary_folder
+from profdiff.base.terminal import printable, say
 from profdiff.commands.experiment import Experiment, experiment_options
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.recording import preparation, schedule
 from profdiff.recording.plan import continued
-from profdiff.temporary import temporary_folder
-from profdiff.terminal import printable, say
+from profdiff.session import points
 
 _SHOWN = 40
 

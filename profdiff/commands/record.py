@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from profdiff.collectors.kernel_files import KernelFiles
+from profdiff.base.errors import InputError, RunError
+from profdiff.base.progress import progress
+from profdiff.base.temporary import temporary_folder
+from profdiff.base.terminal import confirm, say, tell
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.commands import record_summary as summary
 from profdiff.commands.experiment import Experiment, experiment_options, session_folder
 from profdiff.commands.experiment_file import ExperimentCommand
-from profdiff.errors import InputError, RunError
-from profdiff.progress import progress
-from profdiff.recording import origin, plan, preparation, run, schedule, summary
-from profdiff.session import Session, is_session, recording
-from profdiff.temporary import temporary_folder
-from profdiff.terminal import confirm, say, tell
+from profdiff.recording import origin, plan, preparation, run, schedule
+from profdiff.session.folder import Session, is_session, recording
 
 
 @click.command(cls=ExperimentCommand)

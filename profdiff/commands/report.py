@@ -1,15 +1,13 @@
 """``profdiff report``: what a session shows."""
 
-from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import click
 
+from profdiff.base.errors import SessionError
 from profdiff.commands.output import Output, output_options
-from profdiff.errors import SessionError
-from profdiff.findings import Findings, choose
-from profdiff.session import Session, is_session
-from profdiff.session_comparison import folded_stacks
+from profdiff.reports.forms import Subject
 
 
 @click.command()
@@ -26,22 +24,33 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
 
     Prints text, unless a file is asked for. The first kernel recorded is the base.
     """
+    from profdiff.evidence.findings import Findings, choose
+    from profdiff.profile.recordings import Recordings
+    from profdiff.session.folder import Session, is_session
+
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
-    if session is None and output.html_file and is_session(Path(output.html_file)):
-        session, output = Path(output.html_file), replace(output, html_file="")
+    page = output.targets.get("html")
+    if session is None and page and is_session(Path(page)):
+        session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
     opened = Session.open(folder)
     setting = choose(opened.manifest, at)
-    if not output.only_folded:
-        findings = Findings.of(opened, setting)
-        output.write(findings, folder.resolve().name.removesuffix(".profdiff"))
-    if output.folded_file is not None:
-        output.write_folded(folded_stacks(opened, setting))
+    output.write(
+        Subject(
+            folder.resolve().name.removesuffix(".profdiff"),
+            setting.ops,
+            cache(partial(Findings.of, opened, setting)),
+            Recordings(opened, setting).folded,
+            output.asked,
+        )
+    )
 
 
 def newest(folder: Path) -> Path:
     """The session in ``folder`` whose manifest was written last. Raises SessionError."""
+    from profdiff.session.folder import is_session
+
     sessions = [entry for entry in folder.iterdir() if entry.is_dir() and is_session(entry)]
     if is_session(folder):
         sessions.append(folder)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import getaddresses
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.encoded_words import decoded
 
 # A dot-atom at a domain with a dot (RFC 5322, 3.4.1), as much of it as git send-email takes

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import folded_difference, svg
 
 Kind = Literal["folded", "svg"]

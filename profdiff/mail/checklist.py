@@ -7,13 +7,13 @@ shows it; what it cannot show is missing, however true it may be.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from profdiff import points
-from profdiff.evidence import is_time
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import is_time
 from profdiff.mail import measured
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import Reproducer
 from profdiff.reports import state_lines
+from profdiff.session import points
 
 _NAMED = 3
 # Fewer values of a size are no sweep.

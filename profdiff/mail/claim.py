@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff import points
-from profdiff.comparison import Comparison
-from profdiff.evidence import Result
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Result
+from profdiff.evidence.statistics import Estimate
 from profdiff.mail import measured
 from profdiff.mail.claim_words import Words, counted, words_of
-from profdiff.manifest import Kernel
-from profdiff.reports import evidence_rows, summary, units
-from profdiff.statistics import Estimate
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import evidence_rows
+from profdiff.session import points
+from profdiff.session.manifest import Kernel
+from profdiff.views import answers
 
 _MAX_SUBJECT = 150
 _WALL_TIME = "wall-time"
@@ -99,7 +101,7 @@ def _of_counts(findings: Findings) -> Claim:
     largest = _largest(comparison, most)
     more = [largest] if largest else []
     for one in findings.comparisons:
-        told = summary.answers(one)
+        told = [answer.sentence for answer in answers.answers(one)]
         more += [
             text for index, text in enumerate(told, 1) if one is not comparison or index != most
         ]
@@ -182,19 +184,18 @@ def _counts(findings: Findings, kernel: Kernel, result: Result) -> list[str]:
         if own == (result.collector, result.metric.name):
             told.append(_largest(comparison, index))
         else:
-            told.append(summary.answers(comparison)[index - 1])
+            told.append(answers.answers(comparison)[index - 1].sentence)
     return told
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
-    found = summary.largest(comparison, kernel)
+    found = answers.answers(comparison)[kernel - 1].largest
     if found is None:
         return ""
-    names, part = found
-    if part > 1:
-        return f"Functions changed both ways; in that direction most did {names}."
-    verb = "make" if ", " in names else "makes"
-    return f"{names} alone {verb} {100 * part:.0f} % of it."
+    if found.part > 1:
+        return f"Functions changed both ways; in that direction most did {found.names}."
+    verb = "make" if len(found.functions) > 1 else "makes"
+    return f"{found.names} alone {verb} {100 * found.part:.0f} % of it."
 
 
 def _workload(findings: Findings) -> str:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from profdiff.evidence import Result, is_time
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.measurements import Result, is_time
 from profdiff.reports.evidence_rows import number
 
 

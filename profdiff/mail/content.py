@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profdiff import __version__
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
 from profdiff.mail import checklist, measured, results
 from profdiff.mail.claim import claim
 from profdiff.mail.letter import (

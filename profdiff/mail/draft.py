@@ -14,7 +14,7 @@ from email.message import EmailMessage
 from email.utils import formataddr, make_msgid
 from typing import Any
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address, shown
 from profdiff.mail.attachment import Attachment

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from profdiff.errors import InputError
-from profdiff.terminal import printable, tabbed
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import printable, tabbed
 
 WIDTH = 72
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).

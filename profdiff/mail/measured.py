@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
-from profdiff.manifest import Run
-from profdiff.reports import state_lines, summary, units
-from profdiff.reports.columns import Columns
-from profdiff.state import State
+from profdiff.reports import state_lines
+from profdiff.reports.table import Column, draw
+from profdiff.session.manifest import Run
+from profdiff.session.state import State
+from profdiff.views import recording
 
 _WIDTH = 100
 _BUILD_ID = 12
@@ -28,7 +30,7 @@ _MACHINE = {
 
 def section(findings: Findings, real_use: str | None) -> Section:
     """Workload, kernels, machine, how it was counted, state, failed runs, and what else differs."""
-    said = summary.workload(findings.manifest, findings.setting)
+    said = recording.workload(findings.manifest, findings.setting).description
     parts: list[Part] = [
         Prose(f"Workload: {said}. {_use(real_use)}"),
         Notes(_kernels(findings)),
@@ -89,9 +91,10 @@ def totals(findings: Findings) -> Table:
     for comparison in findings.comparisons:
         sums = comparison.run_counts.sum(axis=0)
         for run, total in zip(comparison.runs, sums.tolist(), strict=True):
-            rows.append(([f"{total:,}", comparison.metric.title], units.printable(run.id)))
-    head, *lines = Columns((["total", "metric"], "recording"), rows, [], _WIDTH).lines()
-    return Table([head], lines[: len(rows)])
+            rows.append([f"{total:,}", comparison.metric.title, run.id])
+    columns = [Column("total"), Column("metric"), Column("recording", name=True)]
+    (block,) = draw("", columns, rows, _WIDTH)
+    return Table(block.head, block.body)
 
 
 def _finished(findings: Findings) -> list[Run]:
@@ -123,7 +126,7 @@ def _kernels(findings: Findings) -> list[str]:
 
 def _how(findings: Findings) -> list[str]:
     comparisons = findings.comparisons
-    lines = [line for line in summary.evidence(comparisons) if line != summary.ONE_RUN]
+    lines = [one.text for one in recording.remarks(comparisons) if one.kind != "advice"]
     lines += _timed(findings)
     if emulated(findings):
         lines.append(
@@ -196,12 +199,11 @@ def _config(findings: Findings) -> list[Part]:
     """The options that can matter and differ, all of them."""
     labels = [kernel.label for kernel in findings.kernels]
     rows = [
-        ([one.values.get(label) or "absent" for label in labels], one.option)
+        [*(one.values.get(label) or "absent" for label in labels), one.option]
         for one in findings.facts.config
         if one.relevant
     ]
     if not rows:
         return []
-    printed = [([units.printable(cell) for cell in cells], name) for cells, name in rows]
-    head, *lines = Columns((labels, "config option"), printed, [], _WIDTH).lines()
-    return [Table([head], lines[: len(rows)])]
+    columns = [*map(Column, labels), Column("config option", name=True)]
+    return [Table(one.head, one.body) for one in draw("", columns, rows, _WIDTH)]

@@ -8,7 +8,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.encoded_words import decoded, readable
 from profdiff.mail.letter import Quote
 

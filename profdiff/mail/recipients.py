@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address
 from profdiff.mail.encoded_words import decoded

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.errors import InputError, SessionError
-from profdiff.session import Session
+from profdiff.base.errors import InputError, SessionError
+from profdiff.session.folder import Session
 
 MAX_LINES = 120
 _MAX_SIZE = 16 * 1024

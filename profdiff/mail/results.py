@@ -1,15 +1,15 @@
 """The sections that show results: tables of the experiment, every boot, and the functions."""
 
-from collections.abc import Sequence
-from itertools import groupby
-
-from profdiff import points
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
 from profdiff.mail import measured
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
-from profdiff.reports import evidence_rows, evidence_text, text, units
-from profdiff.reports.rows import Selection
+from profdiff.reports import evidence_rows, evidence_text, text
+from profdiff.reports.table import Block
+from profdiff.session import points
+from profdiff.views import experiment
+from profdiff.views.selection import Selection
 
 _WIDTH = 100
 # Of more metrics one table is shorter than one each.
@@ -18,8 +18,8 @@ _FEW = 8
 
 def functions(findings: Findings, top: int) -> Section:
     """The report's tables of functions."""
-    lines = text.tables(findings, Selection(top=top), width=_WIDTH)
-    return Section("Which functions", _tables(lines))
+    blocks = text.tables(findings, Selection(top=top), width=_WIDTH)
+    return Section("Which functions", list(map(_part, blocks)))
 
 
 def section(findings: Findings) -> Section:
@@ -30,7 +30,7 @@ def section(findings: Findings) -> Section:
         return Section("Result", [measured.totals(findings)] if findings.comparisons else [])
     parts: list[Part] = []
     for table in _experiment(evidence, setting):
-        parts += _tables(evidence_text.draw(table, _WIDTH))
+        parts += map(_part, evidence_text.draw(table, _WIDTH))
     if floors := [one for one in evidence.at(setting) if one.noise]:
         told = [f"{one.metric.name} {evidence_rows.floor(one)}" for one in floors]
         parts.append(Prose(f"A/A: {', '.join(told)}."))
@@ -45,7 +45,7 @@ def section(findings: Findings) -> Section:
     return Section("Result", parts)
 
 
-def _experiment(evidence: Evidence, setting: points.Setting) -> list[evidence_rows.Table]:
+def _experiment(evidence: Evidence, setting: points.Setting) -> list[experiment.Table]:
     """The report's tables, but only the ladder or those kernel by kernel, which say the same."""
     if not evidence_text.worth_showing(evidence):
         return []
@@ -56,20 +56,7 @@ def _experiment(evidence: Evidence, setting: points.Setting) -> list[evidence_ro
     return tables[-metrics:] if metrics <= _FEW else tables[:-metrics]
 
 
-def _tables(lines: Sequence[str]) -> list[Part]:
-    """Tables of a report: title and columns' names stay, and so do the sums below the rule. What
-    has no columns is prose."""
-    found: list[Part] = []
-    for blank, members in groupby(lines, key=lambda line: not line.strip()):
-        block = list(members)
-        if blank:
-            continue
-        columns = [index for index, line in enumerate(block) if "  " in line.strip()]
-        if not columns:
-            found.append(Prose(" ".join(block)))
-            continue
-        first = columns[0] + 1
-        rules = [index for index, line in enumerate(block) if set(line.strip()) == {"-"}]
-        end = max(rules[0] if rules else len(block), first)
-        found.append(Table(block[:first], block[first:end], block[end:]))
-    return found
+def _part(block: Block | str) -> Part:
+    """A table of the report, of which title and columns' names stay, and so do the sums below the
+    rule; or a paragraph."""
+    return Prose(block) if isinstance(block, str) else Table(block.head, block.body, block.tail)

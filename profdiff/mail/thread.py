@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.received_mail import ReceivedMail
 
 # A thread of 1,000 mails with patches has some 10 MB.

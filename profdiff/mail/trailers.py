@@ -8,7 +8,7 @@ import difflib
 import re
 from urllib.parse import urlsplit
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import shown
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from profdiff.collectors import initramfs
-from profdiff.collectors.perf_command import Attempt
-from profdiff.collectors.perf_programs import perf_files
-from profdiff.collectors.workload import PreparedWorkload
-from profdiff.points import substitute
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.perf.command import Attempt
+from profdiff.collectors.perf.machine import attempt_files
+from profdiff.collectors.perf.programs import perf_files
+from profdiff.collectors.workload.workload import PreparedWorkload
+from profdiff.session.points import substitute
 
 
 class GuestArchives:
@@ -56,7 +57,7 @@ class GuestArchives:
             argv,
             self._settle,
             architecture=self._architecture,
-            attempts=self._attempts,
+            own=attempt_files(self._attempts) if self._attempts else None,
             boot_runs=self._boot_runs,
             observe=self._observe,
         )

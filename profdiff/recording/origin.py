@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from profdiff.manifest import Manifest
+from profdiff.session.manifest import Manifest
 
 
 def remember(folder: Path, manifest: Manifest) -> None:

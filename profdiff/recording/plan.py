@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from profdiff import manifest as m
-from profdiff._native import KernelImage, NativeError, elf_build_id
-from profdiff.atomic import open_atomic
-from profdiff.collectors.kernel_files import KernelFiles, image_architecture
-from profdiff.collectors.workload import GuestFile, PreparedWorkload
-from profdiff.errors import InputError
-from profdiff.session import Session, is_session
+from profdiff.base.atomic import open_atomic
+from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.files import KernelFiles, image_architecture
+from profdiff.collectors.workload.workload import GuestFile, PreparedWorkload
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session, is_session
+from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
 from profdiff.symbolization.binaries import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id
 

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff import manifest as m
-from profdiff.cache import cache_folder
-from profdiff.collectors import initramfs
-from profdiff.collectors.kernel_files import KernelFiles, image_architecture
-from profdiff.collectors.perf_command import (
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.kernels.files import KernelFiles, image_architecture
+from profdiff.collectors.perf.command import (
     Attempt,
     PerfRequest,
     attempts,
 )
-from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
-from profdiff.collectors.workload import (
+from profdiff.collectors.workload.metrics import Wanted
+from profdiff.collectors.workload.workload import (
     GuestFile,
     PreparedWorkload,
     prepare,
     prepare_for_machine,
 )
-from profdiff.errors import InputError
 from profdiff.recording.guest_archives import GuestArchives
 from profdiff.recording.recorders import (
     ExactRecorder,
@@ -30,7 +30,7 @@ from profdiff.recording.recorders import (
     Recorder,
 )
 from profdiff.recording.timed_recorder import TimedRecorder
-from profdiff.workload_metrics import Wanted
+from profdiff.session import manifest as m
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from profdiff import manifest as m
-from profdiff._native import NativeError, PerfData
-from profdiff.collectors.boot_variation import Variation
-from profdiff.collectors.exact import ExactRun
-from profdiff.collectors.guest_run import RunFailure
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.perf_command import Attempt, fallback_reason, refusal_line
-from profdiff.collectors.perf_guest import PerfGuestRun
-from profdiff.collectors.perf_machine import PerfMachineRun
-from profdiff.collectors.qemu import Qemu
-from profdiff.collectors.run_result import RunResult
-from profdiff.collectors.workload import PreparedWorkload
-from profdiff.errors import SessionError
-from profdiff.metric import Metric, event_metric
-from profdiff.points import substitute
+from profdiff.base.errors import SessionError
+from profdiff.base.metric import Metric, event_metric
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.exact.run import ExactRun
+from profdiff.collectors.guest.boot_variation import Variation
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.guest.run import RunFailure
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.perf.command import Attempt, fallback_reason, refusal_line
+from profdiff.collectors.perf.guest import PerfGuestRun
+from profdiff.collectors.perf.machine import PerfMachineRun
+from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording.guest_archives import GuestArchives
+from profdiff.session import manifest as m
+from profdiff.session.points import substitute
+from profdiff.symbolization._native import NativeError, PerfData
 
 
 class ActiveRun(Protocol):
@@ -129,7 +130,7 @@ class ExactRecorder:
         self, run: ActiveRun, result: RunResult, folder: Path
     ) -> tuple[dict[str, Any], RunFailure | None]:
         """See Recorder."""
-        counts = result.counts
+        counts = Counts.load(folder / "counts.bin") if "counts" in result.files else None
         fields: dict[str, Any] = {"qemu": self.guests.described(run)}
         if counts and counts.kind != "none":
             fields["window"] = m.Window(kind=counts.kind, count=counts.closed)

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from profdiff import manifest as m
-from profdiff.atomic import write_atomic
-from profdiff.collectors.boot_variation import NO_VARIATION, Variation
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.run_result import RunResult
-from profdiff.errors import InputError
-from profdiff.progress import Progress
+from profdiff.base import units
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError
+from profdiff.base.progress import Progress
+from profdiff.collectors.guest.boot_variation import NO_VARIATION, Variation
+from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording.recorders import ActiveRun, Recorder
 from profdiff.recording.schedule import PendingRun, missing_runs
-from profdiff.reports import units
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.1

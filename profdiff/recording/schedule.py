@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from profdiff import manifest as m
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.points import cells
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording.recorders import Recorder
+from profdiff.session import manifest as m
+from profdiff.session.points import cells
 
 # Where nothing was recorded yet: boot, settle and a short workload, measured on two cores.
 _ASSUMED_SECONDS = 7.0

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
 
-from profdiff import manifest as m
-from profdiff.errors import InputError
-from profdiff.points import substitute
+from profdiff.base.errors import InputError
+from profdiff.session import manifest as m
+from profdiff.session.points import substitute
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MAX_POINTS = 10_000

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from profdiff import manifest as m
-from profdiff.collectors.boot_variation import Variation
-from profdiff.collectors.guest_run import RunFailure
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.run_result import RunResult
-from profdiff.collectors.timed import TimedGuestRun, TimedMachineRun
-from profdiff.collectors.usage import Usage, parse_usage
-from profdiff.errors import InputError, SessionError
+from profdiff.base.errors import InputError, SessionError
+from profdiff.collectors.guest.boot_variation import Variation
+from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.guest.run import RunFailure
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.timed.run import TimedGuestRun, TimedMachineRun
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
+from profdiff.collectors.workload.usage import Usage, parse_usage
 from profdiff.recording.recorders import ActiveRun, Guests, Machines
-from profdiff.workload_metrics import Metric, Wanted, read
+from profdiff.session import manifest as m
 
 WALL_TIME = Metric("wall-time", "ns", "lower")
 

@@ -4,10 +4,14 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from profdiff.comparison import Comparison
-from profdiff.reports.calls import Calls
-from profdiff.reports.rows import Selection, select
-from profdiff.terminal import cleaned
+from profdiff.base.terminal import cleaned
+from profdiff.profile.comparison import Comparison
+from profdiff.views import functions
+from profdiff.views.calls import calls
+from profdiff.views.record import Counts
+from profdiff.views.selection import Selection
+
+_Line = list[object]
 
 
 def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
@@ -35,39 +39,37 @@ def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
 
 def _rows(
     comparison: Comparison, selection: Selection, sampled: bool, called: bool
-) -> Iterator[list[object]]:
-    metric = _text(comparison.metric.name)
+) -> Iterator[_Line]:
     blank = [""] * len(comparison.labels)
-    rows = select(comparison, selection)
-    counted = Calls.of(comparison)
-    for row in rows.shown:
-        function = comparison.functions[row]
-        self_ = [int(value) for value in comparison.self_[row]]
-        samples = blank if comparison.samples is None else map(int, comparison.samples[row])
-        yield [
-            metric,
-            *map(_text, (function.name, function.object, function.file)),
-            "kernel" if function.in_kernel else "user",
-            *self_,
-            *map(int, comparison.total[row]),
-            *(samples if sampled else []),
-            *((map(int, counted.calls[row]) if counted else blank) if called else []),
-            *(value - self_[0] for value in self_[1:]),
+    rows = functions.select(comparison, selection)
+    table = functions.table(comparison, rows)
+    counted = calls(comparison, rows.shown)
+
+    def line(
+        name: Sequence[str], self_: Counts, total: Counts | None, *more: Counts | None
+    ) -> _Line:
+        base, *others = self_.values()
+        columns = [total, *([more[0]] if sampled else []), *([more[1]] if called else [])]
+        return [
+            _text(comparison.metric.name),
+            *name,
+            *self_.values(),
+            *(cell for one in columns for cell in (blank if one is None else one.values())),
+            *(value - base for value in others),
         ]
-    if len(rows.hidden):
-        values = [int(value) for value in comparison.self_[rows.hidden].sum(axis=0)]
+
+    for number, one in enumerate(table.rows):
+        name = [*map(_text, (one.name, one.object, one.file)), one.side]
+        yield line(
+            name, one.self, one.total, one.samples, counted[number].calls if counted else None
+        )
+    if table.hidden:
+        name = [f"[{table.hidden.functions} not shown]", "", "", selection.side or ""]
         # Totals overlap: their sum would count what is inlined more than once.
-        cells = [metric, f"[{len(rows.hidden)} not shown]", "", "", selection.side or "", *values]
-        rest = [*blank, *(blank if sampled else []), *(blank if called else [])]
-        yield [*cells, *rest, *(v - values[0] for v in values[1:])]
-    for (reason, in_kernel), counts in comparison.unresolved.items():
-        values = [int(value) for value in counts]
-        side = "kernel" if in_kernel else "user"
-        if selection.side not in (None, side):
-            continue
-        cells = [metric, f"[unresolved: {reason}]", "", "", side, *values, *values]
-        rest = [*(blank if sampled else []), *(blank if called else [])]
-        yield [*cells, *rest, *(value - values[0] for value in values[1:])]
+        yield line(name, table.hidden.self, None, None, None)
+    for rest in table.unresolved:
+        name = [f"[unresolved: {rest.reason}]", "", "", rest.side]
+        yield line(name, rest.self, rest.self, None, None)
 
 
 def _text(value: str) -> str:

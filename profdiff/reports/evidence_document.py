@@ -1,74 +1,70 @@
 """The experiment in the report's data: settings, values of every boot, verdicts, and its tables."""
 
 import math
-from typing import Any
 
-from profdiff import points
-from profdiff.evidence import Cell, Result
-from profdiff.findings import Findings
+from profdiff.evidence import measurements
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Cell
+from profdiff.evidence.statistics import Estimate, Interval
 from profdiff.reports import evidence_rows, evidence_text, state_lines
-from profdiff.statistics import Estimate, Interval
+from profdiff.session import points
+from profdiff.views.experiment import Change, Experiment, KernelResult, Result
 
 
-def experiment(findings: Findings) -> dict[str, Any]:
+def experiment(findings: Findings) -> Experiment:
     """``experiment`` of ``profdiff.report/1``. What is not a number (the change to nothing) is
     null."""
     evidence = findings.evidence
-    tables = (
-        evidence_rows.tables(evidence, findings.setting)
-        if evidence_text.worth_showing(evidence)
-        else []
+    shown = evidence_text.worth_showing(evidence)
+    tables = evidence_rows.tables(evidence, findings.setting) if shown else []
+    return Experiment(
+        setting=points.title(evidence.swept, findings.setting),
+        results=[_result(findings, result) for result in evidence.results],
+        tables=tables,
+        notes=evidence_text.notes(evidence) if tables else [],
+        state=state_lines.lines(findings.state),
+        state_differs=bool(findings.state.differences),
     )
-    return {
-        "setting": points.title(evidence.swept, findings.setting),
-        "results": [_result(findings, result) for result in evidence.results],
-        "tables": [
-            {"title": one.title, "names": one.names, "header": one.header, "rows": one.rows}
-            for one in tables
-        ],
-        "notes": evidence_text.notes(evidence) if tables else [],
-        "state": state_lines.lines(findings.state),
-        "state_differs": bool(findings.state.differences),
-    }
 
 
-def _result(findings: Findings, result: Result) -> dict[str, Any]:
+def _result(findings: Findings, result: measurements.Result) -> Result:
     labels = findings.evidence.labels
-    return {
-        "metric": result.metric.name,
-        "unit": result.metric.unit,
-        "better": result.metric.better,
-        "collector": result.collector,
-        "parameters": dict(result.setting.parameters),
-        "cpus": result.setting.cpus,
-        "per_op": result.per_op,
-        "virtual_time": result.virtual,
-        "kernels": [
+    return Result(
+        metric=result.metric.name,
+        unit=result.metric.unit,
+        better=result.metric.better,
+        collector=result.collector,
+        parameters=dict(result.setting.parameters),
+        cpus=result.setting.cpus,
+        per_op=result.per_op,
+        virtual_time=result.virtual,
+        kernels=[
             _cell(label, cell, change)
             for label, cell, change in zip(labels, result.cells, result.changes, strict=True)
         ],
-        "noise_floor": None if result.noise is None else _number(result.noise.floor),
-    }
+        noise_floor=None if result.noise is None else _number(result.noise.floor),
+    )
 
 
-def _cell(label: str, cell: Cell, change: Estimate | None) -> dict[str, Any]:
-    return {
-        "label": label,
-        "boots": cell.boots,
-        "planned": cell.planned,
-        "failed": cell.failed,
-        "change": change
-        and {
-            "median": _interval(change.median),
-            "mean": _interval(change.mean),
-            "mann_whitney": _number(change.mann_whitney),
-            "welch": _number(change.welch),
-            "smallest_p": _number(change.smallest_p),
-            "verdict": change.verdict,
-            "quality": change.quality,
-            "reason": change.reason,
-        },
-    }
+def _cell(label: str, cell: Cell, change: Estimate | None) -> KernelResult:
+    return KernelResult(
+        label=label,
+        boots=cell.boots,
+        planned=cell.planned,
+        failed=cell.failed,
+        change=None
+        if change is None
+        else Change(
+            median=_interval(change.median),
+            mean=_interval(change.mean),
+            mann_whitney=_number(change.mann_whitney),
+            welch=_number(change.welch),
+            smallest_p=_number(change.smallest_p),
+            verdict=change.verdict,
+            quality=change.quality,
+            reason=change.reason,
+        ),
+    )
 
 
 def _interval(interval: Interval) -> list[float | None]:

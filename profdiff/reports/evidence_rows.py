@@ -5,26 +5,15 @@ Text, mail and page show the same tables.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 
-from profdiff import points
-from profdiff.evidence import Cell, Evidence, Result
-from profdiff.statistics import Estimate
+from profdiff.evidence.measurements import Cell, Evidence, Result
+from profdiff.evidence.statistics import Estimate
+from profdiff.session import points
+from profdiff.views.experiment import Table
 
 # A spread below this shows as nothing.
 _NO_SPREAD = 0.0005
-
-
-@dataclass(frozen=True)
-class Table:
-    """``title``: what the values are. ``header`` and ``rows``: cells; the first ``names`` columns
-    name the row and stand left, the others are numbers."""
-
-    title: str
-    names: int
-    header: list[str]
-    rows: list[list[str]]
 
 
 def tables(evidence: Evidence, setting: points.Setting) -> list[Table]:
@@ -67,7 +56,8 @@ def _matrix(evidence: Evidence, results: Sequence[Result], swept: Sequence[str])
             row += [value(cell), change_text(change), verdict(change)]
         rows.append([*row, floor(result)] if noisy else row)
     title = what(first) if swept else kind(first)
-    return [Table(title, len(names), [*header, "A/A"] if noisy else header, rows)]
+    shown = [*header, "A/A"] if noisy else header
+    return [Table(title=title, names=len(names), header=shown, rows=rows)]
 
 
 def _patches(evidence: Evidence, result: Result) -> Table:
@@ -98,7 +88,8 @@ def _patches(evidence: Evidence, result: Result) -> Table:
             ]
         )
     at = points.title(evidence.swept, result.setting)
-    return Table(f"{what(result)}, kernel by kernel{f' ({at})' if at else ''}", 1, header, rows)
+    title = f"{what(result)}, kernel by kernel{f' ({at})' if at else ''}"
+    return Table(title=title, names=1, header=header, rows=rows)
 
 
 def boots(evidence: Evidence, setting: points.Setting) -> list[str]:

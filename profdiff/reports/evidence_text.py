@@ -1,13 +1,13 @@
 """The evidence of an experiment as plain text: tables at most so many columns wide, and notes."""
 
-from collections.abc import Sequence
 from itertools import chain
 
-from profdiff import points
-from profdiff.evidence import Evidence, Result
-from profdiff.reports import evidence_rows, units
-from profdiff.reports.evidence_rows import Table
-from profdiff.statistics import Estimate, smallest_p
+from profdiff.base import units
+from profdiff.evidence.measurements import Evidence, Result
+from profdiff.evidence.statistics import Estimate, smallest_p
+from profdiff.reports import evidence_rows, table
+from profdiff.session import points
+from profdiff.views.experiment import Table
 
 _ANSWERED = 2
 
@@ -17,8 +17,8 @@ def render(evidence: Evidence, setting: points.Setting, width: int) -> list[str]
     if not worth_showing(evidence):
         return []
     lines: list[str] = []
-    for table in evidence_rows.tables(evidence, setting):
-        lines += [*draw(table, width), ""]
+    for shown in evidence_rows.tables(evidence, setting):
+        lines += [*table.joined(draw(shown, width)), ""]
     return [
         *lines,
         *chain.from_iterable(units.wrap(note, width, 2) for note in notes(evidence)),
@@ -120,36 +120,13 @@ def notes(evidence: Evidence) -> list[str]:
     return lines
 
 
-def draw(table: Table, width: int) -> list[str]:
-    """A table in lines of at most ``width`` columns; columns that do not fit follow below, under
+def draw(shown: Table, width: int) -> list[table.Block]:
+    """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
     the row's name again."""
-    title = units.wrap(units.printable(table.title), width)
-    lines: list[str] = [*title]
-    rows = [[units.printable(cell) for cell in row] for row in (table.header, *table.rows)]
-    widths = [max(map(units.width, column)) for column in zip(*rows, strict=True)]
-    limit = max(width // 3, 8)
-    widths[: table.names] = [min(one, limit) for one in widths[: table.names]]
-    start = table.names
-    while start < len(widths) or start == table.names:
-        taken = start
-        used = sum(widths[: table.names]) + 2 * (table.names - 1)
-        while taken < len(widths) and (taken == start or used + 2 + widths[taken] <= width):
-            used += 2 + widths[taken]
-            taken += 1
-        if start > table.names:
-            lines.append("")
-        lines += [_line(row, widths, table.names, range(start, taken)) for row in rows]
-        if taken >= len(widths):
-            break
-        start = taken
-    return lines
-
-
-def _line(row: Sequence[str], widths: Sequence[int], names: int, columns: range) -> str:
-    cells = [
-        units.shorten(row[i], widths[i]).ljust(widths[i])
-        if i < names
-        else " " * (widths[i] - units.width(row[i])) + row[i]
-        for i in (*range(names), *columns)
+    columns = [
+        table.Column(
+            title, name=number < shown.names, part=None if number < shown.names else number
+        )
+        for number, title in enumerate(shown.header)
     ]
-    return "  ".join(cells).rstrip()
+    return table.draw(shown.title, columns, shown.rows, width)

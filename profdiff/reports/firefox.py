@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from profdiff import __version__
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.frame_names import FrameName, described, frame_names
 
 _CATEGORIES = [("Other", "grey"), ("User", "yellow"), ("Kernel", "orange")]

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.frame_names import frame_names
 from profdiff.reports.stack_paths import LEFT_OUT, stack_paths
 

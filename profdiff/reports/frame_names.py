@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from profdiff.comparison import Comparison
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
 
 
 class FrameName(NamedTuple):

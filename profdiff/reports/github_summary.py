@@ -3,8 +3,8 @@
 import string
 from collections.abc import Sequence
 
-from profdiff.condition import Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Judgement
 from profdiff.reports.judgements import VERDICTS, notes, number, relative
 
 _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")
@@ -33,7 +33,7 @@ def _row(verdict: str, judgement: Judgement) -> str:
     cells = [
         f"**{verdict}**" if judgement.outcome == "holds" else verdict,
         _code(str(judgement.condition)),
-        _code(change.kernel),
+        _code(change.where),
         relative(change),
         number(change.base) + per,
         number(change.other) + per,

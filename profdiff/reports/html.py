@@ -3,27 +3,15 @@
 import base64
 import gzip
 import hashlib
-import json
+import re
+from graphlib import TopologicalSorter
 from importlib import resources
 
-from profdiff.findings import Findings
-from profdiff.reports import charts
-from profdiff.reports.document import document
+from profdiff.evidence.findings import Findings
+from profdiff.reports import charts, document
 
-# In the order in which they are put together: the last starts the page.
-SCRIPTS = (
-    "text",
-    "state",
-    "model",
-    "flamegraph",
-    "details",
-    "tree_view",
-    "sandwich",
-    "table",
-    "experiment",
-    "facts",
-    "report",
-)
+# The one form in which a page's module imports another one.
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
 
 
 def render(findings: Findings) -> str:
@@ -31,11 +19,10 @@ def render(findings: Findings) -> str:
     character that could end its script element; the script shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
-    script = "".join(files.joinpath(f"{name}.js").read_text() for name in SCRIPTS)
-    content = {**document(findings), "charts": charts.figures(findings)}
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    script = joined_modules()
+    text = document.encode(document.build(findings), charts=charts.figures(findings))
     # No time of compression: the same recording makes the same page.
-    packed = gzip.compress(text.encode("utf-8", "surrogatepass"), compresslevel=6, mtime=0)
+    packed = gzip.compress(text, compresslevel=6, mtime=0)
     data = base64.b64encode(packed).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "
@@ -48,6 +35,21 @@ def render(findings: Findings) -> str:
         before, _, page = page.partition(f"@{name}@")
         result += [before, value]
     return "".join([*result, page])
+
+
+def joined_modules() -> str:
+    """The page's ES modules as one, each behind those that it imports, without ``import`` and
+    ``export``: a script inside a page cannot import another one that is inside it.
+
+    Raises graphlib.CycleError if modules import each other in a circle.
+    """
+    files = resources.files("profdiff.templates").iterdir()
+    modules = {file.name[:-3]: file.read_text() for file in files if file.name.endswith(".js")}
+    # Sorted: the same modules make the same script.
+    imports = {name: _IMPORT.findall(modules[name]) for name in sorted(modules)}
+    order = TopologicalSorter(imports).static_order()
+    joined = "".join(_IMPORT.sub("", modules[name]) for name in order)
+    return re.sub("^export ", "", joined, flags=re.M)
 
 
 def _hash(text: str) -> str:

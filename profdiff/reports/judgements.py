@@ -2,8 +2,8 @@
 
 import math
 
-from profdiff.condition import Change, Condition, Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Change, Condition, Judgement
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "cannot tell": "cannot tell"}
@@ -13,7 +13,7 @@ def sentence(judgement: Judgement) -> str:
     """One printable line: kernel, change, what was counted, and what a reader must know."""
     change = judgement.change
     counted = f"{number(change.base)} to {number(change.other)}{_unit(judgement.condition)}"
-    line = f"{change.kernel}: {relative(change)}, {counted}"
+    line = f"{change.where}: {relative(change)}, {counted}"
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
 

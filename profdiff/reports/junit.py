@@ -6,8 +6,8 @@ The elements and attributes are those of Jenkins' schema (jenkinsci/xunit-plugin
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from profdiff.condition import Judgement
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.evidence.condition import Judgement
 from profdiff.reports.judgements import sentence
 
 
@@ -15,9 +15,9 @@ def render(judgements: Sequence[Judgement]) -> bytes:
     """A suite for each kernel, a case for each condition; a case fails where the condition holds,
     and is skipped where that cannot be told."""
     root = ET.Element("testsuites", {"name": "profdiff check", **_counts(judgements)})
-    for kernel in dict.fromkeys(judgement.change.kernel for judgement in judgements):
+    for kernel in dict.fromkeys(judgement.change.where for judgement in judgements):
         name = units.printable(kernel)
-        cases = [judgement for judgement in judgements if judgement.change.kernel == kernel]
+        cases = [judgement for judgement in judgements if judgement.change.where == kernel]
         skipped = sum(judgement.outcome == "cannot tell" for judgement in cases)
         suite = ET.SubElement(root, "testsuite", {"name": name, **_counts(cases)})
         suite.set("skipped", str(skipped))

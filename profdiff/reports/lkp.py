@@ -16,12 +16,12 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
-from profdiff.findings import Findings
-from profdiff.manifest import Manifest
-from profdiff.reports import units
+from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
+from profdiff.session.manifest import Manifest
 
 _RULE = "=" * 89
 # What perf-profile/parse drops, what perf report leaves out of call chains, and how deep it reads.

@@ -9,25 +9,26 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.frame_names import FrameName, frame_names
 from profdiff.reports.stack_paths import LEFT_OUT, MOST_FRAMES, stack_paths
 
 
-def render(comparison: Comparison, all_: Sequence[Comparison]) -> bytes:
-    """The samples of all kernels, a sample type for each metric of ``all_`` with the same stacks.
+def render(comparisons: Sequence[Comparison]) -> bytes:
+    """The samples of all kernels, a sample type for each metric with the first one's stacks.
 
     The base's are negative and have the label ``pprof::base``, as ``pprof -diff_base`` makes them,
     so totals are deltas. Each kernel's samples carry its label as ``kernel``. One kernel alone is
     positive. Raises InputError for more than two kernels, whose sum would mean nothing.
     """
+    comparison = comparisons[0]
     labels = comparison.labels
     if len(labels) > 2:
         raise InputError(
             f"--pprof holds two kernels, there are {len(labels)}: compare two (--kernel or import)"
         )
-    metrics = [one for one in all_ if one.stacks is comparison.stacks]
+    metrics = [one for one in comparisons if one.stacks is comparison.stacks]
     strings: dict[str, int] = {"": 0}
 
     def string(text: str) -> int:

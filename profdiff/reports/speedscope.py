@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from profdiff import __version__
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.frame_names import described, frame_names
 from profdiff.reports.stack_paths import LEFT_OUT, stack_paths
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from profdiff.stack_table import StackTable
+from profdiff.profile.stack_table import StackTable
 
 _Frame = TypeVar("_Frame")
 

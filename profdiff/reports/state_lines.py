@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from profdiff.state import State
+from profdiff.session.state import State
 
 _LONGEST = 60
 _WORDS = {

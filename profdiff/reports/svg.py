@@ -6,11 +6,12 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
-from profdiff.reports import summary, units
+from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports.flame_layout import FlameLayout
 from profdiff.reports.frame_names import FrameName, frame_names
+from profdiff.views import answers, recording
 
 _WIDTH = 1200
 _MARGIN = 10
@@ -68,9 +69,10 @@ class _Drawing:
         metric, ops = comparison.metric, comparison.ops
         title = f"{metric.title}{', exact' if metric.exact else ', sampled'}"
         title += f"; {ops:,} ops" if ops else ""
+        workload = recording.workload(comparison.manifest, comparison.setting)
         lines = [
-            *summary.answers(comparison),
-            f"{summary.workload(comparison.manifest, comparison.setting)}: {title}",
+            *(answer.sentence for answer in answers.answers(comparison)),
+            f"{workload.description}: {title}",
         ]
         for text in lines:
             for line in textwrap.wrap(units.printable(text), 155):

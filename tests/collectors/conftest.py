@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import need_program
 
-from profdiff.collectors.initramfs import guest_resources
+from profdiff.collectors.guest.initramfs import guest_resources
 
 
 @pytest.fixture

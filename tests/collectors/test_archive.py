@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from support import need_program
 from tars import tar
 
-from profdiff.collectors.archive import ArchiveError, Gunzip, receive
-from profdiff.collectors.guest_channel import MEMBERS, GuestChannel
-from profdiff.collectors.guest_run import GuestRun, RunFailure
-from profdiff.collectors.machine import Address, MachineRun
-from profdiff.collectors.run_result import exit_status, take_files, told
+from profdiff.collectors.guest.archive import ArchiveError, Gunzip, receive
+from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
+from profdiff.collectors.guest.result import exit_status, take_files, told
+from profdiff.collectors.guest.run import GuestRun, RunFailure
+from profdiff.collectors.machine.run import Address, MachineRun
 
 FORMATS = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
 # What a bomb holds, and what may be allocated while it is read.

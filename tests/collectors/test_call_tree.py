@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from support import EXAMPLE, ODD, need_program, profdiff, run_guests
 
-from profdiff.collectors.counts import CallTree, Counts
-from profdiff.collectors.qemu import Qemu
-from profdiff.comparison import Comparison
-from profdiff.session import Session
-from profdiff.session_comparison import compare
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.recorded import CallTree
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.recordings import Recordings
+from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
 
@@ -88,7 +89,7 @@ def test_self_total_and_calls_equal_callgrinds(
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"a={new_kernel}", "--kernel", f"b={old_kernel}"]
     profdiff("record", *kernels, "-o", session, "--", program)
-    (comparison,) = compare(Session.open(session))
+    (comparison,) = Recordings(Session.open(session)).comparisons()
     assert comparison.calls is not None
     calls = comparison.stacks.self_by_function(comparison.calls, len(comparison.functions) + 9)
     expected_self, expected_total, expected_calls = _callgrind(program, tmp_path / "callgrind.out")
@@ -157,8 +158,8 @@ def test_callers_are_those_that_perf_sees(
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
     how = ["--collector", "perf", "--count", "2000", "-o", session]
     profdiff("record", *kernels, *how, "--", EXAMPLE, "400", "2000")
-    exact, _ = compare(Session.open(counted_and_sampled))
-    (sampled,) = compare(Session.open(session))
+    exact, _ = Recordings(Session.open(counted_and_sampled)).comparisons()
+    (sampled,) = Recordings(Session.open(session)).comparisons()
     assert exact.labels == sampled.labels
     for kernel in range(2):
         mine, whole = _callers(exact, kernel)
@@ -251,7 +252,7 @@ def test_callers_survive_signals_threads_and_processes(
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"a={new_kernel}", "--kernel", f"b={old_kernel}"]
     profdiff("record", *kernels, "--cpus", cpus, "-o", session, "--", program)
-    (comparison,) = compare(Session.open(session))
+    (comparison,) = Recordings(Session.open(session)).comparisons()
     assert comparison.remarks == []
     calls = _calls(comparison)
     # after() is called by parent(), which main() called, also behind signals.
@@ -296,7 +297,7 @@ def test_the_tree_changes_no_count(
 def test_a_tree_that_does_not_add_up_is_told(recorded: Path, tmp_path: Path) -> None:
     session = Session.open(recorded)
     run = session.finished("base", "exact")[0]
-    counts = session.run_counts(run)
+    counts = Counts.load(session.path(run.files["counts"]))
     assert isinstance(counts.calls, CallTree)
     assert counts.calls.unequal(counts.count) == 0
     wrong = counts.count.copy()

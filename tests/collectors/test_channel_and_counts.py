@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tars import tar
 
-from profdiff.collectors.archive import ArchiveError
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.guest_channel import GuestChannel
-from profdiff.errors import SessionError
+from profdiff.base.errors import SessionError
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.archive import ArchiveError
+from profdiff.collectors.guest.channel import GuestChannel
 
 RECORD = struct.Struct("<QQB15s")
 
@@ -72,7 +72,12 @@ def test_any_bytes_are_no_archive(data: bytes) -> None:
             read.archive(Path(folder))
 
 
+OLD = Path(__file__).with_name("counts-version-2.bin")
+"""Three getppid() on v6.18.15, recorded before kernel places had bytes."""
+
+
 def counts_file(records: list[tuple[int, int, bytes]], length: int | None = None) -> bytes:
+    """A file of version 1."""
     head = struct.pack("<8sIIQQQQ", b"PDCOUNTS", 1, 2, 1, 1, 0, length or len(records))
     rows = [RECORD.pack(a, count, len(code), code) for a, count, code in records]
     return head + b"".join(rows)
@@ -86,6 +91,30 @@ def test_a_counts_file(tmp_path: Path) -> None:
     assert counts.count.tolist() == [7, 9]
     assert counts.in_kernel.tolist() == [False, True]
     assert counts.code[0, :2].tolist() == [1, 0x90]
+    assert counts.executed.tolist() == counts.code.tolist()
+    assert not counts.patched.any()
+
+
+def test_a_file_of_an_older_version_reads_as_it_is() -> None:
+    data, counts = OLD.read_bytes(), Counts.load(OLD)
+    version, records, nodes, rows = struct.unpack_from("<8xI28xQQQ", data)
+    assert (version, records) == (2, len(counts.address))
+    end = 64 + records * RECORD.size
+    expected = list(RECORD.iter_unpack(data[64:end]))
+    assert counts.address.tolist() == [record[0] for record in expected]
+    assert counts.count.tolist() == [record[1] for record in expected]
+    code = [bytes([length]) + code for _, _, length, code in expected]
+    assert [bytes(row) for row in counts.code] == [bytes(row) for row in counts.executed] == code
+    assert not counts.executed[counts.in_kernel].any()
+    assert not counts.patched.any()
+    assert counts.count[counts.in_kernel].sum() == 696
+    assert counts.count[~counts.in_kernel].sum() == 42
+    assert counts.calls
+    assert (len(counts.calls.parent), len(counts.calls.node)) == (nodes, rows)
+    assert counts.calls.place.tolist() == [
+        place for _, place, _ in ROW.iter_unpack(data[end + nodes * NODE.size :])
+    ]
+    assert counts.calls.unequal(counts.count) == 0
 
 
 @pytest.mark.parametrize(
@@ -116,9 +145,17 @@ NODES = [(NONE, NONE, NONE, 0, 0), (0, 0, 1, 0, 2), (1, 1, NONE, 0, 3)]
 ROWS = [(0, 0, 5), (2, 1, 7)]
 
 
-def tree_file(nodes: list[tuple[int, ...]], rows: list[tuple[int, ...]]) -> bytes:
-    records = [(0x401000, 5, b"\x90"), (0xFFFFFFFF81000000, 7, b"")]
-    head = struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", 2, 2, 1, 1, 0, 2, len(nodes), len(rows))
+RECORDS = [(0x401000, 5, b"\x90"), (0xFFFFFFFF81000000, 7, b"\xc3")]
+
+
+def tree_file(
+    nodes: list[tuple[int, ...]],
+    rows: list[tuple[int, ...]],
+    records: list[tuple[int, int, bytes]] = RECORDS,
+) -> bytes:
+    """A file of version 3."""
+    sizes = (len(records), len(nodes), len(rows))
+    head = struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", 3, 2, 1, 1, 0, *sizes)
     parts = [RECORD.pack(a, count, len(code), code) for a, count, code in records]
     parts += [NODE.pack(*node) for node in nodes] + [ROW.pack(*row) for row in rows]
     return head + b"".join(parts)
@@ -139,6 +176,41 @@ def test_a_call_tree(tmp_path: Path) -> None:
     moved = tree.placed(np.array([4, 2]))
     assert moved.site.tolist() == [-1, 4, 2]
     assert moved.place.tolist() == [4, 2]
+    assert counts.executed[:, :2].tolist() == [[1, 0x90], [1, 0xC3]]
+    assert counts.code[:, :2].tolist() == [[1, 0x90], [0, 0]]
+
+
+def test_kernel_text_that_was_patched(tmp_path: Path) -> None:
+    """One place with the sum, and the instruction that executed most often; user space keeps its
+    places apart."""
+    user, kernel = 0x401000, 0xFFFFFFFF81000000
+    records = [
+        (user, 4, b"\x90"),
+        (user, 5, b"\xc3"),
+        (kernel, 2, b"\x66\x90"),
+        (kernel, 7, b"\xeb\x05"),
+        (kernel, 1, b"\xeb\x07"),
+        (kernel + 2, 6, b"\x90"),
+        (kernel + 3, 0, b"\x90"),
+        (kernel + 3, 3, b"\xc3"),
+    ]
+    nodes = [(NONE, NONE, NONE, 0, 0), (0, 3, 5, 0, 1)]
+    rows = [(0, place, count) for place, (_, count, _) in enumerate(records)]
+    path = tmp_path / "counts.bin"
+    path.write_bytes(tree_file(nodes, rows, records))
+    counts = Counts.load(path)
+    assert counts.address.tolist() == [user, user, kernel, kernel + 2, kernel + 3]
+    assert counts.count.tolist() == [4, 5, 10, 6, 3]
+    assert [bytes(row[1 : 1 + row[0]]) for row in counts.executed] == [
+        *(b"\x90", b"\xc3", b"\xeb\x05", b"\x90", b"\xc3")
+    ]
+    assert counts.patched.tolist() == [False, False, True, False, False]
+    assert counts.in_kernel.tolist() == [False, False, True, True, True]
+    assert counts.code[:, 0].tolist() == [1, 1, 0, 0, 0]
+    assert counts.calls
+    assert counts.calls.place.tolist() == [0, 1, 2, 2, 2, 3, 4, 4]
+    assert (counts.calls.site.tolist(), counts.calls.target.tolist()) == ([-1, 2], [-1, 3])
+    assert counts.calls.unequal(counts.count) == 0
 
 
 @pytest.mark.parametrize(
@@ -156,6 +228,7 @@ def test_a_call_tree(tmp_path: Path) -> None:
         tree_file(NODES, [(0, 0, 2**62), (1, 1, 2**62)]),
         tree_file(NODES, ROWS)[:-1],
         tree_file(NODES, ROWS)[:50],
+        tree_file(NODES, ROWS).replace(b"\1\xc3", b"\x10\xc3"),  # too long an instruction
     ],
 )
 def test_a_call_tree_that_is_none(tmp_path: Path, data: bytes) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support import run_guests
 
-from profdiff.collectors import guest_run
-from profdiff.collectors.guest_run import GuestRun, RunFailure
-from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.guest import run as guest_run
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.run import GuestRun, RunFailure
 
 
 @pytest.mark.guest

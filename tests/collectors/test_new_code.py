@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support import run_guests
 
-from profdiff.collectors import qemu as qemu_module
-from profdiff.collectors.qemu import Qemu
+from profdiff.collectors.guest import qemu as qemu_module
+from profdiff.collectors.guest.qemu import Qemu
 
 pytestmark = pytest.mark.guest
 

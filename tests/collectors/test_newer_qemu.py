@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, run_guests
 
-from profdiff.cache import cache_folder
-from profdiff.collectors.apt import Apt
-from profdiff.collectors.counts import Counts
-from profdiff.collectors.qemu import Qemu, find_qemu
-from profdiff.errors import ProfdiffError
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.kernels.apt import Apt
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.collectors.environment import Environment
-from profdiff.collectors.machine import Address, pack, parse_address, unpack
-from profdiff.collectors.perf_command import PerfRequest, attempts, fallback_reason, refusal_line
-from profdiff.errors import InputError
-from profdiff.metric import event_metric
+from profdiff.base.errors import InputError
+from profdiff.base.metric import event_metric
+from profdiff.collectors.kernels.address import Address, parse_address
+from profdiff.collectors.machine.environment import Environment
+from profdiff.collectors.machine.run import pack, unpack
+from profdiff.collectors.perf.command import PerfRequest, attempts, fallback_reason, refusal_line
 
 
 def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import whole_run
 
-from profdiff.collectors.guest_run import GuestRun
-from profdiff.collectors.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.guest.run import GuestRun
 
 
 def seccomp_mode(pid: int) -> int:

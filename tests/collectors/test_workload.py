@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
 
-from profdiff.collectors import initramfs
-from profdiff.collectors.elf_closure import closure, read_elf
-from profdiff.collectors.workload import PreparedWorkload, prepare
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.workload.elf_closure import closure, read_elf
+from profdiff.collectors.workload.workload import PreparedWorkload, prepare
 
 HELLO = "int main(void) { return 0; }\n"
 
@@ -98,8 +98,8 @@ def test_a_c_file_is_compiled_the_same_anywhere(
 PREPARE = """
 import sys
 from pathlib import Path
-from profdiff.collectors.initramfs import guest_resources
-from profdiff.collectors.workload import prepare
+from profdiff.collectors.guest.initramfs import guest_resources
+from profdiff.collectors.workload.workload import prepare
 for _ in range(8):
     workload = prepare([sys.argv[1]], [], Path(sys.argv[2]), guest_resources())
     print(workload.files[0].sha256())

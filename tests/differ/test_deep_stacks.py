@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
-from profdiff.collectors.counts import CallTree
-from profdiff.comparison import Comparison
-from profdiff.exact_profile import exact_profile
-from profdiff.profile import Profile
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.collectors.recorded import CallTree
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.exact_profile import exact_profile
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.sampled_profile import folded_profile
 from profdiff.reports import (
     document,
     firefox,
@@ -26,9 +29,9 @@ from profdiff.reports import (
     svg,
     text,
 )
-from profdiff.reports.rows import Selection
 from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
-from profdiff.sampled_profile import folded_profile
+from profdiff.symbolization.places import Places
+from profdiff.views.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 
@@ -53,7 +56,11 @@ def exact(depth: int, cost: int) -> Profile:
         count=np.where(target == 2, cost, 1),
         refused=0,
     )
-    made = exact_profile(chains(rows), np.array([[1], [depth], [cost * depth]]), [tree])
+    known = chains(rows)
+    code = np.zeros((3, 16), np.uint8)
+    places = Places.of_code(known.address, code)
+    counts = np.array([1, depth, cost * depth])[:, None, None]
+    made = exact_profile(Addresses(places, known, code, (INSTRUCTIONS,), [tree], lambda: counts))
     assert not made.remarks
     return made
 
@@ -112,7 +119,7 @@ def test_formats_that_repeat_a_stack_shorten_it() -> None:
     samples = profiles["profiles"][1]["samples"]
     check_shortened({tuple(names[frame] for frame in sample) for sample in samples})
     assert sum(profiles["profiles"][1]["weights"]) == 3 * SHALLOWER + 1
-    assert LEFT_OUT.encode() in gzip.decompress(pprof.render(deep, [deep]))
+    assert LEFT_OUT.encode() in gzip.decompress(pprof.render([deep]))
     check_shortened(set(lines_of(folded_profile(exact(SHALLOWER, 1)), 1)))
 
 
@@ -127,12 +134,12 @@ def everything(comparison: Comparison) -> None:
     found = findings([comparison])
     text.render(found, Selection(top=20), width=100)
     html.render(found)
-    json.dumps(document.document(found))
+    document.encode(document.build(found))
     svg.difference([comparison])
     list(folded_difference.files(comparison))
     speedscope.render([comparison])
     firefox.render([comparison])
-    pprof.render(comparison, [comparison])
+    pprof.render([comparison])
     lkp.render([comparison], [])
 
 

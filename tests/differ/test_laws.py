@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import REASONS, Row, compare, frame, profile
 
-from profdiff.function_identity import fold
-from profdiff.stack_table import StackTable
+from profdiff.profile.function_identity import fold
+from profdiff.profile.stack_table import StackTable
 
 NAMES = st.sampled_from(["a", "b", "c", "c.isra.0", "d.constprop.0.cold", "e"])
 FRAMES = st.builds(

@@ -3,9 +3,9 @@
 import pytest
 from synthetic import build, compare, frame, manifest, profile
 
-from profdiff.errors import SessionError
-from profdiff.function_identity import Function, fold, match
-from profdiff.reports import summary
+from profdiff.base.errors import SessionError
+from profdiff.profile.function_identity import Function, fold, match
+from profdiff.views import recording
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_equal_sums_at_other_addresses_are_not_bit_for_bit() -> None:
 
 def test_what_differs_between_runs_is_never_left_out() -> None:
     many = [([frame(f"f{n}")], "f", True, [10, 11 + n]) for n in range(6)]
-    lines = summary.evidence([compare({"base": many})])
+    lines = [one.text for one in recording.remarks([compare({"base": many})])]
     assert "base: f5 differs, 10 to 16" in lines
     assert "base: 3 more functions differ" in lines
     unresolved = [("no-symbol", "", True, [5, 9]), ([frame("f")], "f", True, [1, 1])]
-    lines = summary.evidence([compare({"base": unresolved})])
+    lines = [one.text for one in recording.remarks([compare({"base": unresolved})])]
     assert "base: unresolved: no-symbol (kernel) differs, 5 to 9" in lines
     moved = [([frame("f")], "f", True, [1, 2]), ([frame("f")], "f", True, [2, 1])]
-    lines = summary.evidence([compare({"base": moved})])
+    lines = [one.text for one in recording.remarks([compare({"base": moved})])]
     assert "base: every function's count is equal; addresses within them differ" in lines
 
 

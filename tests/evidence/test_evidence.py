@@ -3,10 +3,11 @@
 import pytest
 from synthetic_experiment import ICOUNT, boots, recorded
 
-from profdiff import manifest as m
-from profdiff.evidence import Evidence
-from profdiff.points import settings
-from profdiff.reports import evidence_rows, evidence_text, units
+from profdiff.base import units
+from profdiff.evidence.measurements import Evidence
+from profdiff.reports import evidence_rows, evidence_text
+from profdiff.session import manifest as m
+from profdiff.session.points import settings
 
 
 def text(described: m.Manifest, width: int = 100) -> str:

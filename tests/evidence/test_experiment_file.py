@@ -7,10 +7,10 @@ import click
 import pytest
 from support import error_line, profdiff
 
+from profdiff.base.errors import InputError
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.plan import plan
 from profdiff.commands.record import record
-from profdiff.errors import InputError
 
 
 def values(tmp_path: Path, text: str, arguments: list[str] | None = None) -> dict[str, Any]:

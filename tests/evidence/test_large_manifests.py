@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 from support import profdiff
 from synthetic_experiment import ICOUNT, recorded
 
-from profdiff import manifest as m
-from profdiff import measured_change, session_facts
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.condition import Condition
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings
-from profdiff.points import settings as settings_of
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.evidence import measured_change
+from profdiff.evidence.condition import Condition
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.statistics import Boots, estimate, estimates
+from profdiff.profile import session_facts
 from profdiff.recording import schedule
 from profdiff.reports import document, text
-from profdiff.reports.rows import Selection
-from profdiff.session import Session
-from profdiff.statistics import Boots, estimate, estimates
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.points import settings as settings_of
+from profdiff.views.selection import Selection
 
 
 def session(folder: Path, points: int) -> Session:
@@ -43,7 +44,7 @@ def everything(made: Session) -> None:
     evidence, facts = Evidence.gather(made.manifest), session_facts.read(made)
     found = [Findings.of(made, one, evidence, facts) for one in settings_of(made.manifest)]
     text.render(found[-1], Selection(top=20), width=100)
-    document.document(found[-1])
+    document.build(found[-1])
     condition = Condition.parse("latency:total > +2%")
     condition.check_names(measured_change.metric_names(found), set())
     for one in found:
@@ -109,7 +110,7 @@ def test_few_boots_have_the_intervals_of_all_resamples(
     boots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of few boots the distinct resamples are counted instead of all being sorted."""
-    from profdiff.statistics import bootstrap
+    from profdiff.evidence.statistics import bootstrap
 
     base = [[100 + 3.7 * number] for number in range(boots)]
     other = [[109 - 2.1 * number] for number in range(boots)]

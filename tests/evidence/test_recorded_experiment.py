@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support import EXAMPLE, error_line, profdiff
 
-from profdiff.points import settings
-from profdiff.session import Session
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
 
 pytestmark = pytest.mark.guest
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from synthetic import manifest
 
-from profdiff import manifest as m
-from profdiff.points import settings
 from profdiff.reports import state_lines
-from profdiff.session import Session
-from profdiff.state import State, compare_states
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
+from profdiff.session.state import State, compare_states
 
 USAGE = (
     "wall_ns 5 user_us 1 system_us 1 minor_faults {faults} major_faults 0 voluntary_switches 2 "

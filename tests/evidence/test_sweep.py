@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import manifest
 
-from profdiff import manifest as m
-from profdiff import points
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording import schedule, sweep
+from profdiff.session import manifest as m
+from profdiff.session import points
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
 VALUES = st.lists(

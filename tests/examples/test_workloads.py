@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT, need_program
 
-from profdiff.workload_metrics import Metric, Wanted, read
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
 
 HERE = Path(__file__).resolve().parent
 SOURCES = sorted(ROOT.glob("examples/*/*.c"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from profdiff.base.errors import ProfdiffError
 from profdiff.cli import cli
-from profdiff.errors import ProfdiffError
 
 REFUSALS = (ProfdiffError, click.ClickException)
 _FORMS = ("csv", "folded", "folded-diff", "lkp", "svg", "svg-side-by-side", "speedscope")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.__main__ import main
 from fuzz.target import Target
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 
 
 def _exception(data: bytes, folder: Path) -> None:

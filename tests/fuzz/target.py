@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from profdiff.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError
 
 Mutation = Callable[[Random, bytes], bytes]
 

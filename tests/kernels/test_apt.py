@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from support import need_program
 
-from profdiff.collectors import apt, perf_programs
-from profdiff.collectors.apt import Apt
-from profdiff.errors import MissingError
+from profdiff.base.errors import MissingError
+from profdiff.collectors.guest import userland
+from profdiff.collectors.kernels import apt
+from profdiff.collectors.kernels.apt import Apt
 
 # What the system's configuration may allow.
 LAX = (
@@ -113,9 +114,10 @@ def test_the_dates_of_lists_are_checked(
 # Unpacks arm64's programs from the archive whose folder and state are given.
 UNPACK = """
 import sys
-from profdiff.collectors import apt, perf_programs
+from profdiff.collectors.kernels import apt
+from profdiff.collectors.guest import userland
 apt.MIRROR, apt.KEYRING = f"file:{sys.argv[1]}", f"{sys.argv[1]}/key.gpg"
-print(perf_programs.arm64_busybox().read_text())
+print(userland.arm64_busybox().read_text())
 """
 
 
@@ -123,7 +125,7 @@ def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path)
     """None removes what another unpacks, and what a killed one left does not confuse them."""
     archive.add("linux-perf", {"usr/bin/perf": "perf"}, "arm64")
     archive.add("busybox-static", {"usr/bin/busybox": "busybox"}, "arm64")
-    archive.release(perf_programs.SUITE, "arm64", -DAY, DAY)
+    archive.release(userland.SUITE, "arm64", -DAY, DAY)
     for name in ("packages", ".download-bookworm-arm64.killed"):
         (tmp_path / "cache/userland" / name).mkdir(parents=True)
         (tmp_path / "cache/userland" / name / "old_1_arm64.deb").write_text("cut sho")

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import error_line, need_program, profdiff
 
-from profdiff.collectors import debian
-from profdiff.collectors.apt import Apt, Package
-from profdiff.collectors.debian import choose, releases, version_key
-from profdiff.errors import MissingError, ProfdiffError
+from profdiff.base.errors import MissingError, ProfdiffError
+from profdiff.collectors.kernels import debian
+from profdiff.collectors.kernels.apt import Apt, Package
+from profdiff.collectors.kernels.debian import choose, releases, version_key
 
 BIG = 10_000_000
 
@@ -201,7 +201,7 @@ def test_a_real_download_leaves_the_systems_apt_alone(archive: Apt, tmp_path: Pa
 
 @pytest.mark.network
 def test_processes_that_read_the_same_lists(archive: Apt) -> None:
-    program = "from profdiff.collectors.apt import Apt; Apt(('bookworm-backports',))"
+    program = "from profdiff.collectors.kernels.apt import Apt; Apt(('bookworm-backports',))"
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", program]
     processes = [subprocess.Popen(command, stderr=pipe, text=True) for _ in range(3)]

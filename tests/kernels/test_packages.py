@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from support import need_program
 
-from profdiff.collectors import deb_package
-from profdiff.collectors.deb_package import unpack_kernel
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import KernelArgument
-from profdiff.errors import InputError, MissingError
+from profdiff.base.errors import InputError, MissingError
+from profdiff.collectors.kernels import deb_package
+from profdiff.collectors.kernels.deb_package import unpack_kernel
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import KernelArgument
 
 
 @pytest.fixture(autouse=True)
@@ -213,7 +213,7 @@ def test_a_full_disk(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
-    program = "from pathlib import Path\nfrom profdiff.collectors.deb_package import *\n"
+    program = "from pathlib import Path\nfrom profdiff.collectors.kernels.deb_package import *\n"
     target = cache / "kernels/shared"
     program += f"print(unpack_into(Path({str(target)!r}), [Path({str(deb)!r})], KERNEL_FILES))"
     command = [sys.executable, "-c", program]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import error_line, profdiff
 
-from profdiff.collectors import kernel_registry
-from profdiff.collectors.kernel_files import KernelFiles
-from profdiff.collectors.kernel_source import locate
-from profdiff.collectors.kernel_spec import KernelArgument, derive_label, is_label, parse_arguments
-from profdiff.errors import InputError, MissingError
+from profdiff.base.errors import InputError, MissingError
+from profdiff.collectors.kernels import registered as kernel_registry
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import KernelArgument, derive_label, is_label, parse_arguments
 
 
 @pytest.fixture(autouse=True)

@@ -6,15 +6,15 @@ from pathlib import Path
 from support import ROOT
 from synthetic import compare, example, findings, manifest
 
-from profdiff import manifest as m
-from profdiff.evidence import Evidence
-from profdiff.facts import Facts
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
 from profdiff.mail import content
 from profdiff.mail.address import Address
 from profdiff.mail.letter import Letter
-from profdiff.points import settings
-from profdiff.state import State
+from profdiff.session import manifest as m
+from profdiff.session.facts import Facts
+from profdiff.session.points import settings
+from profdiff.session.state import State
 
 THREAD = Path(__file__).parent / "thread.mbox"
 SOURCE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"

@@ -13,8 +13,8 @@ import pytest
 from mail.letters import NEWEST_ID, SOURCE, THREAD
 from support import error_line, need_program, profdiff
 
-from profdiff import manifest as m
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 
 RILEY = "Riley Reporter <riley@example.org>"
 

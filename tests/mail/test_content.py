@@ -14,9 +14,8 @@ from support import ROOT, need_program
 from synthetic import Row, compare, example, findings, frame, manifest
 
 from profdiff import __version__
-from profdiff import manifest as m
-from profdiff.collectors.workload import prepare
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.collectors.workload.workload import prepare
 from profdiff.mail import measured
 from profdiff.mail.attachment import Kind, attach
 from profdiff.mail.checklist import Evidence, items
@@ -24,8 +23,9 @@ from profdiff.mail.content import Wishes, letter
 from profdiff.mail.letter import Item
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.recording import plan
-from profdiff.session import Session
-from profdiff.state import State, StateDifference
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.state import State, StateDifference
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 

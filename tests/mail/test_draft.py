@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from mail.letters import NEWEST_ID, RILEY, ROOT_ID, SOURCE, THREAD, timed, written
 from support import need_program, profdiff
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
 from profdiff.mail.attachment import Attachment
 from profdiff.mail.content import Wishes

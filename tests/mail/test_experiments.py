@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 from mail.letters import timed
 
-from profdiff import manifest as m
-from profdiff.errors import InputError
-from profdiff.findings import Findings
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.attachment import attach
 from profdiff.mail.checklist import Evidence, items
 from profdiff.mail.claim import claim
 from profdiff.mail.content import Wishes, letter
 from profdiff.mail.letter import Item
-from profdiff.state import State, StateDifference
+from profdiff.session import manifest as m
+from profdiff.session.state import State, StateDifference
 
 ICOUNT = m.Qemu(
     version="QEMU emulator version 7.2.22",

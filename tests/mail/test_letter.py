@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import SOURCE
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.base.units import printable
 from profdiff.mail.letter import (
     LIMIT,
     WIDTH,
@@ -22,7 +23,6 @@ from profdiff.mail.letter import (
     Table,
     Verbatim,
 )
-from profdiff.reports.units import printable
 
 TEXTS = st.text(max_size=400) | st.text(alphabet="ab %-\t\n", max_size=400)
 # What git send-email takes recipients from (process_file), regzbot commands, a signature.

@@ -15,7 +15,7 @@ import pytest
 from mail.letters import RILEY, THREAD
 from mail.test_draft import NOW
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
 from profdiff.mail.draft import compose
 from profdiff.mail.encoded_words import decoded

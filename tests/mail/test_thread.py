@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import NEWEST_ID, RILEY, ROOT_ID, THREAD
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
 from profdiff.mail.received_mail import ReceivedMail
 from profdiff.mail.recipients import Recipients, reply_to_all

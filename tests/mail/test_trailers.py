@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
 from profdiff.mail.trailers import NAMES, regzbot, trailer
 
 # From Documentation/process/submitting-patches.rst and handling-regressions.rst.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from profdiff._native import PerfData
+from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.perf_chains import in_kernel
+from profdiff.symbolization.places import Places
 
 UNKNOWN = "[unknown]"
 # A frame: the ELF symbol that covers it, and how far into it perf's address is.
@@ -133,7 +133,7 @@ def assert_equal_stacks(
 
 def kernel_share(data: PerfData, chains: Chains) -> float:
     """The part of the kernel's places that have a symbol."""
-    kernel = in_kernel(data)
+    kernel = Places.of_samples(data).in_kernel
     return float((chains.symbol[kernel] != 0).mean()) if kernel.any() else 1.0
 
 

@@ -18,12 +18,13 @@ from perf_data.stacks import (
 )
 from support import SHARED, need_kernel, need_program
 
-from profdiff._native import PerfData
+from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.perf_chains import symbolize_perf
+from profdiff.symbolization.places import Places
 from profdiff.symbolization.running_kernel import running_kallsyms
+from profdiff.symbolization.symbolizer import symbolize
 
 FUNCTION = "commit_anon_folio_batch"
 FIXTURES = ["v6.12.107", "v6.18.15"]
@@ -49,7 +50,7 @@ def fixture(version: str, folder: Path) -> Recording:
     elf = folder / f"vmlinux-{version}"
     subprocess.run([need_program("zstd"), "-dq", packed, "-o", elf], check=True)
     data = PerfData.open(str(file))
-    chains = symbolize_perf(data, KernelSymbols(elf), Binaries(local=False), None)
+    chains = symbolize(Places.of_samples(data), KernelSymbols(elf), Binaries(local=False), None)
     return Recording(file, data, chains, ["-k", elf], symbol_addresses([elf]))
 
 
@@ -77,7 +78,9 @@ def recorded(folder: Path) -> Recording:
         pytest.skip("/proc/kallsyms hides its addresses here (kptr_restrict)")
     data = PerfData.open(str(file))
     binaries = Binaries()
-    chains = symbolize_perf(data, KernelSymbols(kallsyms=running_kallsyms()), binaries, None)
+    chains = symbolize(
+        Places.of_samples(data), KernelSymbols(kallsyms=running_kallsyms()), binaries, None
+    )
     found = [binaries.find(path, build_id) for _, path, build_id, _ in data.objects]
     files = [path for path in found if isinstance(path, Path)]
     addresses = symbol_addresses([*files, *map(binaries.debug_file, files)])

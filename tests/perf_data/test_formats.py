@@ -23,7 +23,7 @@ from perf_data.writer import (
 )
 from support import SHARED, error_line, need_program, profdiff
 
-from profdiff._native import NativeError, PerfData
+from profdiff.symbolization._native import NativeError, PerfData
 
 K = 0xFFFF_FFFF_8100_0000
 Read = Counter[tuple[str, tuple[str, ...], str]]

@@ -12,7 +12,7 @@ from perf_data.stacks import perf_stacks
 from perf_data.writer import Writer
 from support import SHARED, need_program
 
-from profdiff._native import NativeError, PerfData
+from profdiff.symbolization._native import NativeError, PerfData
 
 CLOCK = ["-e", "cpu-clock", "-c", "1000000"]
 GROUP = ["-e", "{cpu-clock,page-faults}:S", "-c", "1000000"]

@@ -12,10 +12,11 @@ import pytest
 from perf_data.stacks import UNKNOWN, Addresses, own_stacks, symbol_addresses
 from support import SHARED, error_line, need_kernel, need_program, profdiff
 
-from profdiff._native import NativeError, PerfData, PerfText, is_perf_data
+from profdiff.symbolization._native import NativeError, PerfData, PerfText, is_perf_data
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.perf_chains import symbolize_perf
+from profdiff.symbolization.places import Places
+from profdiff.symbolization.symbolizer import symbolize
 
 FIELDS = "comm,pid,tid,time,period,event,ip,sym,dso"
 # The fixtures' distance of two samples, in ns (their README.md).
@@ -40,8 +41,8 @@ class Fixture:
         self.text.write_text(self.script())
         self.data = PerfData.open(str(self.file))
         self.own = Counter[str]()
-        chains = symbolize_perf(
-            self.data, KernelSymbols(self.elf), Binaries(local=False), cache=None
+        chains = symbolize(
+            Places.of_samples(self.data), KernelSymbols(self.elf), Binaries(local=False), cache=None
         )
         for (_, frames), samples in own_stacks(self.data, chains).items():
             self.own[self.name(frames[-1])] += samples * PERIOD

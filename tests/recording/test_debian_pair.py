@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, profdiff
 
-from profdiff.collectors.apt import Apt
-from profdiff.collectors.debian import kernel_packages
-from profdiff.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.kernels.apt import Apt
+from profdiff.collectors.kernels.debian import kernel_packages
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, error_line, profdiff
 
-from profdiff.collectors.initramfs import guest_resources
-from profdiff.session import Session
+from profdiff.collectors.guest.initramfs import guest_resources
+from profdiff.session.folder import Session
 
 QUICK = ["--settle", "0", "--timeout", "120"]
 

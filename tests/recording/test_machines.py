@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from support import error_line, need_program, profdiff
 
-from profdiff.collectors.machine import LOCAL
-from profdiff.session import Session
+from profdiff.collectors.machine.run import LOCAL
+from profdiff.session.folder import Session
 from profdiff.symbolization.running_kernel import running_build_id
 
 SOURCE = """

@@ -13,9 +13,9 @@ import pytest
 import whole_run
 from support import EXAMPLE, error_line, profdiff
 
-from profdiff import manifest as m
 from profdiff.recording.run import gnu_build_id
-from profdiff.session import Session
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from support import ODD, need_program
 
-from profdiff.collectors.qemu import find_emulator
-from profdiff.session import Session
+from profdiff.collectors.guest.qemu import find_emulator
+from profdiff.session.folder import Session
 
 
 @pytest.mark.guest

@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 from support import EXAMPLE, ROOT, error_line, need_program, profdiff
 
-from profdiff.collectors.qemu import Qemu
-from profdiff.session import Session
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.session.folder import Session
 
 SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import compare, example, findings, frame
 
-from profdiff.comparison import Comparison
-from profdiff.metric import Metric
+from profdiff.base.metric import Metric
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import charts
 
 HOSTILE = [
@@ -176,7 +176,8 @@ def test_samples_are_told(tmp_path: Path) -> None:
     shown = texts(tmp_path / "deltas-cpu-clock-exact.svg")
     assert "cpu-clock (ns), sampled: new minus base" in shown
     assert "sampled: 1,447 samples of base, 3,066 samples of new" in shown
-    assert "standard error" in shown
+    assert "whiskers: one standard error" in shown
+    assert "whiskers" not in texts(tmp_path / "totals-cpu-clock-exact.svg")
 
 
 def folded(folder: Path) -> list[Path]:

@@ -7,28 +7,35 @@ import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import settings as limits
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support import ROOT, error_line, profdiff
+from synthetic import compare, frame
 from synthetic_experiment import ICOUNT, Values, boots, found, recorded
 
-from profdiff import manifest as m
-from profdiff.evidence import Evidence
-from profdiff.points import settings
-from profdiff.reports import charts, ladder_figure, sweep_figure
-from profdiff.reports.bar_chart import LESS, MORE
-from profdiff.reports.chart_scale import Scale
-from profdiff.reports.ladder_chart import NEITHER
-from profdiff.session import Session
-from profdiff.statistics import Rule, level
+from profdiff.evidence.measurements import Evidence
+from profdiff.evidence.statistics import Level, Rule, level
+from profdiff.reports import charts
+from profdiff.reports.charts import bars, experiment, functions
+from profdiff.reports.charts import ladder as ladder_chart
+from profdiff.reports.charts import sweep as sweep_chart
+from profdiff.reports.charts.layout import Caption, plain, wrapped
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
 
 SVG = "{http://www.w3.org/2000/svg}"
 # Fewer resamples than a report has: charts are tested here, not verdicts.
@@ -50,14 +57,24 @@ def swept(factor: float = 1.5, count: int = 9, spread: float = 0.01) -> Values:
 
 def sweep(described: m.Manifest) -> tuple[str, Figure]:
     evidence = Evidence.gather(described, RULE)
-    return sweep_figure.figure(evidence, evidence.results)
+    with charts.matplotlib_as_ours():
+        caption, figure = sweep_chart.sweep(evidence, evidence.results, [])
+    return caption.title, figure
 
 
 def ladder(described: m.Manifest) -> tuple[str, Figure]:
     evidence = Evidence.gather(described, RULE)
-    drawn = ladder_figure.figure(evidence, evidence.at(settings(described)[-1])[0])
+    with charts.matplotlib_as_ours():
+        drawn = ladder_chart.ladder(evidence, evidence.at(settings(described)[-1])[0], [])
     assert drawn is not None
-    return drawn
+    return drawn[0].title, drawn[1]
+
+
+def rungs(axes: Axes) -> list[list[str]]:
+    """What stands beside each kernel of a ladder: its label left, what was found right."""
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    told = [re.split(r"  +", text.get_text()) for text in axes.texts]
+    return [[label, *words] for label, words in zip(labels, told, strict=True)]
 
 
 def lines(axes: Axes, marker: str) -> list[tuple[list[float], list[float]]]:
@@ -79,15 +96,19 @@ def dots(axes: Axes, marker: str) -> list[tuple[float, float]]:
     ]
 
 
+def written(figure: Figure) -> list[Text]:
+    """All text of a figure that is seen, with its place."""
+    beyond = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        beyond |= {t.label1 for t in axis.get_major_ticks() if not low <= t.get_loc() <= high}
+    found_ = figure.findobj(lambda one: isinstance(one, Text) and one.get_visible())
+    return [text for text in found_ if text.get_text() and text not in beyond]
+
+
 def words(figure: Figure) -> str:
     """All text of a figure."""
-    found_ = [text.get_text() for text in figure.texts]
-    for axes in figure.axes:
-        found_ += [axes.get_xlabel(), axes.get_ylabel()]
-        found_ += [label.get_text() for label in axes.get_xticklabels() + axes.get_yticklabels()]
-    for legend in figure.legends:
-        found_ += [text.get_text() for text in legend.get_texts()]
-    return "\n".join(found_)
+    return "\n".join(text.get_text() for text in written(figure))
 
 
 def texts(svg: str) -> str:
@@ -104,7 +125,8 @@ def test_a_sweep_has_every_boot_the_median_and_its_interval() -> None:
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("size", "ns")
-    for marker, band, label in zip("os", axes.collections, values, strict=True):
+    bands = [one for one in axes.collections if isinstance(one, PolyCollection)]
+    for marker, band, label in zip("os", bands, values, strict=True):
         cells = values[label]
         ((xs, medians),) = lines(axes, marker)
         assert xs == SIZES
@@ -179,26 +201,26 @@ def test_equal_boots_have_no_band() -> None:
     exact = {"base": [[[100.0]] * 3, [[200.0]] * 3], "new": [[[150.0]] * 3, [[200.0]] * 3]}
     described = recorded(exact, points=sizes([1, 2]), collector="exact", qemu=ICOUNT)
     (axes,) = (figure := sweep(described)[1]).axes
-    assert len(axes.collections) == 0
+    assert not axes.collections
     assert "every boot of a cell gave the same value" in words(figure)
     assert "confidence" not in words(figure)
     one = recorded({"base": [[[1.0]]], "new": [[[2.0]]]})
-    assert "how boots scatter is not known" in words(ladder(one)[1])
+    assert "the spread between boots is not known" in words(ladder(one)[1])
 
 
 @pytest.mark.parametrize("name", ["wall-time", "x" * 300, HOSTILE[1] * 50])
-def test_virtual_time_is_called_instruction_counts(name: str, tmp_path: Path) -> None:
+def test_virtual_time_is_called_instruction_counts(name: str) -> None:
     points = [m.Point({"p" * 60: str(size) * 20}, 1) for size in (4, 5)]
     values = {"base": [boots(1.0)] * 2, "new": [boots(2.0)] * 2}
     for qemu in (ICOUNT, None):
         shown = found(recorded(values, points=points, qemu=qemu, name=name))
-        folder = tmp_path / str(qemu is None)
-        for path in charts.write(shown, folder):
-            if path.suffix == ".svg":
-                title = texts(path.read_text()).splitlines()
-                assert any(t.endswith(": instruction counts, NOT time") for t in title) == bool(
-                    qemu
-                )
+        drawn = charts.figures(shown)
+        assert len(drawn) == 2
+        for chart in drawn:
+            assert chart["title"].endswith(": instruction counts, NOT time") == bool(qemu)
+            # What stands behind the name, perhaps in two lines.
+            end = chart["title"].partition(", ns, ")[2]
+            assert end.replace(" ", "") in re.sub(r"\s", "", texts(chart["svg"]))
 
 
 def test_a_ladder_has_every_boot_in_order_and_the_verdict() -> None:
@@ -211,21 +233,30 @@ def test_a_ladder_has_every_boot_in_order_and_the_verdict() -> None:
     title, figure = ladder(recorded(values))
     assert title == "latency, ns, kernel by kernel"
     (axes,) = figure.axes
-    ticks = [label.get_text().split("\n") for label in axes.get_xticklabels()]
-    assert ticks[0] == ["base", "100", "the base"]
-    assert ticks[1] == ["faster", "80", "-20.0 %", "changed"]
-    assert ticks[2] == ["same", "100.01", "+0.0 %", "unchanged"]
-    assert ticks[3] == ["slower", "130", "+30.0 %", "changed"]
-    assert axes.get_yscale() == "linear"
-    for marker, place, label in (("o", 0, "base"), ("v", 1, "faster"), ("^", 3, "slower")):
+    assert rungs(axes) == [
+        ["base", "100", "the base"],
+        ["faster", "80", "-20.0 %", "changed"],
+        ["same", "100.01", "+0.0 %", "unchanged"],
+        ["slower", "130", "+30.0 %", "changed"],
+    ]
+    assert axes.get_xscale() == "linear"
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
+    for marker, place, label in (("o", 0, "base"), ("<", 1, "faster"), (">", 3, "slower")):
         drawn = dots(axes, marker)
-        assert [y for _, y in drawn] == [value for (value,) in values[label][0]]
-        xs = [x for x, _ in drawn]
-        assert xs == sorted(xs)
-        assert all(abs(x - place) < 0.5 for x in xs)
-    bars = [line for line in axes.get_lines() if line.get_linewidth() == 1.8]
-    assert [line.get_ydata()[0] for line in bars] == [100, 80, 100.01, 130]
-    assert [line.get_color() for line in bars] == ["#000000", LESS, NEITHER, MORE]
+        assert [x for x, _ in drawn] == [value for (value,) in values[label][0]]
+        ys = [y for _, y in drawn]
+        assert ys == sorted(ys)
+        assert all(abs(y - place) < 0.5 for y in ys)
+    medians = [bar.get_segments()[0] for bar in axes.collections]
+    assert [x for ((x, _), _) in medians] == [100, 80, 100.01, 130]
+    assert [y + z for ((_, y), (_, z)) in medians] == pytest.approx([0, 2, 4, 6])
+    colours = [to_hex(bar.get_color()[0]) for bar in axes.collections]
+    assert colours == [
+        "#000000",
+        bars.LESS.lower(),
+        ladder_chart.NEITHER.lower(),
+        bars.MORE.lower(),
+    ]
 
 
 def test_the_noise_floor_lies_around_the_bases_median() -> None:
@@ -239,7 +270,7 @@ def test_the_noise_floor_lies_around_the_bases_median() -> None:
     assert result.noise is not None
     figure = ladder(described)[1]
     (patch,) = figure.axes[0].patches
-    low, high = patch.get_extents().transformed(figure.axes[0].transData.inverted()).intervaly
+    low, high = patch.get_extents().transformed(figure.axes[0].transData.inverted()).intervalx
     assert low == pytest.approx(100 * (1 - result.noise.floor))
     assert high == pytest.approx(100 * (1 + result.noise.floor))
     assert "A/A: base against itself" in words(figure)
@@ -256,8 +287,7 @@ def test_a_kernel_without_a_result_keeps_its_place() -> None:
         for run in described.runs
     ]
     figure = ladder(m.replace(described, runs=runs))[1]
-    ticks = [label.get_text().split("\n") for label in figure.axes[0].get_xticklabels()]
-    assert ticks[1] == ["broken", "no result"]
+    assert rungs(figure.axes[0])[1] == ["broken", "no result"]
     assert "failed runs: broken 9" in words(figure)
     nothing = [m.replace(run, failure=failure, measured=[]) for run in described.runs]
     with pytest.raises(Exception, match="nothing to draw"):
@@ -364,24 +394,97 @@ def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
     assert "every boot of a kernel gave the same value" in shown
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8), st.booleans())
-def test_scales_hold_their_values(values: list[float], log: bool) -> None:
-    scale = Scale.of(values, log=log)
-    assert scale.log == (log and min(values) >= 1e-300)
-    for value in values:
-        assert -1e-9 <= scale.at(value) <= 1 + 1e-9
-    assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
-    assert len(scale.labels) == len(scale.ticks) <= 20
-    assert all(len(label) < 24 for label in scale.labels)
+@limits(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
+def test_scales_hold_their_values(values: list[float]) -> None:
+    """Ticks too, which are few, and short enough to read."""
+    marks = [sweep_chart.Mark(n, Level(v, v, v, 0.95), [v]) for n, v in enumerate(values, 1)]
+    with charts.matplotlib_as_ours():
+        caption = Caption("title", ["note"])
+        figure = sweep_chart.draw(caption, [("", {"base": marks})], ("x", "y"), [])
+    (axes,) = figure.axes
+    assert (axes.get_yscale() == "log") == (min(values) > 1e-250 and max(values) < 1e250)
+    low, high = axes.get_ylim()
+    assert low <= min(values) <= max(values) <= high
+    labels = [tick.label1.get_text() for tick in axes.yaxis.get_major_ticks()]
+    assert len(labels) <= 22
+    assert all(len(label) < 24 for label in labels)
 
 
-@given(st.lists(st.floats(1e-6, 1e12), min_size=1, max_size=60, unique=True), st.floats(0.5, 7))
-def test_ticks_have_room(values: list[float], inches: float) -> None:
-    values.sort()
-    names = [f"{value:g}" for value in values]
-    scale = Scale.of(values).with_ticks(values, names, inches)
-    assert scale.labels[0] == names[0]
-    places = [scale.at(tick) * inches for tick in scale.ticks]
-    gaps = [b - a for a, b in pairwise(places)]
-    for gap, (name, after) in zip(gaps, pairwise(scale.labels), strict=True):
-        assert gap > 0.05 * (len(name) + len(after)) / 2
+def overlaps(figure: Figure) -> list[str]:
+    """Texts that stand in one another, or that the figure's edge cuts."""
+    figure.draw_without_rendering()  # places a legend's texts
+    boxes = [(text.get_text(), text.get_window_extent()) for text in written(figure)]
+    whole = figure.bbox
+    cut = [
+        text
+        for text, box in boxes
+        if min(box.x0, box.y0) < -1 or box.x1 > whole.x1 + 1 or box.y1 > whole.y1 + 1
+    ]
+    # A pixel is a hundredth of an inch.
+    return cut + [
+        f"{one} | {other}"
+        for (one, a), (other, b) in combinations(boxes, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 1
+    ]
+
+
+def crowded() -> Iterator[tuple[str, m.Manifest]]:
+    """Experiments of which much must be said."""
+    long = "a-very-long-label-of-a-kernel"
+    many = {f"{long}-{n}": [boots(1e9 + n, 3)] for n in range(45)}
+    yield "many kernels", recorded(many, name="W" * 80, unit="W" * 80)
+    two = {label: [boots(10.0**size, 3, 0.1) for size in range(20)] for label in ("base", long)}
+    yield "decades", recorded(two, points=sizes([10**size for size in range(20)]))
+    cpus = {label: [boots(100.0 * n, 3) for n in range(1, 65)] for label in ("base", long)}
+    yield "places without room", recorded(cpus, points=[m.Point({}, n) for n in range(1, 65)])
+    names = {label: [boots(1.0, 3)] * 20 for label in ("base", long)}
+    yield "words along the axis", recorded(names, points=sizes([f"{long}{n}" for n in range(20)]))
+    panels = [m.Point({"size": str(s), "m" * 40: f"{long}{n}"}, 1) for n in range(5) for s in SIZES]
+    seven = {f"{long}{n}": [boots(1e-7, 3, 0.3)] * 20 for n in range(9)}
+    yield "panels", recorded(seven, points=panels, qemu=ICOUNT)
+    described = recorded({label: [boots(1.0, 3)] * 4 for label in ("base", "W" * 64)})
+    argv = [*HOSTILE, "W" * 900, "$\\frac{$", *["word"] * 200]
+    workload = m.replace(described.workload, argv=argv)
+    yield "a long command", m.replace(described, workload=workload)
+
+
+@pytest.mark.parametrize(("described"), [pytest.param(d, id=what) for what, d in crowded()])
+def test_no_text_is_cut_or_stands_in_another(described: m.Manifest) -> None:
+    shown = found(described)
+    with charts.matplotlib_as_ours():
+        drawn = list(experiment.charts(shown.evidence, shown.setting))
+    assert drawn
+    for chart in drawn:
+        assert overlaps(chart.figure) == []
+        assert chart.figure.get_figwidth() == 7.2
+        assert chart.figure.get_figheight() < 16
+        title = chart.caption.title.replace(" ", "")
+        assert title in words(chart.figure).replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("kernels", [1, 2, 7, 50])
+def test_no_text_of_functions_is_cut_or_stands_in_another(kernels: int) -> None:
+    def rows(kernel: int) -> list[tuple[list[tuple[str, str, str, bool]], str, bool, list[int]]]:
+        names = [f"{'W' * n}_{n}" for n in range(60)]
+        return [([frame(n)], n, True, [10**16 + at * kernel**2]) for at, n in enumerate(names)]
+
+    comparison = compare({f"{n}{'W' * 60}": rows(n) for n in range(kernels)})
+    with charts.matplotlib_as_ours():
+        drawn = list(functions.charts([comparison], None, per_op=None))
+    for chart in drawn:
+        assert overlaps(chart.figure) == []
+        assert chart.figure.get_figheight() < 20
+
+
+@limits(max_examples=40, deadline=None)
+@given(st.text(max_size=300), st.floats(0.3, 7))
+def test_wrapped_text_fits_and_loses_nothing(text: str, room: float) -> None:
+    lines = wrapped(text, room).split("\n")
+    with charts.matplotlib_as_ours():
+        figure = Figure()
+        for line in lines:
+            wide = figure.text(0, 0, line, size=8).get_window_extent().width / figure.dpi
+            assert wide <= room * 1.02 + 0.02
+    shown = "".join(lines).replace(" ", "")
+    assert ".." in shown or shown == plain(text).replace(" ", "")

@@ -11,13 +11,13 @@ from browsed_page import HOSTILE, Page, browser
 from synthetic import Row, compare, example, findings, frame
 from synthetic_experiment import ICOUNT, boots, found, recorded
 
-from profdiff import manifest as m
-from profdiff.comparison import Comparison
-from profdiff.evidence import Evidence
-from profdiff.findings import Findings
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.measurements import Evidence
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import svg
 from profdiff.reports.flame_layout import FlameLayout
-from profdiff.state import State, StateDifference
+from profdiff.session import manifest as m
+from profdiff.session.state import State, StateDifference
 
 __all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -79,7 +79,7 @@ def test_with_functions(browser: Any, tmp_path: Path) -> None:
     assert page.page.inner_text("#experiment-setting") == said
     order = page.page.evaluate(
         "['experiment-tables', 'experiment-charts', 'graphs', 'charts'].map("
-        "id => at(id).getBoundingClientRect().top)"
+        "id => document.getElementById(id).getBoundingClientRect().top)"
     )
     assert order == sorted(order)
     assert page.page.locator("#charts img").count() == 2
@@ -200,7 +200,7 @@ def test_counts_below_nothing_have_no_width_but_their_sign(browser: Any, tmp_pat
     assert rows["gone"] == ["-200", "-5", "+195", "-"]
     assert rows["work"] == ["-40", "60", "+100", "-"]
     assert rows["entry"] == ["100", "-10", "-110", "-110.0 %"]
-    widths = """side => { paintTree(); return graphs[side].rows.flat().map(
+    widths = """side => { paintTree(); return graphs[side].frames.rows.flat().map(
       box => [frameName(tree.function[box.node]), box.to - box.from]); }"""
     sums = {"both": ("left", 400), "left": ("left", 400), "right": ("left", 960)}
     for view in ("difference", *sums):
@@ -212,8 +212,8 @@ def test_counts_below_nothing_have_no_width_but_their_sign(browser: Any, tmp_pat
     drawn = dict(page.page.evaluate(widths, "left"))
     assert drawn["helper"] / drawn["entry"] == pytest.approx(300 / 400)
     page.page.select_option("#view", "both")
-    ends = page.page.evaluate("Math.max(...graphs.right.rows.flat().map(box => box.to))")
-    assert ends <= page.page.evaluate("graphs.right.width") + 0.01
+    ends = page.page.evaluate("Math.max(...graphs.right.frames.rows.flat().map(box => box.to))")
+    assert ends <= page.page.evaluate("graphs.right.canvas.clientWidth") + 0.01
     page.close()
 
 

@@ -17,8 +17,8 @@ import pytest
 from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
 
-from profdiff.comparison import Comparison
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import firefox, folded_difference, pprof, speedscope, svg
 
 HOSTILE = ["<img src=x onerror=a>", "</svg>&amp;", "a;b", "x\u202ey\x07", "n" * 10_000, "sp ace"]
@@ -188,7 +188,7 @@ def test_pprof_shows_deltas(tmp_path: Path) -> None:
         pytest.skip("go is not installed (apt-get install golang-go)")
     file = tmp_path / "p.pb.gz"
     comparison = EVERY["example"]
-    file.write_bytes(pprof.render(comparison, [comparison]))
+    file.write_bytes(pprof.render([comparison]))
     # Newer go compiles pprof at its first use, half a minute, and keeps it.
     cache = str(Path.home() / ".cache/go-build")
     environment = {"GOCACHE": cache, **os.environ, "HOME": str(tmp_path)}
@@ -211,8 +211,8 @@ def test_pprof_shows_deltas(tmp_path: Path) -> None:
 
 def test_pprof_wants_two_kernels() -> None:
     with pytest.raises(InputError, match="holds two kernels, there are 3"):
-        pprof.render(EVERY["three"], [EVERY["three"]])
-    assert gzip.decompress(pprof.render(EVERY["one"], [EVERY["one"]]))
+        pprof.render([EVERY["three"]])
+    assert gzip.decompress(pprof.render([EVERY["one"]]))
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "speedscope", "firefox", "pprof", "folded"])

@@ -1,14 +1,12 @@
 """Values that a stranger's manifest may hold: reports of them are text, however large they are."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_experiment import found, recorded
 
 from profdiff.reports import document, lkp_table, text
-from profdiff.reports.rows import Selection
+from profdiff.views.selection import Selection
 
 BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min_size=1, max_size=4)
 
@@ -16,7 +14,7 @@ BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min
 def shown(base: list[list[float]], new: list[list[float]]) -> str:
     """The text, and the JSON as far as it can be written."""
     findings = found(recorded({"base": [base], "new": [new]}))
-    json.dumps(document.document(findings))
+    document.encode(document.build(findings))
     return text.render(findings, Selection(), width=100)
 
 

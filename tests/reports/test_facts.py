@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from support import ROOT
 from synthetic import compare, example, findings, manifest
 
-from profdiff import manifest as m
-from profdiff import session_facts
-from profdiff.comparison import Comparison
-from profdiff.facts import Facts
-from profdiff.kernel_config import (
+from profdiff.profile import session_facts
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import text
+from profdiff.reports.document import build, encode
+from profdiff.session import manifest as m
+from profdiff.session.facts import Facts
+from profdiff.session.folder import Session
+from profdiff.session.kernel_config import (
     MAX_SIZE,
     ConfigDifferences,
     OptionDifference,
@@ -24,10 +27,7 @@ from profdiff.kernel_config import (
     parse,
     unpacked,
 )
-from profdiff.reports import text
-from profdiff.reports.document import document
-from profdiff.reports.rows import Selection
-from profdiff.session import Session
+from profdiff.views.selection import Selection
 
 NAMES = st.sampled_from(["CONFIG_HZ", "CONFIG_SMP", "CONFIG_KASAN", "CONFIG_USB", "CONFIG_9P_FS"])
 VALUES = st.sampled_from(["n", "y", "m", "250", '"text"'])
@@ -244,7 +244,7 @@ def test_reports_say_it(session: Session) -> None:
     comparison = with_facts(compare(example()), session_facts.read(session))
     shown = text.render(findings([comparison]), Selection(), width=100)
     assert "\ndiffers: config: 1 option differs (1 relevant: HZ 250 -> 1000)" in shown
-    data = json.loads(json.dumps(document(findings([comparison]))))
+    data = json.loads(encode(build(findings([comparison]))))
     schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
     jsonschema.validate(data, schema)
     facts = data["facts"]

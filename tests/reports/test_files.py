@@ -12,8 +12,9 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports import csv_table
-from profdiff.reports.document import document
-from profdiff.reports.rows import Selection
+from profdiff.reports.document import build, encode
+from profdiff.views import document
+from profdiff.views.selection import Selection
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +25,29 @@ def schema() -> dict[str, object]:
     return loaded
 
 
+def test_the_schema_is_that_of_the_records() -> None:
+    file = ROOT / "profdiff/report.schema.json"
+    made = json.dumps(document.schema(), indent=1) + "\n"
+    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
+        file.write_text(made)
+    assert file.read_text() == made, (
+        "the records of profdiff/views changed; to accept: "
+        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k schema"
+    )
+
+
 def test_documents_are_valid(schema: dict[str, object]) -> None:
     for comparison in (
         compare(example()),
         compare(example(), ops=40_000, failed=["new"]),
         compare({"only": example()["base"]}),
     ):
-        data = json.loads(json.dumps(document(findings([comparison]))))
+        data = json.loads(encode(build(findings([comparison]))))
         jsonschema.validate(data, schema)
 
 
 def test_a_wrong_document_is_not(schema: dict[str, object]) -> None:
-    data = document(findings([compare(example())]))
+    data = json.loads(encode(build(findings([compare(example())]))))
     data["metrics"][0]["functions"][0]["self"]["base"] = 1.5
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from browsed_page import Page, browser
 
-from profdiff.session import Session
-from profdiff.session_comparison import compare
+from profdiff.profile.recordings import Recordings
+from profdiff.session.folder import Session
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.guest
@@ -17,7 +17,7 @@ PATH = ["__x64_sys_mprotect", "change_pte_range", "set_write_prot_commit_flush_p
 
 def test_the_regressed_function_is_found(recorded: Path, browser: Any, tmp_path: Path) -> None:
     """It is inlined, below the system call, new, and on the first screen."""
-    (comparison,) = compare(Session.open(recorded))
+    (comparison,) = Recordings(Session.open(recorded)).comparisons()
     functions = [function.name for function in comparison.functions]
     stacks = comparison.stacks
     found = 0

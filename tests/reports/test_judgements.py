@@ -16,8 +16,9 @@ from junitparser import Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from support import need_program
 
-from profdiff.condition import Change, Condition, Judgement
-from profdiff.reports import github_summary, junit, units
+from profdiff.base import units
+from profdiff.evidence.condition import Change, Condition, Judgement
+from profdiff.reports import github_summary, junit
 from profdiff.reports.judgements import notes, sentence
 
 TEXTS = st.text(max_size=30) | st.text(

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
 
-from profdiff import manifest
-from profdiff.errors import InputError
-from profdiff.metric import Metric
+from profdiff.base.errors import InputError
+from profdiff.base.metric import Metric
 from profdiff.reports import lkp
+from profdiff.session import manifest
 
 Kinds = dict[str, dict[str, float]]
 # Stacks, root first, of few functions, so that they recur; with counts of two runs.

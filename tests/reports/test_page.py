@@ -33,7 +33,7 @@ def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:
     page.page.select_option("#side", "user")
     assert page.names() == ["main"]
     assert "unresolved: no-symbol (user)" in page.page.inner_text("tfoot")
-    assert page.page.is_hidden("#other-label")
+    assert page.page.is_hidden("#right-label")
     page.close()
 
 
@@ -71,7 +71,7 @@ def test_many_functions_and_three_kernels(browser: Any, tmp_path: Path) -> None:
     page.page.click("#more")
     assert len(page.names()) == 450
     assert page.page.is_hidden("#more")
-    page.page.select_option("#other", "c")
+    page.page.select_option("#right", "c")
     assert page.names()[0] == "f0099"
     assert page.cells(0)[3] == "vanished"
     page.close()

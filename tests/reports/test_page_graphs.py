@@ -9,7 +9,7 @@ import pytest
 from browsed_page import HOSTILE, Page, browser
 from synthetic import Row, compare, example, findings, frame
 
-from profdiff.comparison import Comparison
+from profdiff.profile.comparison import Comparison
 from profdiff.reports import html
 
 __all__ = ["browser"]
@@ -46,7 +46,7 @@ def counted_calls() -> Comparison:
 def drawn(page: Page, side: str = "left") -> dict[str, list[float]]:
     """Names of the frames on a canvas, with where they begin and how wide they are."""
     page.page.evaluate("paintTree()")
-    script = """side => graphs[side].rows.flat().filter(box => box.node >= 0).map(
+    script = """side => graphs[side].frames.rows.flat().filter(box => box.node >= 0).map(
       box => [frameName(tree.function[box.node]), [box.from, box.to - box.from]])"""
     return dict(page.page.evaluate(script, side))
 
@@ -55,7 +55,7 @@ def click(page: Page, name: str) -> None:
     """On the widest frame of a name."""
     x, y = page.page.evaluate(
         """name => { paintTree(); const graph = graphs.left; let most = [0, 0, 0];
-          graph.rows.forEach((row, depth) => row.forEach(box => {
+          graph.frames.rows.forEach((row, depth) => row.forEach(box => {
             if (box.node >= 0 && frameName(tree.function[box.node]) === name &&
                 box.to - box.from > most[2])
               most = [(box.from + box.to) / 2, graph.top(depth) + 9, box.to - box.from]; }));
@@ -166,7 +166,7 @@ def test_a_linked_state_comes_back(browser: Any, tmp_path: Path) -> None:
     other.reload()
     other.wait_for_selector("html[data-ready]")
     assert "old_way" in drawn(page)
-    assert other.input_value("#other") == "base"
+    assert other.input_value("#right") == "base"
     page.close()
 
 
@@ -216,7 +216,7 @@ def test_two_of_three_kernels(browser: Any, tmp_path: Path) -> None:
     page.page.select_option("#left", "third")
     assert "third" in page.page.inner_text("#differs")
     assert "new" in page.page.inner_text("#caption-left")
-    page.page.select_option("#other", "third")
+    page.page.select_option("#right", "third")
     assert page.page.input_value("#left") == "new"
     page.close()
 
@@ -229,7 +229,7 @@ def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
     ]
     page = Page(browser, compare({"base": rows, "new": rows[1:]}), tmp_path, 1000)
     for name in (*HOSTILE[:2], long):
-        page.page.evaluate("name => chooseFunction(names().indexOf(name))", name)
+        page.page.evaluate("name => chooseFunction(names.indexOf(name))", name)
         assert page.page.inner_text("#sandwich-name") == name
         click(page, name)
         page.page.click("#crumbs button")
@@ -246,6 +246,7 @@ def test_facts_and_charts_are_shown_if_there(
     written = html.document
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><script>x</script></svg>"
     facts = {
+        **written(findings([compare(call_stacks())]))["facts"],
         "differences": [{"what": "Mitigations", "values": {"base": "on", "new": "off"}}],
         "config": [
             {"option": "CONFIG_X", "values": {"base": "y", "new": None}, "relevant": True},

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
 
-from profdiff.reports import text, units
-from profdiff.reports.rows import Selection, select
+from profdiff.base import units
+from profdiff.reports import text
+from profdiff.views.functions import select
+from profdiff.views.selection import Selection
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(".cold"))

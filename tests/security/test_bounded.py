@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profdiff import bounded
+from profdiff.base import bounded
 
 MIB = 2**20
 

@@ -12,15 +12,15 @@ import pytest
 from support import error_line, profdiff
 from synthetic_session import exact_session
 
-from profdiff.atomic import make_folder
-from profdiff.session import Session
-from profdiff.temporary import temporary_folder
+from profdiff.base.atomic import make_folder
+from profdiff.base.temporary import temporary_folder
+from profdiff.session.folder import Session
 
 LOCK = ".profdiff-lock"
 HOLD = """
 import sys, time
 from pathlib import Path
-from profdiff.temporary import temporary_folder
+from profdiff.base.temporary import temporary_folder
 with temporary_folder() as folder:
     (folder / "file").write_text("x")
     print(folder, flush=True)
@@ -205,9 +205,9 @@ def test_nohup_keeps_a_recording_alive(
 
 PLANTED = """
 import sys
-import profdiff.evidence
+import profdiff.evidence.measurements
 def fails(*_): raise {error}
-profdiff.evidence.Evidence.gather = fails
+profdiff.evidence.measurements.Evidence.gather = fails
 from profdiff.cli import main
 main()
 """
@@ -294,10 +294,10 @@ def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
 
 NATIVE = """
 import hashlib
-import profdiff.evidence
+import profdiff.evidence.measurements
 # Native code that takes a minute and hears of no signal.
 gather = lambda *_: (print("busy", flush=True), hashlib.pbkdf2_hmac("md5", b"x", b"y", 60_000_000))
-profdiff.evidence.Evidence.gather = gather
+profdiff.evidence.measurements.Evidence.gather = gather
 from profdiff.cli import main
 main()
 """

@@ -14,7 +14,7 @@ from support import ROOT, profdiff
 from synthetic import frame
 from synthetic_session import exact_session
 
-from profdiff.terminal import cleaned, printable
+from profdiff.base.terminal import cleaned, printable
 
 # Clears the screen, goes up, rings, hides what follows; C1's CSI; a right-to-left override.
 NASTY = "\x1b[2J\x1b[1A\a\x07\x9b31mé\u202eevil\x7f"
@@ -163,9 +163,9 @@ def test_a_pipe_gets_a_file_as_it_is(session: Path, tmp_path: Path) -> None:
 
 
 def test_there_is_one_way_out() -> None:
-    """Only profdiff.terminal writes to standard output and error, and only profdiff.console makes
-    one of rich's consoles."""
-    folders = [ROOT / name for name in ("profdiff", "collectors", "symbolization")]
+    """Only profdiff.base.terminal writes to standard output and error, and only
+    profdiff.base.console makes one of rich's consoles."""
+    folders = [ROOT / name for name in ("profdiff", "base", "collectors", "symbolization")]
     modules = [path for folder in folders for path in folder.rglob("*.py")]
     assert len(modules) > 150
     others = [path for path in modules if path.name not in ("terminal.py", "console.py")]
@@ -173,7 +173,7 @@ def test_there_is_one_way_out() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             name = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Name) else ""
             where = f"{path}:{getattr(node, 'lineno', 0)}"
-            assert name not in FORBIDDEN, f"{where}: {name}: use profdiff.terminal"
+            assert name not in FORBIDDEN, f"{where}: {name}: use profdiff.base.terminal"
             if isinstance(node, ast.ImportFrom) and node.module == "rich.console":
                 taken = {alias.name for alias in node.names}
-                assert "Console" not in taken, f"{where}: use profdiff.console"
+                assert "Console" not in taken, f"{where}: use profdiff.base.console"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from profdiff.statistics import bootstrap
-from profdiff.statistics.boots import Sample, read
-from profdiff.statistics.bootstrap import changes, spread, tails
-from profdiff.statistics.rule import Rule
+from profdiff.evidence.statistics import bootstrap
+from profdiff.evidence.statistics.boots import Sample, read
+from profdiff.evidence.statistics.bootstrap import changes, spread, tails
+from profdiff.evidence.statistics.rule import Rule
 
 
 def side(values: list[list[float]]) -> Sample:

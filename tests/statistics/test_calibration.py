@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import ROOT
 
-from profdiff.statistics import smallest_p
+from profdiff.evidence.statistics import smallest_p
 
 ALPHA = 0.05
 DOCUMENT = (ROOT / "docs/statistics.md").read_text()

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from profdiff.errors import InputError
-from profdiff.statistics import Boots, Estimate, Rule, estimate, noise_floor
-from profdiff.statistics.estimates import welch
+from profdiff.base.errors import InputError
+from profdiff.evidence.statistics import Boots, Estimate, Rule, estimate, noise_floor
+from profdiff.evidence.statistics.estimates import welch
 
 QUICK = Rule(resamples=500)
 

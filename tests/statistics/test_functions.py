@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from profdiff.errors import InputError
-from profdiff.statistics import Rule, function_tests, smallest_p
+from profdiff.base.errors import InputError
+from profdiff.evidence.statistics import Rule, function_tests, smallest_p
 
 
 def poisson(means: object, boots: int, seed: int) -> np.ndarray:

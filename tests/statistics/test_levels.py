@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test
 from support import ROOT
 
-from profdiff.statistics import Rule, level
+from profdiff.evidence.statistics import Rule, level
 
 NUMBERS = st.floats(-1e12, 1e12)
 

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from profdiff.statistics import rank_test
-from profdiff.statistics.rank_test import mann_whitney, shift_interval, smallest_p
+from profdiff.evidence.statistics import rank_test
+from profdiff.evidence.statistics.rank_test import mann_whitney, shift_interval, smallest_p
 
 # Hollander and Wolfe 1973, page 69: permeability of the human chorioamnion at term, and before.
 TERM = np.array([[0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]])

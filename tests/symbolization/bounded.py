@@ -13,7 +13,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
 resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))
 import numpy as np
-from profdiff._native import *
+from profdiff.symbolization._native import *
 try:
 """
 

@@ -36,7 +36,7 @@ from elf_writer import (
     unit,
 )
 
-from profdiff._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex
 
 OPEN = """
 index = SymbolIndex.open(sys.argv[1])

@@ -13,7 +13,7 @@ from elf_writer import TEXT
 from elf_writer import elf as write_elf
 from support import need_program
 
-from profdiff._native import SymbolIndex, elf_build_id
+from profdiff.symbolization._native import SymbolIndex, elf_build_id
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from profdiff.errors import SessionError
+from profdiff.base.errors import SessionError
 from profdiff.symbolization.chains import Chains
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import need_kernel
 
-from profdiff._native import KernelImage, NativeError, elf_build_id
+from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
 
 
 @pytest.mark.parametrize("name", ["v6.12.107", "v6.18.15", "v7.1.8"])

@@ -17,10 +17,12 @@ from elftools.elf.elffile import ELFFile
 from oracles import Frame, llvm_chains
 from support import need_program
 
-from profdiff._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex
+from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.symbolize import symbolize
+from profdiff.symbolization.places import Places
+from profdiff.symbolization.symbolizer import symbolize
 
 RELEASES = ["v6.12.107", "v6.18.15", "v7.1.8"]
 SEED = 20260
@@ -55,11 +57,10 @@ def built_in(vmlinux: Path) -> str:
 
 def chains(vmlinux: Path, addresses: np.ndarray) -> Chains:
     result = symbolize(
-        addresses,
-        np.zeros((len(addresses), 16), dtype=np.uint8),
-        kernel=KernelSymbols(vmlinux),
-        user_files={},
-        cache=None,
+        Places.of_code(addresses, np.zeros((len(addresses), 16), dtype=np.uint8)),
+        KernelSymbols(vmlinux),
+        Binaries(),
+        None,
     )
     result.check()
     return result

@@ -10,7 +10,7 @@ import pytest
 from oracles import llvm_chains
 from support import need_program
 
-from profdiff._native import NativeError, Resolution, SymbolIndex, elf_build_id
+from profdiff.symbolization._native import NativeError, Resolution, SymbolIndex, elf_build_id
 
 SOURCE = """
 #define INLINE static inline __attribute__((always_inline))

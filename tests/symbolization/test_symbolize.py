@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import need_program
 
-from profdiff._native import Kallsyms, SymbolIndex, place_module, place_user
-from profdiff.errors import InputError
+from profdiff.base.errors import InputError
+from profdiff.symbolization._native import Kallsyms, SymbolIndex, place_module, place_user
+from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.symbolize import symbolize
+from profdiff.symbolization.places import Places
+from profdiff.symbolization.symbolizer import symbolize
 
 KERNEL = """
 static inline __attribute__((always_inline)) int inner(int x) { return x * 3 + 1; }
@@ -46,15 +48,16 @@ _OF_KERNEL = [field.name for field in fields(KernelSymbols)]
 
 
 def run(addresses: list[int], **options: object) -> Chains:
-    defaults: dict[str, object] = {"user_files": {}, "cache": None}
     of_kernel = {name: options.pop(name) for name in _OF_KERNEL if name in options}
     code = options.pop("code", np.zeros((len(addresses), 16), dtype=np.uint8))
+    user_files = options.pop("user_files", {})
     result = symbolize(
-        np.array(addresses, dtype=np.uint64),
-        code,  # type: ignore[arg-type]
-        kernel=KernelSymbols(**of_kernel),  # type: ignore[arg-type]
-        **(defaults | options),  # type: ignore[arg-type]
+        Places.of_code(np.array(addresses, dtype=np.uint64), code),  # type: ignore[arg-type]
+        KernelSymbols(**of_kernel),  # type: ignore[arg-type]
+        Binaries(user_files),  # type: ignore[arg-type]
+        options.pop("cache", None),  # type: ignore[arg-type]
     )
+    assert not options
     result.check()
     return result
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support import need_program
 
-from profdiff.errors import InputError
-from profdiff.workload_metrics import Metric, Wanted, read
+from profdiff.base.errors import InputError
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
 
 HERE = Path(__file__).resolve().parent
 

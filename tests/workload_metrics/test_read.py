@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.errors import InputError
-from profdiff.workload_metrics import FORMATS, MAX_OUTPUT, Metric, Wanted, read
-from profdiff.workload_metrics.reading import number, unit, usual_better
+from profdiff.base.errors import InputError
+from profdiff.collectors.workload.metrics import FORMATS, MAX_OUTPUT, Metric, Wanted, read
+from profdiff.collectors.workload.metrics.reading import number, unit, usual_better
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
 OUTPUT = """\

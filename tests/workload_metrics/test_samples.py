@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.errors import InputError
-from profdiff.workload_metrics import Metric, Wanted, read
+from profdiff.base.errors import InputError
+from profdiff.collectors.workload.metrics import Metric, Wanted, read
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
 
-from profdiff.errors import InputError
-from profdiff.workload_metrics import FORMATS, Wanted
+from profdiff.base.errors import InputError
+from profdiff.collectors.workload.metrics import FORMATS, Wanted
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,9 @@
 use std::fmt;
 use std::io::{self, Read};
-use std::path::Path;
 
 use object::elf::{FileHeader64, ET_REL, PT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::LittleEndian;
-
-use crate::compression::Compression;
-use crate::elf::Elf;
-use crate::file::FileBytes;
-use crate::{Error, Result};
 
 /// A GNU build id: the linker's hash of what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,23 +48,6 @@ impl fmt::Display for BuildId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
-}
-
-/// The GNU build id of the ELF file at `path` (plain, `.zst`, `.xz`). A packed file is unpacked
-/// only as far as its notes.
-pub fn elf_build_id(path: &Path) -> Result<Option<BuildId>> {
-    let bytes = FileBytes::map(path)?;
-    if let Some(kind) = Compression::of(&bytes) {
-        let mut reader = kind
-            .reader(&bytes)
-            .map_err(|error| Error::damaged(path, error))?;
-        if let Ok(Some(id)) = streamed_build_id(&mut reader) {
-            return Ok(Some(id));
-        }
-        // Without program headers (modules) or cut short: the whole file says more.
-        return Ok(Elf::parse(path, &FileBytes::open(path)?)?.build_id());
-    }
-    Ok(Elf::parse(path, &bytes)?.build_id())
 }
 
 /// The build id of an ELF file that can only be read forwards, found by its program headers.

@@ -1,75 +1,70 @@
-const MOST_FRAMES: usize = 1024;
-const KEPT_FRAMES: usize = 64;
-const LEFT_OUT: &str = "[frames left out]";
+use std::path::Path;
 
-/// Stacks as FlameGraph's scripts read them: one line for each with a count, `a;b;c 12`, ordered by
-/// the functions' names from the root on.
-///
-/// `parent`, `function`: per stack, as in `FunctionStacks`; `names`: per function; `counts`: per
-/// stack. What would break a line or a frame is replaced: `;` by `:`, control characters by `?`. Of
-/// a stack with more than [`MOST_FRAMES`] the [`KEPT_FRAMES`] outermost and innermost are written:
-/// each line repeats its stack, and deep recursion would make the text grow with its square.
-pub fn write_folded(parent: &[i64], function: &[i64], names: &[String], counts: &[i64]) -> Vec<u8> {
-    let names: Vec<String> = names.iter().map(|name| frame(name)).collect();
-    let name = |stack: usize| -> &str {
-        let function = function.get(stack).and_then(|f| usize::try_from(*f).ok());
-        function.and_then(|f| names.get(f)).map_or("", |name| name)
-    };
-    // By parent (roots first), then by name: the children of one are side by side.
-    let mut order: Vec<usize> = (0..parent.len()).collect();
-    order.sort_by(|a, b| {
-        parent[*a]
-            .cmp(&parent[*b])
-            .then_with(|| name(*a).cmp(name(*b)))
-    });
-    let mut first = vec![0usize; parent.len() + 2];
-    for above in parent {
-        first[usize::try_from(above + 1).unwrap_or(0).min(parent.len()) + 1] += 1;
-    }
-    for i in 1..first.len() {
-        first[i] += first[i - 1];
-    }
-    let children = |stack: i64| {
-        let row = usize::try_from(stack + 1).unwrap_or(0);
-        &order[first[row]..first[row + 1]]
-    };
-    let mut out = Vec::new();
-    let mut line = String::new();
-    // Where each frame of the line ends.
-    let mut ends: Vec<usize> = Vec::new();
-    // What is to be visited, with the number of frames in front of it.
-    let mut pending: Vec<(usize, usize)> = children(-1).iter().rev().map(|s| (*s, 0)).collect();
-    while let Some((stack, depth)) = pending.pop() {
-        ends.truncate(depth);
-        line.truncate(ends.last().copied().unwrap_or(0));
-        if depth > 0 {
-            line.push(';');
-        }
-        line.push_str(name(stack));
-        ends.push(line.len());
-        let count = counts.get(stack).copied().unwrap_or(0);
-        if count > 0 {
-            if ends.len() > MOST_FRAMES {
-                let (outer, inner) = (ends[KEPT_FRAMES - 1], ends[ends.len() - 1 - KEPT_FRAMES]);
-                out.extend_from_slice(&line.as_bytes()[..outer]);
-                out.extend_from_slice(format!(";{LEFT_OUT}").as_bytes());
-                out.extend_from_slice(&line.as_bytes()[inner..]);
-            } else {
-                out.extend_from_slice(line.as_bytes());
-            }
-            out.extend_from_slice(format!(" {count}\n").as_bytes());
-        }
-        let below = children(stack as i64).iter().rev();
-        pending.extend(below.map(|child| (*child, depth + 1)));
-    }
-    out
+use crate::text_profile::{Builder, TextFunction, TextProfile};
+use crate::{Error, Result};
+
+/// Whether a line can be a folded stack, perhaps one whose count is missing.
+pub(crate) fn is_line(line: &str) -> bool {
+    let binary = line.chars().any(|c| c.is_control() && c != '\t') || line.contains('\u{fffd}');
+    let counted = line
+        .rsplit_once(' ')
+        .is_some_and(|(_, count)| count.parse::<f64>().is_ok());
+    !binary && (line.contains(';') || counted)
 }
 
-fn frame(name: &str) -> String {
-    let clean = name.chars().map(|c| match c {
-        ';' => ':',
-        c if c.is_control() => '?',
-        c => c,
-    });
-    clean.collect()
+/// Read all stacks; an error where one has no count of zero or more.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<TextProfile> {
+    let mut builder = Builder::default();
+    builder.out.format = "folded stacks";
+    let mut frames: Vec<(u32, bool)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_end();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |what: &str| Error::damaged(path, format!("line {}: {what}", number + 1));
+        let (stack, count) = line.rsplit_once(' ').ok_or_else(|| wrong("no count"))?;
+        let Ok(count) = count.parse::<u64>() else {
+            return Err(wrong(match count.parse::<f64>() {
+                Ok(number) if number < 0.0 => "a negative count",
+                Ok(_) => "the count is no whole number",
+                Err(_) => "no count",
+            }));
+        };
+        let stack = stack.trim_end();
+        // What difffolded.pl writes ends with two counts.
+        let last = stack.rsplit_once(' ').map(|(_, last)| last);
+        if last.is_some_and(|last| last.parse::<u64>().is_ok()) {
+            return Err(wrong(
+                "two counts: give the folded stacks before difffolded.pl",
+            ));
+        }
+        frames.clear();
+        for name in stack.split(';').filter(|name| !name.is_empty()) {
+            let (function, inlined) = frame(name);
+            builder.out.sides_known |= function.in_kernel;
+            frames.push((builder.function(function), inlined));
+        }
+        if frames.is_empty() {
+            return Err(wrong("no stack"));
+        }
+        builder.add(frames.iter().copied(), 0, count, 0);
+    }
+    Ok(builder.finish())
+}
+
+/// A frame, with the marks that stackcollapse-perf.pl --all puts behind a name.
+fn frame(text: &str) -> (TextFunction, bool) {
+    let (name, mark) = ["_[k]", "_[i]", "_[j]", "_[w]"]
+        .iter()
+        .find_map(|mark| Some((text.strip_suffix(mark)?, *mark)))
+        .unwrap_or((text, ""));
+    let in_kernel = mark == "_[k]";
+    let function = TextFunction {
+        name: name.into(),
+        object: if in_kernel { "vmlinux" } else { "" }.into(),
+        in_kernel,
+        unresolved: name == "[unknown]" || name.starts_with("[unresolved: "),
+    };
+    (function, mark == "_[i]")
 }

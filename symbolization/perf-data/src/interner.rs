@@ -3,7 +3,7 @@ use std::hash::{BuildHasher, Hash};
 use hashbrown::hash_table::HashTable;
 use hashbrown::{DefaultHashBuilder, HashSet};
 
-use crate::places::{Places, Seen};
+use crate::places::Places;
 
 /// The distinct callers and leaves of samples, and what was sampled there.
 ///
@@ -16,24 +16,40 @@ pub(crate) struct Interner {
     pub(crate) rows: Rows,
     pub(crate) entries: Entries,
     hashers: [DefaultHashBuilder; 2],
-    callers: HashTable<(Fingerprint, u32)>,
-    leaves: HashTable<LeafCount>,
+    callers: Known,
+    leaves: Known,
     corrupt: HashSet<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fingerprint {
-    hash: u64,
-    check: u32,
+/// The numbers of what is known, by fingerprint. The table holds the numbers alone, so that as much
+/// of it as can be is in the processor's caches.
+#[derive(Debug, Default)]
+struct Known {
+    table: HashTable<u32>,
+    fingerprints: Vec<Fingerprint>,
 }
 
-/// What was sampled at a leaf so far; it becomes an entry's count.
-#[derive(Clone, Copy, Debug)]
-struct LeafCount {
-    fingerprint: Fingerprint,
-    entry: u32,
-    weight: u64,
-    samples: u64,
+impl Known {
+    /// Its number, and whether it is a new one.
+    #[inline]
+    fn number(&mut self, fingerprint: Fingerprint) -> (u32, bool) {
+        let all = &mut self.fingerprints;
+        let equal = |number: &u32| all[*number as usize] == fingerprint;
+        if let Some(number) = self.table.find(fingerprint.hash, equal) {
+            return (*number, false);
+        }
+        let number = all.len() as u32;
+        all.push(fingerprint);
+        self.table
+            .insert_unique(fingerprint.hash, number, |one| all[*one as usize].hash);
+        (number, true)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Fingerprint {
+    hash: u64,
+    check: u32,
 }
 
 /// Distinct callers: the places above a leaf, outermost first, under the name of a thread.
@@ -66,77 +82,61 @@ impl Default for Rows {
 
 impl Interner {
     #[inline]
-    fn fingerprint(&self, key: impl Hash + Copy) -> Fingerprint {
+    pub(crate) fn fingerprint(&self, key: impl Hash + Copy) -> Fingerprint {
         Fingerprint {
             hash: self.hashers[0].hash_one(key),
             check: self.hashers[1].hash_one(key) as u32,
         }
     }
 
-    /// The row of a chain of callers seen before as exactly these bytes in the same context, or a
-    /// new one of the places that `make` gives, innermost first; it also tells if the chain is
-    /// corrupt.
+    /// Count a sample at a leaf; false at one not seen before, which is to be entered.
     #[inline]
-    pub(crate) fn callers(
-        &mut self,
-        context: Context,
-        chain: &[u8],
-        make: impl FnOnce(&mut Places, &mut Vec<u32>) -> bool,
-    ) -> u32 {
-        let fingerprint = self.fingerprint((context, chain));
-        let equal = |(known, _): &(Fingerprint, u32)| *known == fingerprint;
-        if let Some((_, row)) = self.callers.find(fingerprint.hash, equal) {
-            return *row;
+    pub(crate) fn count(&mut self, leaf: Fingerprint, weight: u64) -> bool {
+        let (entry, new) = self.leaves.number(leaf);
+        if !new {
+            let count = &mut self.entries.count[entry as usize];
+            count.0 = count.0.saturating_add(weight);
+            count.1 += 1;
         }
-        let rows = &mut self.rows;
-        let start = rows.places.len();
-        let corrupt = make(&mut self.places, &mut rows.places);
-        rows.places[start..].reverse();
-        rows.offsets.push(rows.places.len() as u64);
-        rows.name.push(context.name);
-        let row = rows.name.len() as u32 - 1;
-        if corrupt {
-            self.corrupt.insert(row);
-        }
-        let known = (fingerprint, row);
-        self.callers
-            .insert_unique(fingerprint.hash, known, |(known, _)| known.hash);
-        row
+        !new
     }
 
-    /// Count a sample at a leaf; at one not seen before, `make` gives its place.
-    #[inline]
-    pub(crate) fn count(&mut self, leaf: Leaf, weight: u64, make: impl FnOnce(&mut Places) -> u32) {
-        let fingerprint = self.fingerprint(leaf);
-        let equal = |known: &LeafCount| known.fingerprint == fingerprint;
-        if let Some(known) = self.leaves.find_mut(fingerprint.hash, equal) {
-            known.weight = known.weight.saturating_add(weight);
-            known.samples += 1;
-            return;
-        }
+    /// Enter the leaf that was counted last.
+    pub(crate) fn enter(&mut self, row: u32, place: u32, event: u32, weight: u64) {
         let entries = &mut self.entries;
-        let entry = entries.row.len() as u32;
-        entries.row.push(leaf.row);
-        entries.place.push(make(&mut self.places));
-        entries.event.push(leaf.event);
-        let count = LeafCount {
-            fingerprint,
-            entry,
-            weight,
-            samples: 1,
-        };
-        self.leaves
-            .insert_unique(fingerprint.hash, count, |known| known.fingerprint.hash);
+        entries.row.push(row);
+        entries.place.push(place);
+        entries.event.push(event);
+        entries.count.push((weight, 1));
+    }
+
+    /// The row of callers seen before, or a new one of the places that `make` gives, innermost
+    /// first; it also tells if the chain is corrupt.
+    #[inline]
+    pub(crate) fn row(
+        &mut self,
+        callers: Fingerprint,
+        name: u32,
+        make: impl FnOnce(&mut Places, &mut Vec<u32>) -> bool,
+    ) -> u32 {
+        let (row, new) = self.callers.number(callers);
+        if new {
+            let rows = &mut self.rows;
+            let start = rows.places.len();
+            let corrupt = make(&mut self.places, &mut rows.places);
+            rows.places[start..].reverse();
+            rows.offsets.push(rows.places.len() as u64);
+            rows.name.push(name);
+            if corrupt {
+                self.corrupt.insert(row);
+            }
+        }
+        row
     }
 
     /// No sample is to come: only the columns are kept.
     pub(crate) fn finish(&mut self) {
-        self.callers = HashTable::new();
-        let leaves = std::mem::take(&mut self.leaves);
-        self.entries.count = vec![(0, 0); self.entries.row.len()];
-        for leaf in leaves {
-            self.entries.count[leaf.entry as usize] = (leaf.weight, leaf.samples);
-        }
+        (self.callers, self.leaves) = Default::default();
     }
 
     pub(crate) fn samples_of_corrupt_rows(&self) -> u64 {
@@ -169,23 +169,4 @@ impl Interner {
         self.entries.event.extend(other.entries.event);
         self.entries.count.extend(other.entries.count);
     }
-}
-
-/// What decides how a chain's addresses are to be understood, besides the chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Context {
-    pub(crate) name: u32,
-    /// The processor mode of the sample, in which a chain without a marker begins.
-    pub(crate) mode: u8,
-    pub(crate) seen: Seen,
-}
-
-/// What decides to which entry a sample belongs, once its callers' row is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Leaf {
-    pub(crate) row: u32,
-    pub(crate) event: u32,
-    pub(crate) address: u64,
-    pub(crate) mode: u8,
-    pub(crate) seen: Seen,
 }

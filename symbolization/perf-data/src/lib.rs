@@ -14,7 +14,6 @@ mod event_name;
 mod features;
 mod first_pass;
 mod folded;
-mod function_stacks;
 mod header;
 mod interner;
 mod places;
@@ -24,22 +23,20 @@ mod records;
 mod sample;
 mod script;
 mod second_pass;
-mod stack_table;
 mod statistics;
 mod text;
+mod text_profile;
 mod timeline;
 
 pub use attribute::Attribute;
 pub use error::{Error, Result};
 pub use features::Features;
-pub use folded::write_folded;
-pub use function_stacks::{expand, expand_calls, CallNodes, Chains, FunctionStacks};
 pub use header::is_perf_data_file;
 pub use places::{Object, ObjectKind};
 pub use profile::{KernelMapping, KernelSymbol, Profile, Stacks};
-pub use stack_table::{add_to_parents, distinct_stacks, outer_calls, DistinctStacks};
 pub use statistics::Statistics;
-pub use text::{parse_text, TextProfile};
+pub use text::parse_text;
+pub use text_profile::TextProfile;
 
 /// No reader holds more than this many times the size of its input in memory, and a constant. For
 /// compressed records the input is what they unpack to.

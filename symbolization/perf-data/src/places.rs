@@ -1,4 +1,7 @@
-use hashbrown::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table::HashTable;
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 /// What an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,7 +135,9 @@ const REMEMBERED: usize = 1 << 13;
 pub(crate) struct Places {
     pub(crate) object: Vec<u32>,
     pub(crate) address: Vec<u64>,
-    known: HashMap<(u32, u64), u32>,
+    hasher: DefaultHashBuilder,
+    /// The numbers alone, to be small: what they stand for is in the columns.
+    known: HashTable<u32>,
     /// The last place of an address among those with the same low bits: most chains share frames.
     recent: Vec<(u64, Seen, u8, u32)>,
 }
@@ -142,7 +147,8 @@ impl Default for Places {
         Places {
             object: Vec::new(),
             address: Vec::new(),
-            known: HashMap::new(),
+            hasher: DefaultHashBuilder::default(),
+            known: HashTable::new(),
             // No address of a chain is that high.
             recent: vec![(u64::MAX, Seen::default(), 0, 0); REMEMBERED],
         }
@@ -152,11 +158,21 @@ impl Default for Places {
 impl Places {
     #[inline]
     pub(crate) fn intern(&mut self, object: u32, address: u64) -> u32 {
-        *self.known.entry((object, address)).or_insert_with(|| {
-            self.object.push(object);
-            self.address.push(address);
-            (self.object.len() - 1) as u32
-        })
+        let (objects, addresses) = (&mut self.object, &mut self.address);
+        let hash = self.hasher.hash_one((object, address));
+        let equal =
+            |row: &u32| (objects[*row as usize], addresses[*row as usize]) == (object, address);
+        if let Some(place) = self.known.find(hash, equal) {
+            return *place;
+        }
+        objects.push(object);
+        addresses.push(address);
+        let place = objects.len() as u32 - 1;
+        self.known.insert_unique(hash, place, |row| {
+            let row = *row as usize;
+            self.hasher.hash_one((objects[row], addresses[row]))
+        });
+        place
     }
 
     /// The place of an address; `find` tells object and address in it where that is not remembered.

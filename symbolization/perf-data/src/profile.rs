@@ -1,3 +1,5 @@
+use stacks::Samples;
+
 use crate::attribute::Attribute;
 use crate::features::Features;
 use crate::places::Object;
@@ -57,6 +59,18 @@ pub struct Stacks {
     pub entry_samples: Vec<u64>,
     /// Names of threads.
     pub strings: Vec<String>,
+}
+
+impl<'s> From<&'s Stacks> for Samples<'s> {
+    fn from(from: &'s Stacks) -> Self {
+        Samples {
+            row_offsets: &from.row_offsets,
+            row_places: &from.row_places,
+            row_name: &from.row_name,
+            entry_row: &from.entry_row,
+            entry_place: &from.entry_place,
+        }
+    }
 }
 
 /// A recording of `perf record`, read.

@@ -80,6 +80,7 @@ impl<'d> ReadValues<'d> {
 
 impl<'d> Sample<'d> {
     /// Parse the body of a sample of that attribute; none if it ends before its fields do.
+    #[inline]
     pub(crate) fn parse(body: &'d [u8], order: Order, attribute: &Attribute) -> Option<Self> {
         let mut bytes = Bytes::new(body, order);
         let mut sample = Sample {

@@ -1,4 +1,4 @@
-use crate::text::{Builder, TextFunction, TextProfile};
+use crate::text_profile::{Builder, TextFunction, TextProfile};
 
 /// The head of a sample as `perf script` prints it: `comm pid/tid [cpu] time: period event:`.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(crate) fn parse(text: &str) -> TextProfile {
     let mut builder = Builder::default();
     builder.out.format = "perf script";
     builder.out.sides_known = true;
-    let mut frames: Vec<(i64, bool)> = Vec::new();
+    let mut frames: Vec<(u32, bool)> = Vec::new();
     let mut present: Option<(u32, u64)> = None;
     for line in text.lines() {
         let inside = present.is_some() && line.starts_with([' ', '\t']);
@@ -87,7 +87,7 @@ pub(crate) fn parse(text: &str) -> TextProfile {
 }
 
 /// The present sample is complete: its frames came leaf first.
-fn end(builder: &mut Builder, present: &mut Option<(u32, u64)>, frames: &mut Vec<(i64, bool)>) {
+fn end(builder: &mut Builder, present: &mut Option<(u32, u64)>, frames: &mut Vec<(u32, bool)>) {
     if let Some((event, period)) = present.take() {
         builder.add(frames.iter().rev().copied(), event, period, 1);
     }

@@ -8,7 +8,7 @@ use crate::chain::{
     split_leaf, with_branches, Frames, MODE_GUEST_KERNEL, MODE_GUEST_USER, MODE_HYPERVISOR,
     MODE_KERNEL, MODE_MASK, MODE_USER,
 };
-use crate::interner::{Context, Interner, Leaf};
+use crate::interner::Interner;
 use crate::places::{Places, Seen, GUEST, HYPERVISOR, KERNEL, UNMAPPED};
 use crate::records::{self, walk, Record, Start, Stop};
 use crate::sample::{dumps_user_stack, sample_id, Sample};
@@ -161,13 +161,18 @@ impl SampleReader<'_> {
         let seen = Seen { space, generation };
         let known = known.map(|(space, _)| space);
         let mode = (record.misc & MODE_MASK) as u8;
-        let context = Context { name, mode, seen };
         let chain = if sample.branches_are_calls && !sample.branches.is_empty() {
             with_branches(sample, self.order, lbr);
             &lbr[..]
         } else {
             sample.chain
         };
+        let (leaf_mode, callers) = split_leaf(chain, self.order, mode);
+        // What decides how the callers' addresses are to be understood, and these as they stand.
+        let above = interner.fingerprint((name, mode, seen, callers));
+        if interner.count(interner.fingerprint((above, event, sample.ip)), weight) {
+            return;
+        }
         let mut place = |places: &mut Places, mode: u8, address: u64| {
             // The kernel is the same in all spaces.
             let kernel = mode == MODE_KERNEL;
@@ -178,21 +183,14 @@ impl SampleReader<'_> {
                 found
             })
         };
-        let (leaf_mode, callers) = split_leaf(chain, self.order, mode);
-        let row = interner.callers(context, callers, |places, row| {
+        let row = interner.row(above, name, |places, row| {
             let from = leaf_mode.unwrap_or(mode);
             let mut frames = Frames::new(callers, self.order, from, leaf_mode.is_some());
             row.extend((&mut frames).map(|(mode, address)| place(places, mode, address)));
             frames.corrupt
         });
-        let leaf = Leaf {
-            row,
-            event,
-            address: sample.ip,
-            mode,
-            seen,
-        };
-        interner.count(leaf, weight, |places| place(places, mode, sample.ip));
+        let leaf = place(&mut interner.places, mode, sample.ip);
+        interner.enter(row, leaf, event, weight);
     }
 
     #[inline]

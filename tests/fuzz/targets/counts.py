@@ -8,7 +8,7 @@ import numpy as np
 
 from fuzz.mutation import integer
 from fuzz.target import Target
-from profdiff.collectors.counts import Counts
+from profdiff.collectors.exact.counts import Counts
 
 _RECORD = struct.Struct("<QQB15s")
 _NODE = struct.Struct("<IIIIQ")
@@ -26,10 +26,11 @@ def with_tree(
     records: list[tuple[int, int, bytes]],
     nodes: list[tuple[int, int, int, int, int]],
     rows: list[tuple[int, int, int]],
+    version: int = 3,
 ) -> bytes:
-    """A file of version 2: places, then who called whom."""
+    """A file of version 2 or 3: places, then who called whom."""
     sizes = (len(records), len(nodes), len(rows))
-    parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", 2, 2, 1, 1, 0, *sizes)]
+    parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", version, 2, 1, 1, 0, *sizes)]
     parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
     parts += [_NODE.pack(*node) for node in nodes] + [_ROW.pack(*row) for row in rows]
     return b"".join(parts)
@@ -42,7 +43,16 @@ def seeds() -> list[bytes]:
     nodes = [(_NONE, _NONE, _NONE, 0, 0)]
     nodes += [(n // 2, n % 60, (n + 7) % 60, 0, n) for n in range(25)]
     rows = [(n % 26, n, places[n][1]) for n in range(60)]
-    return [plain(places), with_tree(places, nodes, rows), plain([])]
+    # The kernel patched its text: two instructions at each of its addresses.
+    patched = places[:30] + [
+        (address, n, code) for address, n, _ in places[30:45] for code in (b"\x90", b"\xeb\x05")
+    ]
+    return [
+        plain(places),
+        with_tree(places, nodes, rows, 2),
+        with_tree(patched, nodes, rows, 3),
+        plain([]),
+    ]
 
 
 def _number(random: Random, data: bytes) -> bytes:
@@ -55,7 +65,7 @@ def _read(data: bytes, folder: Path) -> None:
     path = folder / "counts.bin"
     path.write_bytes(data)
     counts = Counts.load(path)
-    assert len(counts.address) == len(counts.count) == len(counts.code)
+    assert len(counts.address) == len(counts.count) == len(counts.code) == len(counts.executed)
     assert counts.in_kernel.sum() + (~counts.in_kernel).sum() == len(counts.address)
     if counts.calls:
         counts.calls.unequal(counts.count)

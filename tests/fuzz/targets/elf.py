@@ -13,7 +13,8 @@ from support import need_program
 from fuzz.mutation import integer, mutate
 from fuzz.structured import in_lines, in_xz
 from fuzz.target import Target
-from profdiff._native import (
+from profdiff.collectors.workload.elf_closure import read_elf
+from profdiff.symbolization._native import (
     Kallsyms,
     NativeError,
     SymbolIndex,
@@ -22,7 +23,6 @@ from profdiff._native import (
     place_module,
     place_user,
 )
-from profdiff.collectors.elf_closure import read_elf
 
 _SOURCE = """
 #define INLINE static inline __attribute__((always_inline))

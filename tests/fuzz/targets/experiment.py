@@ -8,9 +8,9 @@ from support import ROOT
 from fuzz.commands import REFUSALS
 from fuzz.structured import in_lines
 from fuzz.target import Target
+from profdiff.collectors.workload.metrics import Wanted
 from profdiff.commands.plan import plan
 from profdiff.recording import sweep
-from profdiff.workload_metrics import Wanted
 
 _TOML = """\
 kernel = { base = "debian:trixie", new = "./linux" }

@@ -11,11 +11,12 @@ from tars import tar
 from fuzz.mutation import integer, mutate
 from fuzz.structured import gzipped, in_gzip
 from fuzz.target import Mutation, Target
-from profdiff.collectors import perf_guest, timed
-from profdiff.collectors.archive import ArchiveError, receive
-from profdiff.collectors.guest_channel import MEMBERS, GuestChannel
-from profdiff.collectors.run_result import take_files
-from profdiff.collectors.usage import parse_usage
+from profdiff.collectors.guest.archive import ArchiveError, receive
+from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
+from profdiff.collectors.guest.result import take_files
+from profdiff.collectors.perf import guest as perf_guest
+from profdiff.collectors.timed import run as timed
+from profdiff.collectors.workload.usage import parse_usage
 
 _MARK = b"profdiff: archive\n"
 _TEXT = b"[    0.00] Linux\nprofdiff: phase settle\nprofdiff: phase measure\n"

@@ -18,10 +18,10 @@ from fuzz.mutation import mutate
 from fuzz.structured import gunzip, gzipped, in_gzip, in_lines, within
 from fuzz.target import Target
 from fuzz.targets.guest import in_tar
-from profdiff import kernel_config
-from profdiff._native import Kallsyms, KernelImage, NativeError
-from profdiff.collectors.deb_package import KERNEL_FILES, unpack_into
-from profdiff.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.kernels.deb_package import KERNEL_FILES, unpack_into
+from profdiff.session import kernel_config
+from profdiff.symbolization._native import Kallsyms, KernelImage, NativeError
 
 _KALLSYMS = b"".join(
     b"%x %c function_%d%s\n"

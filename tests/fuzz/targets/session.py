@@ -18,8 +18,8 @@ from fuzz.mutation import mutate
 from fuzz.structured import in_gzip, in_json, in_lines
 from fuzz.target import Target
 from fuzz.targets import counts, perf
-from profdiff import importing
-from profdiff import manifest as m
+from profdiff.profile import importing
+from profdiff.session import manifest as m
 
 
 def _json(described: m.Manifest) -> bytes:

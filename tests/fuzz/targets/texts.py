@@ -8,11 +8,11 @@ from support import ROOT
 
 from fuzz.structured import in_json, in_lines
 from fuzz.target import Target
-from profdiff._native import SymbolRanges
-from profdiff.collectors.environment import Environment
-from profdiff.errors import InputError
-from profdiff.workload_metrics import FORMATS, Wanted, read
-from profdiff.workload_metrics.formats import PATTERN, readings
+from profdiff.base.errors import InputError
+from profdiff.collectors.machine.environment import Environment
+from profdiff.collectors.workload.metrics import FORMATS, Wanted, read
+from profdiff.collectors.workload.metrics.formats import PATTERN, readings
+from profdiff.symbolization._native import SymbolRanges
 
 _SAMPLES = ROOT / "tests/workload_metrics/samples"
 _EXPRESSION = r"took (?P<time>[\d.e+-]+)"

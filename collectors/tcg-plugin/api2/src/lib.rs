@@ -10,11 +10,10 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tcg_plugin_core::blocks::Counter;
+use tcg_plugin_core::architecture::MAX_CODE;
 use tcg_plugin_core::collector::{self, Api};
+use tcg_plugin_core::counters::{plain_chunk, Chunk, Counter, CHUNK};
 use tcg_plugin_core::ffi;
-use tcg_plugin_core::plain::PlainCounters;
-use tcg_plugin_core::slots::MAX_CODE;
 
 /// `struct qemu_plugin_scoreboard`.
 #[repr(C)]
@@ -55,26 +54,16 @@ enum InsnData {
     Copy(InsnDataCopy),
 }
 
-/// Counters in one scoreboard element: 64 KiB of them, since an element cannot grow.
-const CHUNK: usize = 8192;
-
-#[derive(Default)]
-struct Scoreboards {
-    chunks: Vec<*mut Scoreboard>,
-    used: usize,
-}
+/// The scoreboards, each with a chunk of counters, since an element cannot grow.
+struct Scoreboards(Vec<*mut Scoreboard>);
 
 // SAFETY: scoreboards are QEMU's, who lets any thread use them.
 unsafe impl Send for Scoreboards {}
 
-enum Counters {
-    Inline(Scoreboards),
-    Callback(PlainCounters),
-}
-
 struct NewApi {
     insn_data: InsnData,
-    counters: Counters,
+    /// None with several vCPUs.
+    scoreboards: Option<Scoreboards>,
 }
 
 impl InsnData {
@@ -96,71 +85,42 @@ impl Api for NewApi {
         match self.insn_data {
             // SAFETY: `code` has room for that many bytes.
             InsnData::Copy(copy) => unsafe { copy(insn, code.as_mut_ptr().cast(), MAX_CODE) },
-            InsnData::Pointer(data) => {
-                // SAFETY: in API 2 the data are `qemu_plugin_insn_size` readable bytes.
-                let data = unsafe {
-                    let size = ffi::qemu_plugin_insn_size(insn).min(MAX_CODE);
-                    std::slice::from_raw_parts(data(insn), size)
-                };
-                code[..data.len()].copy_from_slice(data);
-                data.len()
-            }
+            // SAFETY: `insn` is valid, and the data are its own.
+            InsnData::Pointer(data) => unsafe { ffi::copy_code(insn, data(insn), code) },
         }
     }
 
-    fn count(&mut self, insn: *mut ffi::Insn, number: usize) {
-        match &mut self.counters {
-            Counters::Inline(scoreboards) => scoreboards.count(insn, number),
-            Counters::Callback(plain) => {
-                let counter = plain.counter(number).as_ptr();
-                // SAFETY: `insn` is valid, and the counter lives as long as the process.
-                unsafe {
-                    ffi::qemu_plugin_register_vcpu_insn_exec_cb(
-                        insn,
-                        increment,
-                        ffi::CB_NO_REGS,
-                        counter.cast(),
-                    );
-                }
-            }
-        }
-    }
-
-    fn counter(&self, number: usize) -> Counter {
-        match &self.counters {
-            Counters::Inline(scoreboards) => scoreboards.counter(number),
-            Counters::Callback(plain) => plain.counter_of(number),
-        }
-    }
-
-    fn counters(&self, into: &mut Vec<u64>) {
-        match &self.counters {
-            Counters::Inline(scoreboards) => scoreboards.read(into),
-            Counters::Callback(plain) => plain.read(into),
-        }
-    }
-}
-
-extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {
-    // SAFETY: `count` gave the address of a counter that lives as long as the process.
-    let counter = unsafe { AtomicU64::from_ptr(counter.cast()) };
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
-impl Scoreboards {
-    fn count(&mut self, insn: *mut ffi::Insn, number: usize) {
-        while self.chunks.len() * CHUNK <= number {
-            // SAFETY: any size will do; QEMU aborts when it has no memory.
-            self.chunks
-                .push(unsafe { qemu_plugin_scoreboard_new(CHUNK * size_of::<u64>()) });
-        }
-        self.used = self.used.max(number + 1);
-        let entry = PluginU64 {
-            score: self.chunks[number / CHUNK],
-            offset: number % CHUNK * size_of::<u64>(),
+    fn chunk(&mut self) -> Chunk {
+        let Some(Scoreboards(all)) = &mut self.scoreboards else {
+            return plain_chunk();
         };
-        // SAFETY: `insn` is valid, and the entry lies inside its scoreboard's elements.
+        // SAFETY: any size will do, and QEMU aborts when it has no memory. A new scoreboard's
+        // elements are zero; that of the only vCPU, number 0, would move only if vCPUs were added.
         unsafe {
+            let score = qemu_plugin_scoreboard_new(CHUNK * size_of::<u64>());
+            all.push(score);
+            &*qemu_plugin_scoreboard_find(score, 0).cast()
+        }
+    }
+
+    fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter) {
+        // SAFETY: `insn` is valid; the counter lives as long as the process, and the entry, which
+        // is the same, lies inside its scoreboard's elements.
+        unsafe {
+            let Some(Scoreboards(all)) = &self.scoreboards else {
+                let counter = counter.as_ptr().cast();
+                ffi::qemu_plugin_register_vcpu_insn_exec_cb(
+                    insn,
+                    increment,
+                    ffi::CB_NO_REGS,
+                    counter,
+                );
+                return;
+            };
+            let entry = PluginU64 {
+                score: all[number / CHUNK],
+                offset: number % CHUNK * size_of::<u64>(),
+            };
             qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
                 insn,
                 ffi::INLINE_ADD_U64,
@@ -169,30 +129,12 @@ impl Scoreboards {
             );
         }
     }
+}
 
-    fn counter(&self, number: usize) -> Counter {
-        // SAFETY: the scoreboard's element of the only vCPU, number 0, holds CHUNK counters; it
-        // would move only if vCPUs were added.
-        unsafe {
-            let element = qemu_plugin_scoreboard_find(self.chunks[number / CHUNK], 0);
-            Counter::new(element.cast::<u64>().add(number % CHUNK))
-        }
-    }
-
-    fn read(&self, into: &mut Vec<u64>) {
-        into.resize(self.used, 0);
-        for (score, values) in self.chunks.iter().zip(into.chunks_mut(CHUNK)) {
-            // SAFETY: an element of this scoreboard holds CHUNK counters; the only vCPU, number
-            // 0, runs no generated code during a callback.
-            let element = unsafe {
-                std::slice::from_raw_parts(
-                    qemu_plugin_scoreboard_find(*score, 0).cast::<u64>(),
-                    values.len(),
-                )
-            };
-            values.copy_from_slice(element);
-        }
-    }
+extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {
+    // SAFETY: `count` gave the address of a counter that lives as long as the process.
+    let counter = unsafe { AtomicU64::from_ptr(counter.cast()) };
+    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// QEMU's entry point.
@@ -206,16 +148,12 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: `info` is valid during this call.
-    let info = unsafe { &*info };
-    let api = NewApi {
-        insn_data: InsnData::of_version(info.version.cur),
-        counters: if info.smp_vcpus == 1 {
-            Counters::Inline(Scoreboards::default())
-        } else {
-            Counters::Callback(PlainCounters::default())
-        },
-    };
-    // SAFETY: the arguments are QEMU's own.
-    unsafe { collector::install(id, argc, argv, Box::new(api)) }
+    // SAFETY: the arguments are QEMU's own, and `info` is valid during this call.
+    unsafe {
+        let api = NewApi {
+            insn_data: InsnData::of_version((*info).version.cur),
+            scoreboards: ((*info).smp_vcpus == 1).then(|| Scoreboards(Vec::new())),
+        };
+        collector::install(id, info, argc, argv, Box::new(api))
+    }
 }

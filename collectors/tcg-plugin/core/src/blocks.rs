@@ -1,39 +1,15 @@
 //! The blocks that QEMU translated, and how far an execution of one came.
 
 use std::hash::BuildHasher;
-use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
-use crate::branch::End;
+use crate::architecture::End;
+use crate::counters::Counter;
+use crate::slots::PlaceNumber;
 
-/// The number of a place, as in [`crate::slots::Slots`].
-pub type PlaceNumber = u32;
-
-/// A counter that generated code increments, of an instruction that counts.
-#[derive(Clone, Copy, Debug)]
-pub struct Counter(NonNull<u64>);
-
-impl Counter {
-    /// A counter at an address.
-    ///
-    /// # Safety
-    /// The address is not null, stays readable as long as the process lives, and is written by no
-    /// other thread while a callback runs.
-    pub unsafe fn new(at: *mut u64) -> Counter {
-        // SAFETY: as promised.
-        Counter(unsafe { NonNull::new_unchecked(at) })
-    }
-
-    /// How often the instruction started.
-    #[inline]
-    pub fn value(self) -> u64 {
-        // SAFETY: as promised to `new`.
-        unsafe { self.0.read_volatile() }
-    }
-}
-
-static NOTHING: u64 = 0;
+static NOTHING: AtomicU64 = AtomicU64::new(0);
 /// No link.
 const END: u32 = u32::MAX;
 
@@ -51,6 +27,8 @@ pub struct Block {
     pub target: u64,
     /// What its last instruction does.
     pub end: End,
+    /// Whether it is the kernel's.
+    pub in_kernel: bool,
     /// Its instructions.
     pub places: Box<[PlaceNumber]>,
     /// Their addresses, and the one behind them.
@@ -68,24 +46,13 @@ impl Block {
     #[inline]
     pub fn begin(&mut self) -> u64 {
         self.begun += 1;
-        self.last.value() + self.step
+        self.last.load(Ordering::Relaxed) + self.step
     }
 
     /// How often the last instruction that counts started.
     #[inline]
     pub fn reached(&self) -> u64 {
-        self.last.value()
-    }
-
-    /// What tells it from other blocks: its instructions, its end and the address behind it.
-    fn identity(&self) -> (&[PlaceNumber], End, u64) {
-        let behind = self.addresses[self.addresses.len() - 1];
-        (&self.places, self.end, behind)
-    }
-
-    /// Whether it lies in the kernel's half of the address space.
-    pub fn in_kernel(&self) -> bool {
-        self.start >> 63 == 1
+        self.last.load(Ordering::Relaxed)
     }
 }
 
@@ -110,16 +77,22 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The block of these instructions, the same one each time that QEMU translates them. The kernel
-    /// patches its code: `end` and `behind`, the address behind the last one, may change.
-    pub fn block(&mut self, instructions: &[Instruction], end: End, behind: u64) -> *mut Block {
+    /// The block of these instructions, the same one each time that QEMU translates them; `behind`:
+    /// the address behind the last one.
+    pub fn block(
+        &mut self,
+        instructions: &[Instruction],
+        end: End,
+        behind: u64,
+        in_kernel: bool,
+    ) -> *mut Block {
         let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
         let id = self.all.len() as u32;
         // SAFETY: blocks live as long as the process; what is read of one does not change.
-        let known = |id: u32| unsafe { (*self.all[id as usize]).identity() };
+        let known = |id: u32| unsafe { &(*self.all[id as usize]).places };
         let entry = self.known.entry(
-            self.hasher.hash_one((&*places, end, behind)),
-            |id| known(*id) == (&*places, end, behind),
+            self.hasher.hash_one(&places),
+            |id| *known(*id) == places,
             |id| self.hasher.hash_one(known(*id)),
         );
         let number = *entry.or_insert(id).get();
@@ -151,12 +124,13 @@ impl Blocks {
             next,
             target,
             end,
+            in_kernel,
             places,
             addresses: addresses.into(),
             begun: 0,
             cached: (u32::MAX, 0),
             step: u64::from(last.is_some()),
-            last: last.unwrap_or(Counter(NonNull::from(&NOTHING))),
+            last: last.unwrap_or(&NOTHING),
         }));
         self.all.push(block);
         block
@@ -183,7 +157,7 @@ impl Blocks {
                 link = *before;
             }
             let missed = self.missed.entry(*place).or_default();
-            if counter.value() == begun - *missed {
+            if counter.load(Ordering::Relaxed) == begun - *missed {
                 break;
             }
             *missed += 1;
@@ -212,20 +186,18 @@ mod tests {
 
     #[test]
     fn an_execution_that_stops_half_way_is_found_out() {
-        let mut counters = [0u64; 4];
-        let at = counters.as_mut_ptr();
-        // SAFETY: the array outlives the blocks' use.
-        let counter = |row: usize| Some(unsafe { Counter::new(at.add(row)) });
-        // SAFETY: as above.
-        let start = |row: usize| unsafe { *at.add(row) += 1 };
+        static COUNTERS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+        let start = |row: usize| {
+            COUNTERS[row].fetch_add(1, Ordering::Relaxed);
+        };
         let instructions: Vec<Instruction> = (0..4)
-            .map(|row| (row as u32, 0x1000 + row as u64, counter(row)))
+            .map(|row| (row as u32, 0x1000 + row as u64, Some(&COUNTERS[row])))
             .collect();
         let mut blocks = Blocks::default();
         let end = End::Next { target: 0 };
-        let whole = blocks.block(&instructions, end, 0x1004);
-        let tail = blocks.block(&instructions[2..], end, 0x1004);
-        assert_eq!(whole, blocks.block(&instructions, end, 0x1004));
+        let whole = blocks.block(&instructions, end, 0x1004, false);
+        let tail = blocks.block(&instructions[2..], end, 0x1004, false);
+        assert_eq!(whole, blocks.block(&instructions, end, 0x1004, false));
         // SAFETY: made above.
         let (whole, tail) = unsafe { (&mut *whole, &mut *tail) };
         for _ in 0..3 {

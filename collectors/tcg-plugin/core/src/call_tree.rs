@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 
-use crate::blocks::{Blocks, PlaceNumber};
+use crate::blocks::Blocks;
+use crate::slots::PlaceNumber;
 
 /// The number of a node.
 pub type NodeNumber = u32;

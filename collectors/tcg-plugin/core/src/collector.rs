@@ -9,41 +9,46 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::blocks::{Block, Counter, Instruction};
-use crate::branch::{self, End};
+use crate::architecture::x86_64::X86_64;
+use crate::architecture::{Architecture, End, Mark, Watched, MAX_CODE};
+use crate::blocks::{Block, Instruction};
+use crate::counters::{plain_chunk, Chunk, Counter, Counters};
 use crate::counts_file::Counted;
 use crate::ffi;
-use crate::marks::{self, Mark, MARKS};
 use crate::memory::{self, say};
-use crate::slots::{Place, Slots, MAX_CODE};
+use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
 use crate::window::Window;
+
+/// The architectures whose guests are counted.
+const ARCHITECTURES: &[&dyn Architecture] = &[&X86_64];
 
 /// What differs between the plugin API's versions.
 pub trait Api: Send {
     /// Copy the bytes of `insn` into `code`; how many there were.
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize;
 
-    /// Increment counter `number` whenever `insn` starts. Numbers come in order from 0, with
-    /// repeats.
-    fn count(&mut self, insn: *mut ffi::Insn, number: usize);
+    /// Counters that [`Api::count`] can increment.
+    fn chunk(&mut self) -> Chunk {
+        plain_chunk()
+    }
 
-    /// Counter `number`, which [`Api::count`] made. With several vCPUs it is the sum of theirs.
-    fn counter(&self, number: usize) -> Counter;
-
-    /// All counters, summed over the vCPUs.
-    fn counters(&self, into: &mut Vec<u64>);
+    /// Increment `counter`, of that number, whenever `insn` starts.
+    fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter);
 }
 
 const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 
 struct Collector {
     api: Box<dyn Api>,
+    architecture: &'static dyn Architecture,
     out: PathBuf,
     slots: Slots,
+    counters: Counters,
     command: Window,
     marks: Window,
-    counters: Vec<u64>,
+    /// The counters' values at a mark.
+    now: Vec<u64>,
 }
 
 /// Follows the calls, if that was asked for. Only the thread that executes the guest uses it, while
@@ -73,9 +78,10 @@ fn with_collector(act: impl FnOnce(&mut Collector)) {
 /// Returns what `qemu_plugin_install` has to: 0, or -1 and a line on standard error.
 ///
 /// # Safety
-/// `argc` and `argv` are those that QEMU gave to `qemu_plugin_install`.
+/// The arguments are those that QEMU gave to `qemu_plugin_install`.
 pub unsafe fn install(
     id: ffi::PluginId,
+    info: *const ffi::Info,
     argc: c_int,
     argv: *const *const c_char,
     api: Box<dyn Api>,
@@ -105,21 +111,33 @@ pub unsafe fn install(
         say(&format!("an argument is missing; {ARGUMENTS}"));
         return -1;
     };
+    // SAFETY: QEMU's description of itself is valid during this call, its name a C string.
+    let target = unsafe { CStr::from_ptr((*info).target_name) }.to_string_lossy();
+    let mut known = ARCHITECTURES.iter();
+    let Some(architecture) = known.find(|one| one.name() == target) else {
+        say(&format!("guests of {target} are not counted"));
+        return -1;
+    };
     memory::bound(memory);
     let collector = Collector {
         api,
+        architecture: *architecture,
         out,
         slots: Slots::default(),
+        counters: Counters::default(),
         command: Window::default(),
         marks: Window::default(),
-        counters: Vec::new(),
+        now: Vec::new(),
     };
     if COLLECTOR.set(Mutex::new(collector)).is_err() {
         say("loaded twice");
         return -1;
     }
     if calls {
-        TRACKER.store(Box::into_raw(Box::default()), Ordering::Relaxed);
+        TRACKER.store(
+            Box::into_raw(Box::new(Tracker::new(*architecture))),
+            Ordering::Relaxed,
+        );
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {
@@ -136,7 +154,8 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
         // SAFETY: `tb` is valid during this callback.
         let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
-        let mut end = (End::Next { target: 0 }, 0);
+        let architecture = collector.architecture;
+        let (mut end, mut behind) = (End::Next { target: 0 }, 0);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
             let insn = unsafe { ffi::qemu_plugin_tb_get_insn(tb, index) };
@@ -146,33 +165,35 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
             // SAFETY: `insn` is valid during this callback.
             let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
             let number = collector.slots.number(Place::new(address, code));
-            end = (
-                branch::end(code, address),
-                address.wrapping_add(length as u64),
-            );
-            follow(insn, code, end.0);
-            if let Some(mark) = marks::mark_index(code) {
-                instructions.push((number as u32, address, None));
+            end = architecture.end(code, address);
+            behind = address.wrapping_add(length as u64);
+            if let Some(watched) = architecture.watched(code, end) {
+                follow(insn, watched);
+            }
+            if let Some(mark) = architecture.mark(code) {
+                instructions.push((number, address, None));
                 // SAFETY: `insn` is valid; the callback takes numbers as its pointer.
                 unsafe {
                     ffi::qemu_plugin_register_vcpu_insn_exec_cb(
                         insn,
                         mark_executed,
                         ffi::CB_NO_REGS,
-                        (index * MARKS.len() + mark) as *mut c_void,
+                        (index * Mark::ALL.len() + mark as usize) as *mut c_void,
                     );
                 }
                 continue;
             }
-            collector.api.count(insn, number);
-            let counter = collector.api.counter(number);
-            instructions.push((number as u32, address, Some(counter)));
+            let row = number as usize;
+            let counter = collector.counters.counter(row, || collector.api.chunk());
+            collector.api.count(insn, row, counter);
+            instructions.push((number, address, Some(counter)));
         }
         with_tracker(|tracker| {
-            if instructions.is_empty() {
+            let Some(first) = instructions.first() else {
                 return;
-            }
-            let block = tracker.blocks.block(&instructions, end.0, end.1);
+            };
+            let in_kernel = architecture.in_kernel(first.1);
+            let block = tracker.blocks.block(&instructions, end, behind, in_kernel);
             // SAFETY: `tb` is valid during this callback, the block as long as the process.
             unsafe {
                 ffi::qemu_plugin_register_vcpu_tb_exec_cb(
@@ -186,26 +207,18 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
     });
 }
 
-/// What the tracker must see of an instruction: where calls and returns have their addresses.
-fn follow(insn: *mut ffi::Insn, code: &[u8], end: End) {
+/// Tell the tracker of an instruction when it executes.
+fn follow(insn: *mut ffi::Insn, watched: Watched) {
     if TRACKER.load(Ordering::Relaxed).is_null() {
         return;
     }
+    let (callback, access): (ffi::VcpuMemCb, _) = match watched {
+        Watched::Pushes => (call_pushes, ffi::MEM_WRITE),
+        Watched::Pops => (return_pops, ffi::MEM_READ_WRITE),
+        Watched::SwitchesStack => (stack_switches, ffi::MEM_READ_WRITE),
+    };
     // SAFETY: `insn` is valid while its block is translated.
     unsafe {
-        if branch::switches_stack(code) {
-            ffi::qemu_plugin_register_vcpu_insn_exec_cb(
-                insn,
-                stack_switches,
-                ffi::CB_NO_REGS,
-                ptr::null_mut(),
-            );
-        }
-        let (callback, access): (ffi::VcpuMemCb, _) = match end {
-            End::Call => (call_pushes, ffi::MEM_WRITE),
-            End::Return => (return_pops, ffi::MEM_READ_WRITE),
-            _ => return,
-        };
         ffi::qemu_plugin_register_vcpu_mem_cb(
             insn,
             callback,
@@ -230,32 +243,28 @@ extern "C" fn return_pops(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mu
     with_tracker(|tracker| tracker.ret(slot));
 }
 
-extern "C" fn stack_switches(_vcpu: c_uint, _userdata: *mut c_void) {
+extern "C" fn stack_switches(_vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
     with_tracker(Tracker::switches_stack);
 }
 
 /// A mark is about to execute. The counters of all instructions before it are up to date, those
 /// in its own block too, since generated code increments them in program order.
 extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
-    let (index, mark) = (
-        userdata as usize / MARKS.len(),
-        userdata as usize % MARKS.len(),
-    );
+    let marks = Mark::ALL.len();
+    let (index, mark) = (userdata as usize / marks, userdata as usize % marks);
     with_collector(|collector| {
         // The command has ended: whoever runs the program now only looks at it.
-        if collector.command.closed() > 0 {
+        if collector.command.closed > 0 {
             return;
         }
-        collector.counters.clear();
-        collector.api.counters(&mut collector.counters);
-        let now = &collector.counters;
+        collector.counters.read(&mut collector.now);
+        let now = &collector.now;
         let had_marks = collector.marks.is_used();
-        match MARKS.get(mark) {
-            Some(Mark::Start) => collector.marks.start(now),
-            Some(Mark::Stop) => collector.marks.stop(now),
-            Some(Mark::CommandStart) => collector.command.start(now),
-            Some(Mark::CommandStop) => collector.command.stop(now),
-            None => {}
+        match Mark::ALL[mark] {
+            Mark::Start => collector.marks.start(now),
+            Mark::Stop => collector.marks.stop(now),
+            Mark::CommandStart => collector.command.start(now),
+            Mark::CommandStop => collector.command.stop(now),
         }
         with_tracker(|tracker| {
             let window = if collector.marks.is_used() {

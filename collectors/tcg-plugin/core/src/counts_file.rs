@@ -3,7 +3,7 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
-//! | 4 | version of this format: 2 |
+//! | 4 | version of this format: 3 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
@@ -12,13 +12,17 @@
 //! | 8 | number of nodes: 0 without a call tree |
 //! | 8 | number of rows |
 //!
-//! A record is 32 bytes: address (8), count (8), length of the code (1), code (15). Records are
-//! sorted by address, then code; those whose count is zero are there because a node names them.
+//! A record is 32 bytes: address (8), count (8), length of the instruction (1), its bytes (15).
+//! Records are sorted by address, then bytes; those whose count is zero are there because a node
+//! names them. An address has a record for each instruction that executed there: in user space that
+//! of different processes, in the kernel what patching its text made of it. Before version 3,
+//! records of the kernel had no bytes, and one address one record.
 //!
 //! A node is 24 bytes: its caller's number (4), the record of the call or of the instruction that
 //! was interrupted (4), the record of the first instruction behind it (4), zero or, in node 0, how
-//! often a path was not followed because there were too many (4), how often it was entered (8). A caller's number is lower than its callees'; node 0 has no caller. 0xffffffff
-//! means none, or unknown. A row is 16 bytes: node (4), record (4), count (8), sorted.
+//! often a path was not followed because there were too many (4), how often it was entered (8). A
+//! caller's number is lower than its callees'; node 0 has no caller. 0xffffffff means none, or
+//! unknown. A row is 16 bytes: node (4), record (4), count (8), sorted.
 
 use std::io::{self, Write};
 
@@ -28,7 +32,7 @@ use crate::slots::Place;
 use crate::window::Window;
 
 const MAGIC: &[u8; 8] = b"PDCOUNTS";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +62,7 @@ impl Counted<'_> {
         let (kind, window) = if self.marks.is_used() {
             (2u32, self.marks)
         } else {
-            (u32::from(self.command.opened() > 0), self.command)
+            (u32::from(self.command.opened > 0), self.command)
         };
         let mut calls = self.calls.map(Calls::of).unwrap_or_default();
         let mut counts = window.sums().to_vec();
@@ -82,9 +86,9 @@ impl Counted<'_> {
         out.write_all(&VERSION.to_le_bytes())?;
         out.write_all(&kind.to_le_bytes())?;
         for number in [
-            window.opened(),
-            window.closed(),
-            window.misplaced(),
+            window.opened,
+            window.closed,
+            window.misplaced,
             order.len() as u64,
             calls.nodes.len() as u64,
             calls.rows.len() as u64,
@@ -188,7 +192,7 @@ mod tests {
         assert_eq!(bytes[72..80], 1u64.to_le_bytes());
         assert_eq!(bytes[80..82], [1, 0xc3]);
         assert_eq!(bytes[96..104], 0xffff_ffff_8000_0000u64.to_le_bytes());
-        assert_eq!(bytes[104..114], [2, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[104..114], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
     }
 
     #[test]

@@ -87,3 +87,16 @@ extern "C" {
     pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
     pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
 }
+
+/// Copy what of `insn` fits into `code`; how many bytes that was.
+///
+/// # Safety
+/// `data` is what QEMU gave for `insn`: `qemu_plugin_insn_size` readable bytes.
+pub unsafe fn copy_code(insn: *const Insn, data: *const u8, code: &mut [u8]) -> usize {
+    // SAFETY: as promised.
+    unsafe {
+        let size = qemu_plugin_insn_size(insn).min(code.len());
+        code[..size].copy_from_slice(std::slice::from_raw_parts(data, size));
+        size
+    }
+}

@@ -7,29 +7,27 @@
 //! ran between them.
 //!
 //! - [`ffi`]: the part of QEMU's plugin API that did not change between versions
-//! - [`marks`]: the marking instructions
+//! - [`architecture`]: what differs by the guest's architecture
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
-//! - [`plain`]: counters in plain memory
-//! - [`branch`]: how a block of code ends
+//! - [`counters`]: the counters, where they do not move
 //! - [`blocks`]: the blocks, and how far an execution of one came
 //! - [`call_tree`]: who called whom, and what ran there
-//! - [`shadow_stack`]: the calls that are under way, of each task
 //! - [`waiting`]: the tasks that wait
+//! - [`shadow_stack`]: the calls that are under way, of each task
 //! - [`tracker`]: follows execution from block to block
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
 
+pub mod architecture;
 pub mod blocks;
-pub mod branch;
 pub mod call_tree;
 pub mod collector;
+pub mod counters;
 pub mod counts_file;
 pub mod ffi;
-pub mod marks;
 pub mod memory;
-pub mod plain;
 pub mod shadow_stack;
 pub mod slots;
 pub mod tracker;

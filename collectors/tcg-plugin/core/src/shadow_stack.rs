@@ -4,17 +4,17 @@
 //! calls are over: those in slots below the stack pointer, whether they returned or were left by
 //! longjmp(). A task's frames lie on several stacks (user's, kernel's, interrupts'): frames of
 //! another stack than the present one are over too, unless the present one is new, and so lies on
-//! top. Kernel stacks are aligned to 16 KiB or more (`THREAD_SIZE`, arch/x86/include/asm/
-//! page_64_types.h), so the slot's address without its low 14 bits names one; user space counts as
-//! one stack.
+//! top.
 
-use crate::blocks::PlaceNumber;
 use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
-use crate::waiting::Waiting;
+use crate::slots::PlaceNumber;
+use crate::waiting::{Slot, Waiting};
 
 /// Deeper than any real stack: what makes one deeper is no code with a stack (the firmware).
 const MOST_FRAMES: usize = 1 << 14;
-pub(crate) const STACK_BITS: u32 = 14;
+
+/// The tasks that wait, with their calls.
+pub type WaitingTasks = Waiting<Vec<Frame>>;
 
 /// Why a frame is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +40,9 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     kind: Kind,
-    pub(crate) slot: u64,
+    slot: Slot,
     /// Where the call returns to.
     behind: u64,
-    stack: u64,
     site: PlaceNumber,
     target: PlaceNumber,
     node: NodeNumber,
@@ -60,31 +59,22 @@ pub struct ShadowStack {
 
 impl ShadowStack {
     /// A call at `site` pushed its return address, `behind`, to `slot`.
-    pub fn call(&mut self, slot: u64, site: PlaceNumber, behind: u64, waiting: &mut Waiting) {
-        let stack = self.settle(slot, false, waiting);
-        while self.top_is(stack, |top| top <= slot) {
+    pub fn call(&mut self, slot: Slot, site: PlaceNumber, behind: u64, waiting: &mut WaitingTasks) {
+        self.settle(slot, false, waiting);
+        while self.top_is(|top| top.stack == slot.stack && top <= slot) {
             self.frames.pop();
         }
-        self.push(Frame {
-            kind: Kind::Call,
-            slot,
-            behind,
-            stack,
-            site,
-            target: NONE,
-            node: NONE,
-        });
+        self.push(Kind::Call, slot, behind, site, NONE);
     }
 
     /// A return took its address from `slot`.
-    pub fn ret(&mut self, slot: u64, waiting: &mut Waiting) {
-        let stack = self.settle(slot, true, waiting);
-        while self.top_is(stack, |top| top < slot) {
+    pub fn ret(&mut self, slot: Slot, waiting: &mut WaitingTasks) {
+        self.settle(slot, true, waiting);
+        while self.top_is(|top| top.stack == slot.stack && top < slot) {
             self.frames.pop();
         }
         let top = self.frames.last();
-        let matched =
-            top.is_some_and(|top| (top.stack, top.slot, top.kind) == (stack, slot, Kind::Call));
+        let matched = top.is_some_and(|top| (top.slot, top.kind) == (slot, Kind::Call));
         if matched {
             self.frames.pop();
         }
@@ -125,16 +115,8 @@ impl ShadowStack {
         from_user: bool,
         resume: Option<[u64; 2]>,
     ) {
-        let (slot, stack) = self.top_slot();
-        self.push(Frame {
-            kind: Kind::Entry { from_user, resume },
-            slot,
-            behind: 0,
-            stack,
-            site,
-            target,
-            node: NONE,
-        });
+        let kind = Kind::Entry { from_user, resume };
+        self.push(kind, self.top_slot(), 0, site, target);
     }
 
     /// The kernel went back to user space, to `address`.
@@ -168,16 +150,8 @@ impl ShadowStack {
             self.frames.truncate(before);
             return;
         }
-        let (slot, stack) = self.top_slot();
-        self.push(Frame {
-            kind: Kind::Elsewhere { resume },
-            slot,
-            behind: 0,
-            stack,
-            site: NONE,
-            target: NONE,
-            node: ROOT,
-        });
+        let kind = Kind::Elsewhere { resume };
+        self.push(kind, self.top_slot(), 0, NONE, NONE);
     }
 
     /// The kernel went back to itself, to `target` at `address`; `is_entry`: which is where
@@ -216,41 +190,56 @@ impl ShadowStack {
         node
     }
 
-    /// Find the frames that lie below what happens at `slot`; the stack that it is on.
-    fn settle(&mut self, slot: u64, returns: bool, waiting: &mut Waiting) -> u64 {
-        let in_kernel = slot >> 63 == 1;
-        let stack = if in_kernel { slot >> STACK_BITS } else { 0 };
-        if in_kernel && std::mem::take(&mut self.switching) {
-            let next = waiting.take(slot, returns);
+    /// Find the frames that lie below what happens at `slot`.
+    fn settle(&mut self, slot: Slot, returns: bool, waiting: &mut WaitingTasks) {
+        if slot.stack != 0 && std::mem::take(&mut self.switching) {
+            let next = waiting.take(slot, returns).unwrap_or_default();
             let before = std::mem::replace(&mut self.frames, next);
-            waiting.put(before);
+            if let Some(top) = before.last() {
+                waiting.put(top.slot, before);
+            }
         }
-        if self.frames.last().is_some_and(|top| top.stack != stack) {
-            let below = self.frames.iter().rposition(|frame| frame.stack == stack);
-            if let Some(below) = below {
+        if self.top_is(|top| top.stack != slot.stack) {
+            let mut frames = self.frames.iter();
+            if let Some(below) = frames.rposition(|frame| frame.slot.stack == slot.stack) {
                 self.frames.truncate(below + 1);
             }
         }
-        stack
     }
 
-    fn push(&mut self, frame: Frame) {
+    fn push(
+        &mut self,
+        kind: Kind,
+        slot: Slot,
+        behind: u64,
+        site: PlaceNumber,
+        target: PlaceNumber,
+    ) {
         if self.frames.len() >= MOST_FRAMES {
             self.frames.clear();
         }
-        self.frames.push(frame);
+        let elsewhere = matches!(kind, Kind::Elsewhere { .. });
+        self.frames.push(Frame {
+            kind,
+            slot,
+            behind,
+            site,
+            target,
+            node: if elsewhere { ROOT } else { NONE },
+        });
     }
 
-    fn top_is(&self, stack: u64, slot: impl Fn(u64) -> bool) -> bool {
-        self.frames
-            .last()
-            .is_some_and(|top| top.stack == stack && slot(top.slot))
+    fn top_is(&self, what: impl Fn(Slot) -> bool) -> bool {
+        self.frames.last().is_some_and(|top| what(top.slot))
     }
 
-    fn top_slot(&self) -> (u64, u64) {
-        self.frames
-            .last()
-            .map_or((u64::MAX, 0), |top| (top.slot, top.stack))
+    fn top_slot(&self) -> Slot {
+        let above_user_space = Slot {
+            stack: 0,
+            address: u64::MAX,
+        };
+        let top = self.frames.last();
+        top.map_or(above_user_space, |top| top.slot)
     }
 }
 
@@ -261,7 +250,11 @@ mod tests {
     const TASK: u64 = 0xffff_c900_0001_0000;
     const OTHER: u64 = 0xffff_c900_0002_0000;
     const INTERRUPTS: u64 = 0xffff_c900_0000_8000;
-    const USER: u64 = 0x7fff_0000_0000;
+    const USER: u64 = 0;
+
+    fn at(stack: u64, address: u64) -> Slot {
+        Slot { stack, address }
+    }
 
     /// The sites of what is under way, outermost first.
     fn sites(stack: &ShadowStack) -> Vec<u32> {
@@ -270,45 +263,45 @@ mod tests {
 
     #[test]
     fn calls_end_with_their_slots() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
         for (site, slot) in [(1, 80), (2, 60), (3, 40), (4, 20)] {
-            stack.call(USER + slot, site, 0, &mut waiting);
+            stack.call(at(USER, slot), site, 0, &mut waiting);
         }
-        stack.ret(USER + 20, &mut waiting);
+        stack.ret(at(USER, 20), &mut waiting);
         assert_eq!(sites(&stack), [1, 2, 3]);
         // longjmp() from 3 into 1, which calls on.
-        stack.call(USER + 60, 5, 0, &mut waiting);
+        stack.call(at(USER, 60), 5, 0, &mut waiting);
         assert_eq!(sites(&stack), [1, 5]);
         // A call whose return was never seen.
-        stack.ret(USER + 80, &mut waiting);
+        stack.ret(at(USER, 80), &mut waiting);
         assert_eq!(sites(&stack), []);
-        stack.ret(USER + 100, &mut waiting);
+        stack.ret(at(USER, 100), &mut waiting);
     }
 
     #[test]
     fn a_moved_return_address_ends_its_call() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
-        stack.call(TASK + 80, 1, 0x1005, &mut waiting);
-        stack.ret(TASK + 40, &mut waiting);
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
+        stack.call(at(TASK, 80), 1, 0x1005, &mut waiting);
+        stack.ret(at(TASK, 40), &mut waiting);
         stack.returned(0x2000);
         assert_eq!(sites(&stack), [1]);
-        stack.ret(TASK + 40, &mut waiting);
+        stack.ret(at(TASK, 40), &mut waiting);
         stack.returned(0x1005);
         assert_eq!(sites(&stack), []);
     }
 
     #[test]
     fn interrupts_lie_on_what_they_interrupt() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
-        stack.call(USER + 80, 1, 0, &mut waiting);
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
+        stack.call(at(USER, 80), 1, 0, &mut waiting);
         stack.enter(2, 0, true, Some([0x1000, 0x1000]));
-        stack.call(TASK + 800, 3, 0, &mut waiting);
+        stack.call(at(TASK, 800), 3, 0, &mut waiting);
         stack.enter(4, 0, false, Some([0x2000, 0x2004]));
-        stack.call(TASK + 600, 5, 0, &mut waiting);
-        stack.call(INTERRUPTS + 900, 6, 0, &mut waiting);
+        stack.call(at(TASK, 600), 5, 0, &mut waiting);
+        stack.call(at(INTERRUPTS, 900), 6, 0, &mut waiting);
         assert_eq!(sites(&stack), [1, 2, 3, 4, 5, 6]);
         // Back from the interrupts' stack without its return being seen.
-        stack.call(TASK + 500, 7, 0, &mut waiting);
+        stack.call(at(TASK, 500), 7, 0, &mut waiting);
         assert_eq!(sites(&stack), [1, 2, 3, 4, 5, 7]);
         stack.leave_to_kernel(0x2000, 0, false);
         assert_eq!(sites(&stack), [1, 2, 3]);
@@ -318,9 +311,9 @@ mod tests {
 
     #[test]
     fn an_interrupt_at_once_behind_another_keeps_its_place() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
         stack.enter(4, 9, false, Some([0x2000, 0x2004]));
-        stack.call(TASK + 600, 5, 0, &mut waiting);
+        stack.call(at(TASK, 600), 5, 0, &mut waiting);
         stack.leave_to_kernel(0x9000, 10, true);
         assert_eq!(sites(&stack), [4]);
         assert_eq!(stack.frames[0].target, 10);
@@ -328,13 +321,13 @@ mod tests {
 
     #[test]
     fn signals_come_back_and_programs_that_were_replaced_do_not() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
         let mut tree = CallTree::default();
-        stack.call(USER + 80, 1, 0, &mut waiting);
+        stack.call(at(USER, 80), 1, 0, &mut waiting);
         stack.enter(2, 0, true, Some([0x1000, 0x1000]));
         stack.leave_to_user(0x5000); // the handler
         assert_eq!(stack.node(&mut tree), ROOT);
-        stack.call(USER + 20, 3, 0, &mut waiting);
+        stack.call(at(USER, 20), 3, 0, &mut waiting);
         assert_eq!(tree.nodes().len(), 1);
         let handler = stack.node(&mut tree);
         assert_eq!(tree.nodes()[handler as usize].parent, ROOT);
@@ -345,32 +338,32 @@ mod tests {
 
     #[test]
     fn tasks_keep_their_calls_while_they_wait() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
-        stack.call(TASK + 900, 1, 0, &mut waiting);
-        stack.call(TASK + 800, 2, 0, &mut waiting);
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
+        stack.call(at(TASK, 900), 1, 0, &mut waiting);
+        stack.call(at(TASK, 800), 2, 0, &mut waiting);
         stack.switches_task();
-        stack.ret(OTHER + 900, &mut waiting); // a new task
+        stack.ret(at(OTHER, 900), &mut waiting); // a new task
         assert_eq!(sites(&stack), []);
-        stack.call(OTHER + 900, 3, 0, &mut waiting);
-        stack.call(OTHER + 800, 4, 0, &mut waiting);
+        stack.call(at(OTHER, 900), 3, 0, &mut waiting);
+        stack.call(at(OTHER, 800), 4, 0, &mut waiting);
         stack.switches_task();
         // __switch_to() calls before it returns.
-        stack.call(TASK + 700, 5, 0, &mut waiting);
+        stack.call(at(TASK, 700), 5, 0, &mut waiting);
         assert_eq!(sites(&stack), [1, 2, 5]);
-        stack.ret(TASK + 700, &mut waiting);
-        stack.ret(TASK + 800, &mut waiting);
+        stack.ret(at(TASK, 700), &mut waiting);
+        stack.ret(at(TASK, 800), &mut waiting);
         assert_eq!(sites(&stack), [1]);
-        stack.call(TASK + 800, 6, 0, &mut waiting);
+        stack.call(at(TASK, 800), 6, 0, &mut waiting);
         stack.switches_task();
-        stack.ret(OTHER + 800, &mut waiting);
+        stack.ret(at(OTHER, 800), &mut waiting);
         assert_eq!(sites(&stack), [3]);
     }
 
     #[test]
     fn frames_are_bounded() {
-        let (mut stack, mut waiting) = (ShadowStack::default(), Waiting::default());
+        let (mut stack, mut waiting) = (ShadowStack::default(), WaitingTasks::default());
         for number in 0..3 * MOST_FRAMES as u64 {
-            stack.call(USER - number, 1, 0, &mut waiting);
+            stack.call(at(USER, u64::MAX - number), 1, 0, &mut waiting);
         }
         assert!(stack.frames.len() <= MOST_FRAMES);
     }

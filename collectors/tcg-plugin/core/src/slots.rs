@@ -4,21 +4,23 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Longest instruction of x86, in bytes.
-pub const MAX_CODE: usize = 15;
+use crate::architecture::MAX_CODE;
 
-/// An instruction: where it stands and, in user space, what it is.
+/// The number of a place.
+pub type PlaceNumber = u32;
+
+/// An instruction: where it stands, and what it is.
 ///
-/// Kernel text is mapped once, so an address identifies it (patching it, as static keys and
-/// ftrace do, does not make it another place). User addresses recur from process to process; the
-/// instruction's bytes tell them apart and later tie the address to the file it was mapped from.
+/// User addresses recur from process to process; the instruction's bytes tell them apart and later
+/// tie the address to the file it was mapped from. Kernel text is mapped once, but patched: by
+/// alternatives, static keys and ftrace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// Virtual address.
     pub address: u64,
-    /// The instruction's bytes, padded with zeros; all zeros for the kernel.
+    /// The instruction's bytes, padded with zeros.
     pub code: [u8; MAX_CODE],
-    /// How many of them there are; 0 for the kernel.
+    /// How many of them there are.
     pub length: u8,
 }
 
@@ -26,23 +28,14 @@ impl Place {
     /// The place of the instruction `code` at `address`. Longer code than an instruction can
     /// have is cut.
     pub fn new(address: u64, code: &[u8]) -> Place {
+        let length = code.len().min(MAX_CODE);
         let mut place = Place {
             address,
             code: [0; MAX_CODE],
-            length: 0,
+            length: length as u8,
         };
-        if !place.is_kernel() {
-            for (to, from) in place.code.iter_mut().zip(code) {
-                *to = *from;
-                place.length += 1;
-            }
-        }
+        place.code[..length].copy_from_slice(&code[..length]);
         place
-    }
-
-    /// Whether it is in the kernel's half of the address space.
-    pub fn is_kernel(&self) -> bool {
-        self.address >> 63 == 1
     }
 }
 
@@ -50,22 +43,22 @@ impl Place {
 #[derive(Debug, Default)]
 pub struct Slots {
     /// Numbers, found by the hashes of their places.
-    numbers: HashTable<u32>,
+    numbers: HashTable<PlaceNumber>,
     hasher: DefaultHashBuilder,
     places: Vec<Place>,
 }
 
 impl Slots {
     /// The number of `place`, a new one if it was not seen before.
-    pub fn number(&mut self, place: Place) -> usize {
+    pub fn number(&mut self, place: Place) -> PlaceNumber {
         let (places, hasher) = (&mut self.places, &self.hasher);
         let entry = self.numbers.entry(
             hasher.hash_one(place),
             |number| places[*number as usize] == place,
             |number| hasher.hash_one(places[*number as usize]),
         );
-        let next = places.len();
-        let number = *entry.or_insert(next as u32).get() as usize;
+        let next = places.len() as u32;
+        let number = *entry.or_insert(next).get();
         if number == next {
             places.push(place);
         }
@@ -83,18 +76,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_code_is_told_apart_and_kernel_code_is_not() {
+    fn another_instruction_at_an_address_is_another_place() {
         let mut slots = Slots::default();
-        let a = slots.number(Place::new(0x40_1000, &[0x90]));
-        let b = slots.number(Place::new(0x40_1000, &[0xc3]));
-        let kernel = slots.number(Place::new(0xffff_ffff_8100_0000, &[0x90]));
-        assert_ne!(a, b);
-        assert_eq!(
-            kernel,
-            slots.number(Place::new(0xffff_ffff_8100_0000, &[0xe9, 0, 0, 0, 0]))
-        );
-        assert_eq!(a, slots.number(Place::new(0x40_1000, &[0x90])));
-        assert_eq!(slots.places().len(), 3);
+        for address in [0x40_1000, 0xffff_ffff_8100_0000] {
+            let a = slots.number(Place::new(address, &[0x90]));
+            let b = slots.number(Place::new(address, &[0xc3]));
+            assert_ne!(a, b);
+            assert_eq!(a, slots.number(Place::new(address, &[0x90])));
+        }
+        assert_eq!(slots.places().len(), 4);
     }
 
     #[test]

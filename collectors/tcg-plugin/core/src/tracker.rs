@@ -3,26 +3,29 @@
 //! All of it runs in one thread: profdiff's guests have `-icount`, under which QEMU executes all
 //! vCPUs in turn in one.
 
-use hashbrown::HashSet;
+use std::mem;
 
-use crate::blocks::{Block, Blocks, PlaceNumber};
-use crate::branch::End;
+use hashbrown::{HashMap, HashSet};
+
+use crate::architecture::{Architecture, End};
+use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
-use crate::shadow_stack::ShadowStack;
-use crate::waiting::Waiting;
+use crate::shadow_stack::{ShadowStack, WaitingTasks};
+use crate::slots::PlaceNumber;
+use crate::waiting::Slot;
 
-/// What one vCPU was doing when another one's turn came.
+/// What a vCPU does.
 #[derive(Debug, Default)]
-struct Parked {
+struct Vcpu {
     stack: ShadowStack,
     block: Option<*mut Block>,
-    /// How many instructions of the block started, if not all did.
+    /// While it is not its turn: how many instructions of the block started, if not all did.
     stopped: Option<usize>,
 }
 
 /// The state of all vCPUs, and the tree.
-#[derive(Debug, Default)]
 pub struct Tracker {
+    architecture: &'static dyn Architecture,
     /// Blocks, as they are translated.
     pub blocks: Blocks,
     /// What ran where.
@@ -30,17 +33,34 @@ pub struct Tracker {
     counting: bool,
     /// The node in which the present block runs, or NONE where it must be looked for.
     node: NodeNumber,
-    running: Option<*mut Block>,
+    /// What the present block's [`Block::reached`] will be if it comes to its end.
     expected: u64,
     vcpu: u32,
-    stack: ShadowStack,
-    parked: Vec<Parked>,
-    waiting: Waiting,
+    now: Vcpu,
+    parked: HashMap<u32, Vcpu>,
+    waiting: WaitingTasks,
     /// Where exceptions and interrupts lead: learnt from those that came where nothing else could.
     entries: HashSet<u64>,
 }
 
 impl Tracker {
+    /// Nothing has run yet.
+    pub fn new(architecture: &'static dyn Architecture) -> Tracker {
+        Tracker {
+            architecture,
+            blocks: Blocks::default(),
+            tree: CallTree::default(),
+            counting: false,
+            node: NONE,
+            expected: 0,
+            vcpu: 0,
+            now: Vcpu::default(),
+            parked: HashMap::default(),
+            waiting: WaitingTasks::default(),
+            entries: HashSet::default(),
+        }
+    }
+
     /// A block begins.
     ///
     /// # Safety
@@ -48,7 +68,7 @@ impl Tracker {
     #[inline]
     pub unsafe fn block(&mut self, vcpu: u32, block: *mut Block) {
         // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
-        let (start, before) = unsafe { ((*block).start, self.running) };
+        let (start, before) = unsafe { ((*block).start, self.now.block) };
         let straight = before.is_some_and(|before| {
             // SAFETY: as above.
             unsafe {
@@ -61,7 +81,7 @@ impl Tracker {
             // SAFETY: as above.
             self.turn(vcpu, unsafe { &*block });
         }
-        self.running = Some(block);
+        self.now.block = Some(block);
         // SAFETY: as above.
         let now = unsafe { &mut *block };
         self.expected = now.begin();
@@ -73,25 +93,27 @@ impl Tracker {
         }
     }
 
-    /// A call in the present block, its last instruction, pushed to `slot`.
-    pub fn call(&mut self, slot: u64) {
+    /// A call in the present block, its last instruction, pushed to the slot at `address`.
+    pub fn call(&mut self, address: u64) {
+        let slot = self.slot(address);
         let Some(block) = self.present() else { return };
         let end = block.places.len();
         let (site, behind) = (block.places[end - 1], block.addresses[end]);
-        self.stack.call(slot, site, behind, &mut self.waiting);
+        self.now.stack.call(slot, site, behind, &mut self.waiting);
         self.node = NONE;
     }
 
-    /// A return in the present block took its address from `slot`.
-    pub fn ret(&mut self, slot: u64) {
-        self.stack.ret(slot, &mut self.waiting);
+    /// A return in the present block took its address from the slot at `address`.
+    pub fn ret(&mut self, address: u64) {
+        let slot = self.slot(address);
+        self.now.stack.ret(slot, &mut self.waiting);
         self.node = NONE;
     }
 
     /// The stack pointer was loaded from memory: in the kernel, another task's.
     pub fn switches_stack(&mut self) {
-        if self.present().is_some_and(Block::in_kernel) {
-            self.stack.switches_task();
+        if self.present().is_some_and(|block| block.in_kernel) {
+            self.now.stack.switches_task();
         }
     }
 
@@ -122,9 +144,14 @@ impl Tracker {
     fn turn(&mut self, vcpu: u32, now: &Block) {
         let mut stopped = self.stop_running();
         if vcpu != self.vcpu {
-            self.change_vcpu(vcpu, &mut stopped);
+            self.now.stopped = stopped;
+            let next = self.parked.remove(&vcpu).unwrap_or_default();
+            stopped = next.stopped;
+            let before = mem::replace(&mut self.now, next);
+            self.parked
+                .insert(mem::replace(&mut self.vcpu, vcpu), before);
         }
-        if let Some(before) = self.running {
+        if let Some(before) = self.now.block {
             // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
             self.pass(unsafe { &*before }, stopped, now);
         }
@@ -133,7 +160,7 @@ impl Tracker {
 
     /// If the running block did not come to its end, how far it came.
     fn stop_running(&mut self) -> Option<usize> {
-        let before = self.running?;
+        let before = self.now.block?;
         // SAFETY: blocks live as long as the process, and no other reference is used meanwhile.
         let before = unsafe { &*before };
         if before.reached() == self.expected {
@@ -145,21 +172,6 @@ impl Tracker {
             self.tree.correct(node, &before.places[started..], -1);
         }
         Some(started)
-    }
-
-    fn change_vcpu(&mut self, vcpu: u32, stopped: &mut Option<usize>) {
-        let most = self.vcpu.max(vcpu) as usize;
-        if self.parked.len() <= most {
-            self.parked.resize_with(most + 1, Parked::default);
-        }
-        self.parked[self.vcpu as usize] = Parked {
-            stack: std::mem::take(&mut self.stack),
-            block: self.running.take(),
-            stopped: stopped.take(),
-        };
-        let next = std::mem::take(&mut self.parked[vcpu as usize]);
-        (self.stack, self.running, *stopped) = (next.stack, next.block, next.stopped);
-        self.vcpu = vcpu;
     }
 
     /// From one block to another that it need not lead to.
@@ -174,7 +186,7 @@ impl Tracker {
             return;
         }
         let last = before.places.len() - 1;
-        let crosses = !before.in_kernel() && now.in_kernel();
+        let crosses = !before.in_kernel && now.in_kernel;
         let interrupted = crosses || self.entries.contains(&now.start);
         match before.end {
             End::Next { .. } if before.next == now.start || before.target == now.start => {}
@@ -185,14 +197,14 @@ impl Tracker {
                 self.enter(before, last, now, None);
             }
             End::Call => {
-                if self.stack.arrived(now.places[0]) {
+                if self.now.stack.arrived(now.places[0]) {
                     self.count_entry();
                 }
             }
-            End::Return | End::Jump if before.in_kernel() && !now.in_kernel() => {
+            End::Return | End::Jump if before.in_kernel && !now.in_kernel => {
                 self.leave(now);
             }
-            End::Return => self.stack.returned(now.start),
+            End::Return => self.now.stack.returned(now.start),
             End::Jump => {}
             End::Enter => {
                 let behind = before.addresses[last + 1];
@@ -204,34 +216,36 @@ impl Tracker {
 
     /// An exception or interrupt, for nothing else leads from the one block to the other.
     fn interrupted(&mut self, before: &Block, at: usize, now: &Block, resume: [u64; 2]) {
-        if now.in_kernel() {
+        if now.in_kernel {
             self.entries.insert(now.start);
             self.enter(before, at, now, Some(resume));
         }
     }
 
     fn enter(&mut self, before: &Block, at: usize, now: &Block, resume: Option<[u64; 2]>) {
-        let from_user = !before.in_kernel();
-        self.stack
+        let from_user = !before.in_kernel;
+        self.now
+            .stack
             .enter(before.places[at], now.places[0], from_user, resume);
         self.count_entry();
     }
 
     fn leave(&mut self, now: &Block) {
-        if now.in_kernel() {
+        if now.in_kernel {
             let is_entry = self.entries.contains(&now.start);
-            self.stack
+            self.now
+                .stack
                 .leave_to_kernel(now.start, now.places[0], is_entry);
         } else {
-            self.stack.leave_to_user(now.start);
+            self.now.stack.leave_to_user(now.start);
         }
         // An interrupt that came between a call and what it called.
-        self.stack.arrived(now.places[0]);
+        self.now.stack.arrived(now.places[0]);
     }
 
     fn count_entry(&mut self) {
         if self.counting {
-            let node = self.stack.node(&mut self.tree);
+            let node = self.now.stack.node(&mut self.tree);
             self.tree.entered(node);
         }
     }
@@ -240,7 +254,7 @@ impl Tracker {
     /// the stack's.
     fn current(&mut self) -> NodeNumber {
         if self.node == NONE {
-            self.node = self.stack.node(&mut self.tree);
+            self.node = self.now.stack.node(&mut self.tree);
         }
         self.node
     }
@@ -253,8 +267,13 @@ impl Tracker {
         }
     }
 
+    fn slot(&self, address: u64) -> Slot {
+        let stack = self.architecture.stack(address);
+        Slot { stack, address }
+    }
+
     fn present(&self) -> Option<&Block> {
         // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
-        self.running.map(|block| unsafe { &*block })
+        self.now.block.map(|block| unsafe { &*block })
     }
 }

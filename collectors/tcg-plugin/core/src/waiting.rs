@@ -1,35 +1,41 @@
-//! The tasks that wait, with the calls that are under way in them.
+//! The tasks that wait, each with what is under way in it.
 
 use std::collections::BTreeMap;
 
-use crate::shadow_stack::{Frame, STACK_BITS};
+/// Where a call put the address behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    /// The stack, as [`crate::architecture::Architecture::stack`] tells it from others.
+    pub stack: u64,
+    /// The address.
+    pub address: u64,
+}
 
 /// The tasks that wait, by the slot of the call in which they do.
 #[derive(Debug, Default)]
-pub struct Waiting(BTreeMap<u64, Vec<Frame>>);
+pub struct Waiting<T>(BTreeMap<Slot, T>);
 
-impl Waiting {
-    /// Keep the frames of a task that waits.
-    pub(crate) fn put(&mut self, frames: Vec<Frame>) {
-        if let Some(top) = frames.last() {
-            self.0.insert(top.slot, frames);
-        }
+impl<T> Waiting<T> {
+    /// Keep a task that waits in the call at `slot`.
+    pub fn put(&mut self, slot: Slot, task: T) {
+        self.0.insert(slot, task);
     }
 
-    /// The frames of the task that goes on at `slot`: by a return from the call in which it waited,
-    /// or after calls of its own below that. None for a new task.
-    pub(crate) fn take(&mut self, slot: u64, returns: bool) -> Vec<Frame> {
-        let end = (slot | ((1 << STACK_BITS) - 1)).saturating_add(1);
-        let found = self.0.range(slot..end).next().map(|(key, _)| *key);
-        let found = found.filter(|key| !returns || *key == slot);
-        // A task that ended left its frames, on a stack that another one has now.
-        let start = slot >> STACK_BITS << STACK_BITS;
-        let stale: Vec<u64> = self.0.range(start..slot).map(|(key, _)| *key).collect();
+    /// The task that goes on at `slot`: by a return from the call in which it waited, or after calls
+    /// of its own below that. None for a new task.
+    pub fn take(&mut self, slot: Slot, returns: bool) -> Option<T> {
+        let last = Slot {
+            address: u64::MAX,
+            ..slot
+        };
+        let found = self.0.range(slot..=last).next().map(|(key, _)| *key);
+        // A task that ended left its calls, on a stack that another one has now.
+        let first = Slot { address: 0, ..slot };
+        let stale: Vec<Slot> = self.0.range(first..slot).map(|(key, _)| *key).collect();
         for key in stale {
             self.0.remove(&key);
         }
-        found
-            .and_then(|key| self.0.remove(&key))
-            .unwrap_or_default()
+        let found = found.filter(|key| !returns || *key == slot)?;
+        self.0.remove(&found)
     }
 }

@@ -7,9 +7,12 @@ pub struct Window {
     at_start: Vec<u64>,
     sum: Vec<u64>,
     open: bool,
-    opened: u64,
-    closed: u64,
-    misplaced: u64,
+    /// How many windows were opened.
+    pub opened: u64,
+    /// How many windows were closed.
+    pub closed: u64,
+    /// Start marks inside an open window and stop marks outside of one.
+    pub misplaced: u64,
 }
 
 impl Window {
@@ -58,21 +61,6 @@ impl Window {
     pub fn is_used(&self) -> bool {
         self.opened + self.misplaced > 0
     }
-
-    /// How many windows were opened.
-    pub fn opened(&self) -> u64 {
-        self.opened
-    }
-
-    /// How many windows were closed.
-    pub fn closed(&self) -> u64 {
-        self.closed
-    }
-
-    /// Start marks inside an open window and stop marks outside of one.
-    pub fn misplaced(&self) -> u64 {
-        self.misplaced
-    }
 }
 
 #[cfg(test)]
@@ -87,10 +75,7 @@ mod tests {
         window.start(&[100, 1, 50]);
         window.stop(&[101, 2, 50, 9]);
         assert_eq!(window.sums(), &[3, 1, 4, 9]);
-        assert_eq!(
-            (window.opened(), window.closed(), window.misplaced()),
-            (2, 2, 0)
-        );
+        assert_eq!((window.opened, window.closed, window.misplaced), (2, 2, 0));
     }
 
     #[test]
@@ -101,10 +86,7 @@ mod tests {
         window.start(&[3]);
         window.stop(&[4]);
         assert_eq!(window.sums(), &[3]);
-        assert_eq!(
-            (window.opened(), window.closed(), window.misplaced()),
-            (1, 1, 2)
-        );
+        assert_eq!((window.opened, window.closed, window.misplaced), (1, 1, 2));
     }
 
     #[test]
@@ -112,6 +94,6 @@ mod tests {
         let mut window = Window::default();
         window.start(&[1]);
         assert!(window.sums().is_empty());
-        assert_eq!((window.opened(), window.closed()), (1, 0));
+        assert_eq!((window.opened, window.closed), (1, 0));
     }
 }

@@ -62,10 +62,7 @@ impl<'d> Declaration<'d> {
         account: &mut Account<'_>,
     ) -> Result<(), Failure> {
         let mut text = || {
-            let text = debug
-                .dwarf()
-                .attr_string(&unit.unit, attribute.value())
-                .ok();
+            let text = debug.dwarf.attr_string(&unit.unit, attribute.value()).ok();
             account.spend(text.map_or(0, |text| text.len()))?;
             Ok::<_, Failure>(text)
         };
@@ -77,7 +74,7 @@ impl<'d> Declaration<'d> {
                     self.file = Some(if own {
                         File::Own(index)
                     } else {
-                        let name = unit.paths.name(debug.dwarf(), &unit.unit, index, account)?;
+                        let name = unit.paths.name(&debug.dwarf, &unit.unit, index, account)?;
                         File::Other(name)
                     });
                 }

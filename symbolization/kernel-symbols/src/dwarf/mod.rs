@@ -13,10 +13,12 @@ mod place;
 mod sections;
 mod table;
 mod unit;
+mod units;
 
 pub(crate) use failure::Failure;
 pub(crate) use sections::{Debug, DebugData};
 pub(crate) use table::{Function, Node, Row, UnitTable, END, NONE};
+pub(crate) use units::convert;
 
 /// What gimli reads from: little-endian bytes that outlive the conversion.
 pub(crate) type Slice<'d> = gimli::EndianSlice<'d, gimli::LittleEndian>;

@@ -1,6 +1,5 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -9,8 +8,7 @@ use rayon::prelude::*;
 
 use super::abbreviations;
 use super::paths::Paths;
-use super::unit::UnitReader;
-use super::{Failure, Slice, UnitTable};
+use super::{Failure, Slice};
 use crate::budget::{Account, Budget};
 use crate::elf::Elf;
 use crate::{Error, Result};
@@ -58,10 +56,10 @@ pub(crate) struct OpenUnit<'d> {
 
 /// All compilation units of a file.
 pub(crate) struct Debug<'d> {
-    path: &'d Path,
-    budget: &'d Budget,
-    dwarf: gimli::Dwarf<Slice<'d>>,
-    headers: Vec<gimli::UnitHeader<Slice<'d>>>,
+    pub(crate) path: &'d Path,
+    pub(crate) budget: &'d Budget,
+    pub(crate) dwarf: gimli::Dwarf<Slice<'d>>,
+    pub(crate) headers: Vec<gimli::UnitHeader<Slice<'d>>>,
     /// Units that other units refer to (link-time optimisation, dwz), parsed when first needed.
     referred: Vec<OnceLock<Option<Box<OpenUnit<'d>>>>>,
     /// Line programs that a unit has decoded or is decoding.
@@ -97,38 +95,7 @@ impl<'d> Debug<'d> {
         })
     }
 
-    /// Whether there is anything to expand inlined functions from.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.headers.is_empty()
-    }
-
-    /// Convert all units, in parallel; the result is in the order of the file.
-    pub(crate) fn convert(&self, text: &[Range<u64>]) -> Result<Vec<UnitTable<'d>>> {
-        // Units differ in size by a factor of 100: one at a time keeps both cores busy.
-        self.headers
-            .par_iter()
-            .with_max_len(1)
-            .map(|header| {
-                let mut account = Account::new(self.budget);
-                let unit = self.open(*header, &mut account);
-                unit.and_then(|unit| UnitReader::convert(self, &unit, text, account))
-                    .map_err(|failure| self.error(header, &failure))
-            })
-            .collect()
-    }
-
-    fn error(&self, header: &gimli::UnitHeader<Slice<'d>>, failure: &Failure) -> Error {
-        if let Failure::Exhausted = failure {
-            return self.budget.error();
-        }
-        let at = header.debug_info_offset().map_or(0, |offset| offset.0);
-        Error::damaged(
-            self.path,
-            format!("unit at {at:#x} of .debug_info: {failure}"),
-        )
-    }
-
-    fn open(
+    pub(crate) fn open(
         &self,
         header: gimli::UnitHeader<Slice<'d>>,
         account: &mut Account<'_>,
@@ -149,10 +116,6 @@ impl<'d> Debug<'d> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(program.0)
-    }
-
-    pub(crate) fn dwarf(&self) -> &gimli::Dwarf<Slice<'d>> {
-        &self.dwarf
     }
 
     /// The unit that holds an offset of `.debug_info`, and the offset within it.

@@ -75,7 +75,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             return Ok(*file);
         }
         let unit = self.unit;
-        let dwarf = self.debug.dwarf();
+        let dwarf = &self.debug.dwarf;
         let name = unit
             .paths
             .name(dwarf, &unit.unit, index, &mut self.account)?;
@@ -113,7 +113,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
                     let mut declaration = Declaration::default();
                     for spec in attributes {
                         let attribute = entries.read_attribute(*spec)?;
-                        if !place.take(debug.dwarf(), &unit.unit, &attribute)? {
+                        if !place.take(&debug.dwarf, &unit.unit, &attribute)? {
                             let account = &mut self.account;
                             declaration.take(debug, unit, &attribute, true, account)?;
                         }
@@ -121,15 +121,13 @@ impl<'a, 'd> UnitReader<'a, 'd> {
                     sibling = place.sibling;
                     if place.low.is_some() || place.ranges.is_some() {
                         let (parent, depth) = if inlined { inner } else { (NONE, 0) };
-                        let node = self.function(offset, parent, place, declaration)?;
-                        if node != parent {
-                            if depth == MOST_DEPTH {
-                                return Err(Failure::TooDeep(MOST_DEPTH));
+                        inner = match self.function(offset, parent, place, declaration)? {
+                            Some(_) if depth == MOST_DEPTH => {
+                                return Err(Failure::TooDeep(MOST_DEPTH))
                             }
-                            inner = (node, depth + 1);
-                        } else if !inlined {
-                            inner = (NONE, 0);
-                        }
+                            Some(node) => (node, depth + 1),
+                            None => (parent, depth),
+                        };
                         sibling = None;
                     }
                 }
@@ -185,15 +183,15 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         Ok(())
     }
 
-    /// Add a node for a function that has code; returns the parent if all of it was dropped.
+    /// Add a node for a function that has code; none if all of it was dropped.
     fn function(
         &mut self,
         offset: UnitOffset,
         parent: u32,
         place: Place<'d>,
         declaration: Declaration<'d>,
-    ) -> Result<u32, Failure> {
-        let (dwarf, unit) = (self.debug.dwarf(), &self.unit.unit);
+    ) -> Result<Option<u32>, Failure> {
+        let (dwarf, unit) = (&self.debug.dwarf, &self.unit.unit);
         let node = self.table.nodes.len() as u32;
         let before = self.covered.len();
         match (place.ranges, place.low) {
@@ -219,10 +217,10 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             (None, None) => {}
         }
         if self.covered.len() == before {
-            return Ok(parent);
+            return Ok(None);
         }
         let key = match place.origin {
-            Some(Origin::Own(offset)) if declaration.name.is_none() => offset.0,
+            Some(Origin::Own(declared)) if declaration.name.is_none() => declared.0,
             _ => offset.0,
         };
         let function = match self.functions.get(&key) {
@@ -233,15 +231,14 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             Some(index) if parent != NONE => self.file(index)?,
             _ => 0,
         };
-        let call_line = place.call_line;
         let new = Node {
             function,
             parent,
             call_file,
-            call_line,
+            call_line: place.call_line,
         };
         self.table.node(new, &mut self.account)?;
-        Ok(node)
+        Ok(Some(node))
     }
 
     fn declare(

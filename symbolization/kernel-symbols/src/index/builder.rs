@@ -4,7 +4,7 @@ use super::format::{Column, Writer};
 use super::merge::{merge, Merged};
 use super::symbols::symbols;
 use crate::budget::Budget;
-use crate::dwarf::{Debug, DebugData};
+use crate::dwarf::{convert, Debug, DebugData};
 use crate::elf::Elf;
 use crate::{Error, Result};
 
@@ -16,7 +16,7 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
         .collect();
     let data = DebugData::load(path, elf, budget)?;
     let debug = Debug::new(&data, budget)?;
-    let mut merged = merge(debug.convert(&text)?);
+    let mut merged = merge(convert(&debug, &text)?);
     let symbols = symbols(elf, &mut merged.strings, budget)?;
     let names: Vec<u32> = elf
         .text()
@@ -46,7 +46,7 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
         Column::BuildId,
         elf.build_id().as_ref().map_or(&[], |id| id.bytes()),
     );
-    out.bytes(Column::Inlines, &[u8::from(!debug.is_empty())]);
+    out.bytes(Column::Inlines, &[u8::from(!debug.headers.is_empty())]);
     let mut offset = 0;
     let ends = strings.list.iter().map(|text| {
         offset += text.len() as u32;

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use perf_data::{expand, Chains, Profile};
+use perf_data::Profile;
+use stacks::{expand_samples, Chains};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(profile) = Profile::parse(Path::new("recording"), data) else {
@@ -19,6 +20,6 @@ fuzz_target!(|data: &[u8]| {
         functions: &functions,
         inlined: &inlined,
     };
-    let stacks = expand(&profile.stacks, chains, Some(places));
+    let stacks = expand_samples((&profile.stacks).into(), chains, Some(places));
     assert_eq!(stacks.entry_stack.len(), profile.stacks.entry_row.len());
 });

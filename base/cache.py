@@ -1,0 +1,34 @@
+"""The user's cache folder: unpacked kernels, symbol indexes, the compiled guest agent."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from profdiff.base.errors import MissingError
+
+
+def cache_folder(*parts: str) -> Path:
+    """``$PROFDIFF_CACHE`` or the platform's cache folder for profdiff, made if absent.
+
+    Raises MissingError when the folder cannot be made.
+    """
+    root = os.environ.get("PROFDIFF_CACHE")
+    folder = Path(root) if root else Path(platformdirs.user_cache_dir("profdiff"))
+    folder = folder.joinpath(*parts)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MissingError(
+            f"cannot make the cache folder {folder} ({error.strerror}): set PROFDIFF_CACHE to a "
+            "folder that can be written"
+        ) from error
+    return folder
+
+
+def symbol_cache() -> Path | None:
+    """The folder of symbol indexes; None where there can be none: all works, only slower."""
+    try:
+        return cache_folder("symbols")
+    except MissingError:
+        return None

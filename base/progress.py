@@ -1,0 +1,112 @@
+"""What a recording shows while it goes on: a live table on a terminal, plain lines elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from profdiff.base.console import CleanConsole
+from profdiff.base.terminal import tell
+
+_PHASES = {
+    "boot": "booting",
+    "settle": "settling",
+    "measure": "measuring",
+    "collect": "collecting",
+}
+
+
+class Progress(Protocol):
+    """Told what happens; shows it on standard error."""
+
+    def phase(self, run: str, phase: str) -> None:
+        """``run`` is now in ``phase``."""
+
+    def ended(self, run: str, outcome: str) -> None:
+        """``run`` has ended; ``outcome`` is one line."""
+
+    def say(self, line: str) -> None:
+        """One line to keep."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def progress(total: int) -> Progress:
+    """The display for ``total`` runs that fits standard error."""
+    console = CleanConsole(stderr=True)
+    return _Live(console, total) if console.is_terminal else _Lines()
+
+
+class _Lines:
+    """A line when a run starts and one when it ends; nothing that a log would have to scroll by."""
+
+    def __init__(self) -> None:
+        self._started: set[str] = set()
+
+    def phase(self, run: str, phase: str) -> None:
+        if run not in self._started:
+            self._started.add(run)
+            self.say(f"{run}: {_PHASES.get(phase, phase)}")
+
+    def ended(self, run: str, outcome: str) -> None:
+        self.say(f"{run}: {outcome}")
+
+    def say(self, line: str) -> None:
+        tell(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class _Live:
+    """A table of the guests that are running, redrawn four times a second."""
+
+    def __init__(self, console: CleanConsole, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._runs: dict[str, tuple[str, float]] = {}
+        self._live = Live(
+            console=console, refresh_per_second=4, transient=True, get_renderable=self._render
+        )
+
+    def phase(self, run: str, phase: str) -> None:
+        started = self._runs[run][1] if run in self._runs else time.monotonic()
+        self._runs[run] = (phase, started)
+
+    def ended(self, run: str, outcome: str) -> None:
+        self._runs.pop(run, None)
+        self._done += 1
+        self.say(f"{run}: {outcome}")
+
+    def say(self, line: str) -> None:
+        self._live.console.print(Text(line))
+
+    def _render(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        table.add_row(f"{self._done} of {self._total} runs done")
+        for run, (phase, started) in self._runs.items():
+            steps = Text("  ").join(
+                Text(text, "bold" if name == phase else "dim") for name, text in _PHASES.items()
+            )
+            table.add_row(Text(run), steps, f"{time.monotonic() - started:.0f} s")
+        return table
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()

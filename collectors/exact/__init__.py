@@ -1,0 +1,1 @@
+"""The exact collector: every instruction between two marks, counted in QEMU."""

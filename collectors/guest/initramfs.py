@@ -1,0 +1,178 @@
+"""The guest's initial file system, a cpio archive: busybox, agent, the workload's files."""
+
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+
+from profdiff.base.atomic import open_atomic
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
+from profdiff.collectors.guest.userland import arm64_busybox
+from profdiff.collectors.programs import find_program
+from profdiff.collectors.workload.elf_closure import read_elf
+from profdiff.collectors.workload.workload import GuestFile
+
+AGENT_GUEST_PATH = "/profdiff/agent"
+BUSYBOX_GUEST_PATH = "/bin/busybox"
+# The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.
+CHANNEL_DEVICE = {"x86_64": "/dev/ttyS1", "aarch64": "/dev/ttyS0"}
+ENVIRONMENT_SCRIPT = "environment.sh"
+PERF_SCRIPTS = ("perf.sh", ENVIRONMENT_SCRIPT)
+# What the guest's own parts occupy; a workload cannot put its files there.
+_OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
+
+
+def guest_resources() -> Path:
+    """The folder with init.sh, agent.c and profdiff.h."""
+    return Path(str(resources.files("profdiff.collectors.guest")))
+
+
+def build_agent() -> Path:
+    """The agent, compiled once for each version of its source and kept in the cache.
+
+    Raises MissingError without a C compiler or a static libc.
+    """
+    source = guest_resources() / "agent.c"
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    program = cache_folder("agent") / f"agent-{digest}"
+    if program.exists():
+        return program
+    compiler = find_program("cc")
+    with temporary_folder(beside=program) as folder:
+        built = folder / "agent"
+        (folder / "syscall-names.h").write_text(_syscall_names(compiler))
+        result = subprocess.run(
+            [
+                compiler,
+                "-O2",
+                "-static",
+                f"-ffile-prefix-map={source.parent}=.",
+                f"-I{folder}",
+                "-o",
+                built,
+                source,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode != 0:
+            reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise MissingError(
+                f"cannot compile the guest's agent ({reason}): apt-get install gcc libc6-dev"
+            )
+        built.replace(program)
+    return program
+
+
+def _syscall_names(compiler: Path) -> str:
+    """The names of system calls as elements of a C array, from the kernel's own header."""
+    command = [str(compiler), "-dM", "-E", "-include", "asm/unistd.h", "-x", "c", "/dev/null"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.findall(r"^#define __NR_(\w+) (\d{1,3})$", result.stdout, re.MULTILINE)
+    return "".join(f'[{number}] = "{name}",\n' for name, number in found)
+
+
+def static_busybox() -> Path:
+    """A statically linked busybox. Raises MissingError."""
+    busybox = find_program("busybox")
+    elf = read_elf(busybox)
+    if elf and (elf.interpreter or elf.needed):
+        raise MissingError(
+            f"{busybox} is dynamically linked, the guest needs a static one: "
+            "apt-get install busybox-static"
+        )
+    return busybox
+
+
+def own_files(architecture: str = "x86_64") -> list[GuestFile]:
+    """The guest's own programs, whose instructions may be part of a window over a whole command."""
+    if architecture != "x86_64":
+        return [GuestFile(arm64_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True)]
+    return [
+        GuestFile(static_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True),
+        GuestFile(build_agent(), AGENT_GUEST_PATH, executable=True, is_code=True),
+    ]
+
+
+def build(
+    path: Path,
+    files: Iterable[GuestFile],
+    guest_argv: Iterable[str],
+    settle: float,
+    *,
+    architecture: str = "x86_64",
+    own: Mapping[str, bytes] | None = None,
+    boot_runs: int = 1,
+    observe: bool = False,
+) -> None:
+    """Write the archive to ``path``; the same input gives the same bytes.
+
+    ``own``: the collector's files beside the agent, by name; with ``attempt.1`` the workload runs
+    under perf, which must be among ``files``; without, it runs ``boot_runs`` times, and with
+    ``observe`` once more under the agent's eyes. Raises InputError for files that cannot be placed,
+    MissingError without cpio, OSError.
+    """
+    cpio = find_program("cpio")
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+        root = Path(temporary)
+        for name in ("work", "profdiff", "bin"):
+            (root / name).mkdir()
+        shutil.copyfile(guest_resources() / "init.sh", root / "init")
+        (root / "init").chmod(0o755)
+        (root / "profdiff/settle").write_text(f"{settle}\n")
+        (root / "profdiff/boot-runs").write_text(f"{boot_runs}\n")
+        if observe:
+            (root / "profdiff/observe").touch()
+        (root / "profdiff/channel").write_text(f"{CHANNEL_DEVICE[architecture]}\n")
+        (root / "profdiff/argv").write_bytes(nul_separated(guest_argv))
+        shutil.copyfile(guest_resources() / "facts.sh", root / "profdiff/facts.sh")
+        for name, data in (own or {}).items():
+            (root / "profdiff" / name).write_bytes(data)
+        for file in own_files(architecture):
+            _place(root, file)
+        for file in files:
+            if file.guest_path.startswith(_OWN):
+                raise InputError(f"{file.guest_path} is profdiff's own in the guest")
+            _place(root, file)
+        _write_archive(cpio, root, path)
+
+
+def nul_separated(arguments: Iterable[str]) -> bytes:
+    """Arguments for ``xargs -0`` and the agent: each ended by a NUL. Raises InputError when one of
+    them holds one, as only text from a file can."""
+    encoded = [os.fsencode(argument) for argument in arguments]
+    if hostile := next((argument for argument in encoded if b"\0" in argument), None):
+        raise InputError(f"no program can be given the argument {hostile!r}: it holds a NUL")
+    return b"".join(argument + b"\0" for argument in encoded)
+
+
+def _place(root: Path, file: GuestFile) -> None:
+    target = root / file.guest_path.lstrip("/")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file.source, target)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        raise InputError(f"{file.guest_path} is a folder and a file in the guest") from error
+    target.chmod(0o755 if file.executable else 0o644)
+
+
+def _write_archive(cpio: Path, root: Path, path: Path) -> None:
+    names = sorted(str(member.relative_to(root)) for member in root.rglob("*"))
+    for name in [*names, "."]:
+        os.utime(root / name, (0, 0))
+    listing = b"".join(os.fsencode(name) + b"\0" for name in names)
+    command = [str(cpio), "-o", "-0", "-H", "newc", "-R", "0:0", "--quiet", "--reproducible"]
+    result = subprocess.run(command, cwd=root, input=listing, capture_output=True, check=False)
+    if result.returncode != 0:
+        raise MissingError(f"cpio failed: {result.stderr.decode(errors='replace').strip()}")
+    with open_atomic(path) as file:
+        file.write(gzip.compress(result.stdout, compresslevel=1, mtime=0))

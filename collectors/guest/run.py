@@ -1,0 +1,185 @@
+"""One guest: a QEMU process from its start to its result, polled from a single thread."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from profdiff.collectors.guest.archive import ArchiveError
+from profdiff.collectors.guest.channel import MAX_ARCHIVE, GuestChannel
+from profdiff.collectors.messages import last_line, read_end, short
+
+FailureKind = Literal[
+    "boot",
+    "panic",
+    "timeout",
+    "workload",
+    "window",
+    "qemu",
+    "protocol",
+    "perf",
+    "connection",
+    "metric",
+]
+_CONSOLE_LINES = 12
+# What a guest may write to the files of its serial ports, and make QEMU complain of.
+_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
+# A disk without room for so many bytes is full.
+_ROOM = 1 << 20
+# How the plugin begins its lines (collectors/tcg-plugin/core/src/memory.rs).
+_PLUGIN = "profdiff plugin: "
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """Why a run has no result: one line, and the last lines of the console where they help."""
+
+    kind: FailureKind
+    message: str
+    console: list[str] = field(default_factory=list)
+
+
+class GuestRun:
+    """A running guest. ``folder`` receives console.log and the channel."""
+
+    def __init__(self, arguments: list[str], folder: Path, timeout: float) -> None:
+        """Start QEMU. ``timeout`` is in seconds of wall time for the whole run. Raises OSError."""
+        self._folder = folder
+        self._timeout = timeout
+        self._channel = GuestChannel(folder / "channel")
+        self._stderr_path = folder / "qemu.stderr"
+        self._timed_out = False
+        self._flooded: str | None = None
+        self._started = time.monotonic()
+        self.wall_seconds = 0.0
+        # Should this process be killed, its guests go too.
+        setpriv = shutil.which("setpriv")
+        wrapper = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
+        with self._stderr_path.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [*wrapper, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+            )
+
+    @property
+    def phase(self) -> str:
+        """boot, settle, measure or collect."""
+        return self._channel.phase
+
+    def poll(self) -> bool:
+        """Look after the guest; True when it has ended."""
+        self._channel.poll()
+        ended = self._process.poll() is not None
+        self.wall_seconds = time.monotonic() - self._started
+        if not ended:
+            self._timed_out = self.wall_seconds > self._timeout
+            self._flooded = next((name for name in _MOST if self._size(name) > _MOST[name]), None)
+            if self._timed_out or self._flooded:
+                self.stop()
+                ended = True
+        return ended
+
+    def _size(self, name: str) -> int:
+        try:
+            return (self._folder / name).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def stop(self) -> None:
+        """End QEMU, so that the plugin writes what it has; kill it if it does not listen."""
+        self._process.terminate()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def result(self) -> set[str] | RunFailure:
+        """The names of the files that the guest sent, which are in the folder now, or why there are
+        none. Call once it has ended. Raises OSError, also when the disk is full."""
+        self._channel.poll()
+        status = self._process.wait()
+        reason = last_line(read_end(self._stderr_path))
+        console = self._console()
+        tail = console[-_CONSOLE_LINES:]
+        panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
+        if self._timed_out:
+            where = {"boot": "while booting", "settle": "while settling"}.get(
+                self.phase, "while the workload ran" if self.phase == "measure" else "at its end"
+            )
+            return RunFailure(
+                "timeout",
+                f"the guest did not finish within {self._timeout:g} s ({where}): raise --timeout, "
+                "or see the console's last lines",
+                tail,
+            )
+        if self._flooded:
+            most = _MOST[self._flooded] >> 20
+            return RunFailure(
+                "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
+            )
+        if status != 0 and reason.startswith(_PLUGIN):
+            return RunFailure("qemu", reason.removeprefix(_PLUGIN), tail)
+        broken = ""
+        try:
+            names = self._channel.archive(self._folder)
+        except ArchiveError as error:
+            names, broken = None, f" whole ({error})"
+        if names is not None:
+            return names
+        # QEMU drops what it cannot write, and ends in any way without saying why.
+        _need_room(self._folder)
+        if panic:
+            text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
+            started = self.phase != "boot"
+            kind: FailureKind = "panic" if started else "boot"
+            what = "the kernel panicked" if started else "the kernel never started init"
+            return RunFailure(kind, f"{what}: {short(text)}", tail)
+        if status < 0:
+            killed = f"QEMU was killed by signal {-status} ({signal.strsignal(-status)})"
+            return RunFailure("qemu", f"{killed}: {reason}" if reason else killed, tail)
+        if status != 0:
+            return RunFailure("qemu", f"QEMU failed: {reason or f'exit status {status}'}", tail)
+        if self.phase == "boot":
+            return RunFailure(
+                "boot",
+                "the guest ended before init started: is the image an x86-64 kernel with a serial "
+                "console and initramfs support, and --memory large enough?",
+                tail,
+            )
+        return RunFailure(
+            "protocol",
+            f"the guest ended in phase {self.phase} without sending its files{broken}",
+            tail,
+        )
+
+    def _console(self) -> list[str]:
+        try:
+            data = read_end(self._folder / "console.log", 1 << 20)
+        except FileNotFoundError:
+            return []
+        text = data.decode(errors="replace").replace("\r", "")
+        # Escape sequences of firmware and control characters do not belong on a terminal.
+        text = re.sub(r"\x1b\[[0-9;?=]*[A-Za-z]|[^\n\t -~]", "", text)
+        return [line for line in text.splitlines() if line.strip()]
+
+
+def _need_room(folder: Path) -> None:
+    """Raises OSError that names ``folder`` when the disk is full."""
+    probe = folder / "room"
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(_ROOM))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(folder)) from error
+    finally:
+        probe.unlink(missing_ok=True)

@@ -1,0 +1,115 @@
+"""From a spec to a kernel's files: folders, images, build trees, packages, Debian, names."""
+
+import re
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.kernels import registered as kernel_registry
+from profdiff.collectors.kernels.address import parse_address
+from profdiff.collectors.kernels.deb_package import unpack_kernel
+from profdiff.collectors.kernels.debian import fetch
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.spec import KernelArgument, is_label
+
+_IMAGES = ("bzImage", "vmlinuz", "arch/x86/boot/bzImage")
+_DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")
+_CONFIGS = ("config", ".config")
+
+
+def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles:
+    """The files that ``argument`` names; downloads and unpacks into the cache where it must.
+
+    ``names`` are the registered names that led here. Raises InputError when the spec leads nowhere,
+    MissingError when this machine cannot fetch.
+    """
+    label, spec = argument.label, argument.spec
+    place, _, elf = spec.partition(",vmlinux=")
+    if (machine := parse_address(place)) is not None:
+        debug_elf = Path(elf).expanduser() if elf else None
+        if debug_elf and not debug_elf.is_file():
+            raise InputError(f"{spec}: {debug_elf} is not a file")
+        return KernelFiles(label, spec, debug_elf=debug_elf, machine=machine)
+    if spec.startswith("debian:"):
+        return _unpacked(label, spec, fetch(spec))
+    paths = [Path(part).expanduser() for part in spec.split(",")]
+    if all(path.name.endswith(".deb") for path in paths):
+        return _unpacked(label, spec, unpack_kernel(paths))
+    image, _, debug = spec.partition(",vmlinux=")
+    path = Path(image).expanduser()
+    if path.is_dir() and not debug:
+        return _folder(label, spec, path)
+    if path.is_file():
+        return _image(label, spec, path, Path(debug).expanduser() if debug else None)
+    # Only now: a folder or file of that name, which can be seen, comes first.
+    if is_label(spec) and (known := kernel_registry.lookup(spec)) is not None:
+        if spec in names:
+            raise InputError(f"the name {spec} stands for itself: register it anew")
+        return locate(KernelArgument(label, known), (*names, spec))
+    if is_label(spec):
+        raise InputError(
+            f"{spec} is neither a folder or file here nor a kernel's name; "
+            f"{kernel_registry.unknown(spec)}"
+        )
+    raise InputError(f"no such kernel: {spec} (see profdiff record --help for what a SPEC may be)")
+
+
+def _folder(label: str, spec: str, folder: Path) -> KernelFiles:
+    image = _first(folder, _IMAGES)
+    if image is None:
+        raise InputError(
+            f"{folder} holds no bzImage and is no build tree with arch/x86/boot/bzImage: build it "
+            "(make bzImage), or name the image file"
+        )
+    tree = image.name == "bzImage" and image.parent.name == "boot"
+    return KernelFiles(
+        label,
+        spec,
+        image,
+        debug_elf=_first(folder, _DEBUG_ELFS),
+        config=_first(folder, _CONFIGS),
+        modules=folder if tree else _subfolder(folder, "lib/modules"),
+    )
+
+
+def _image(label: str, spec: str, image: Path, debug_elf: Path | None) -> KernelFiles:
+    if debug_elf and not debug_elf.is_file():
+        raise InputError(f"{spec}: {debug_elf} is not a file")
+    release = re.sub(r"^(vmlinuz|bzImage)-?", "", image.name)
+    config = image.with_name(f"config-{release}") if release else None
+    return KernelFiles(
+        label, spec, image, debug_elf, config=config if config and config.is_file() else None
+    )
+
+
+def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
+    """What was unpacked of a kernel's packages below ``root``."""
+    images = sorted([*root.glob("boot/vmlinuz-*"), *root.glob("usr/lib/modules/*/vmlinuz*")])
+    if not images:
+        raise InputError(
+            f"{spec}: none of the packages holds a kernel image; give linux-image-*.deb, since "
+            "6.19 linux-binary-*.deb"
+        )
+    if len(images) > 1:
+        raise InputError(f"{spec}: the packages hold {len(images)} kernels, name those of one")
+    debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
+    # Not **/config*: there is a module configfs.
+    configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
+    modules = next(
+        (m for m in (root / "lib/modules", root / "usr/lib/modules") if m.is_dir()), None
+    )
+    return KernelFiles(
+        label,
+        spec,
+        images[0],
+        debug_elf=debug_elfs[0] if debug_elfs else None,
+        config=configs[0] if configs else None,
+        modules=modules,
+    )
+
+
+def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _subfolder(folder: Path, name: str) -> Path | None:
+    return folder / name if (folder / name).is_dir() else None

@@ -1,0 +1,1 @@
+"""The perf collector: samples, in guests and on machines."""

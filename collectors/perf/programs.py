@@ -1,0 +1,27 @@
+"""perf for a guest: this machine's own, or for another architecture Debian's, unpacked."""
+
+from pathlib import Path
+
+from profdiff.base.errors import MissingError
+from profdiff.collectors.guest.userland import userland
+from profdiff.collectors.programs import find_program
+from profdiff.collectors.workload.elf_closure import closure, read_elf
+from profdiff.collectors.workload.workload import GuestFile
+
+PERF_GUEST_PATH = "/usr/bin/perf"
+
+
+def perf_files(architecture: str) -> list[GuestFile]:
+    """perf and the libraries that it needs. Raises MissingError, InputError."""
+    root = Path("/") if architecture == "x86_64" else userland()
+    program = find_program("perf") if architecture == "x86_64" else root / "usr/bin/perf"
+    elf = read_elf(program.resolve())
+    if elf is None:
+        raise MissingError(
+            f"{program} is a script, the guest needs the program itself: apt-get install linux-perf"
+        )
+    files = [GuestFile(program.resolve(), PERF_GUEST_PATH, executable=True, is_code=False)]
+    for library in closure(elf, root):
+        guest_path = f"/{library.relative_to(root)}"
+        files.append(GuestFile(library, guest_path, executable=True, is_code=False))
+    return files

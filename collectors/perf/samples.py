@@ -1,0 +1,54 @@
+"""What perf sampled, as plain arrays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.metric import event_metric
+from profdiff.collectors.recorded import Recorded
+from profdiff.symbolization._native import PerfData, PerfText
+from profdiff.symbolization.places import Places
+
+_NOWHERE = Places(np.empty(0, np.uint64), np.empty(0, np.uint32), [])
+
+
+def read(files: Mapping[str, Path]) -> Recorded | None:
+    """The samples of ``perf-data``, or of ``stacks`` (text); None where there is neither. A metric
+    is all events that sample it. Raises NativeError."""
+    if "perf-data" in files:
+        return of_data(PerfData.open(str(files["perf-data"])))
+    if "stacks" in files:
+        return of_text(PerfText.open(str(files["stacks"])))
+    return None
+
+
+def of_data(data: PerfData) -> Recorded:
+    """The samples of a perf.data file; an event's weights are put where its samples were taken."""
+    of_event = [event_metric(name) for name, *_ in data.events]
+    metrics = tuple(dict.fromkeys(of_event))
+
+    def counted() -> NDArray[np.int64]:
+        number = np.array([metrics.index(one) for one in of_event], np.intp)
+        size = len(data.place_address)
+        # Each place as a function of its own: what a stack ends in is where the sample was taken.
+        each = np.arange(size + 1, dtype=np.uint32)
+        stacks = data.expand(each, each[:-1], np.zeros(size, np.bool_))
+        taken = stacks.entry_stack >= 0
+        where = stacks.function[stacks.entry_stack[taken]], number[data.entry_event[taken]]
+        count = np.zeros((size, len(metrics)), np.int64)
+        np.add.at(count, where, data.entry_weight[taken].astype(np.int64))
+        return count
+
+    unseen = np.zeros((len(data.place_address), 16), np.uint8)
+    return Recorded(metrics, Places.of_samples(data), unseen, counted, samples=data)
+
+
+def of_text(text: PerfText) -> Recorded:
+    """Stacks whose functions came as names: they have no places."""
+    metrics = tuple(dict.fromkeys(map(event_metric, text.events)))
+    unseen = np.empty((0, 16), np.uint8)
+    return Recorded(
+        metrics, _NOWHERE, unseen, lambda: np.empty((0, len(metrics)), np.int64), text=text
+    )

@@ -1,0 +1,71 @@
+"""What a run recorded, as plain arrays: counts by place, and who called whom."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.metric import Metric
+from profdiff.symbolization._native import PerfData, PerfText
+from profdiff.symbolization.places import Places
+
+
+@dataclass(frozen=True)
+class CallTree:
+    """Who called whom: M nodes, callers before their callees, node 0 the root, and what ran there.
+
+    ``parent``, ``site`` and ``target``: int64[M], the caller's node, the place of the call (or of
+    what was interrupted) and of the first instruction after it; -1: none, or unknown. ``calls``:
+    int64[M], how often the node was entered. ``node``, ``place`` and ``count``: int64[R], how often
+    an instruction started in a node. Places are rows of those recorded. ``refused``: how often a
+    path was one too many and counts for its caller.
+    """
+
+    parent: NDArray[np.int64]
+    site: NDArray[np.int64]
+    target: NDArray[np.int64]
+    calls: NDArray[np.int64]
+    node: NDArray[np.int64]
+    place: NDArray[np.int64]
+    count: NDArray[np.int64]
+    refused: int
+
+    def placed(self, rows: NDArray[np.intp]) -> "CallTree":
+        """The same with place p numbered ``rows[p]``."""
+        # Row -1 stays: what is behind all places.
+        numbers = np.append(rows.astype(np.int64), -1)
+        return replace(
+            self,
+            site=numbers[self.site],
+            target=numbers[self.target],
+            place=numbers[self.place],
+        )
+
+    def unequal(self, count: NDArray[np.int64]) -> int:
+        """At how many of the places, int64[N], the tree's sum is not the flat count."""
+        sums = np.zeros(len(count), np.int64)
+        np.add.at(sums, self.place, self.count)
+        return int((sums != count).sum())
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """N places and M metrics. ``executed``: uint8[N, 16], the length of the instruction at each
+    place and its bytes, zeros where they were not seen. ``calls``: None where callers were not
+    recorded. ``samples``: the recording that places and stacks are of, where they were sampled.
+    ``text``: stacks whose functions came as names: it has no places."""
+
+    metrics: tuple[Metric, ...]
+    places: Places
+    executed: NDArray[np.uint8]
+    counted: Callable[[], NDArray[np.int64]]
+    calls: CallTree | None = None
+    samples: PerfData | None = None
+    text: PerfText | None = None
+
+    @cached_property
+    def count(self) -> NDArray[np.int64]:
+        """int64[N, M], what was counted at each place itself; summed when first asked for."""
+        return self.counted()

@@ -1,0 +1,83 @@
+//! What the plugin must know of the guest's architecture. Each has one file, and one row in
+//! `collector.rs`.
+
+pub mod x86_64;
+
+/// The longest instruction of any architecture, x86's, in bytes.
+pub const MAX_CODE: usize = 15;
+
+/// An architecture of guests.
+pub trait Architecture: Send + Sync {
+    /// QEMU's name for it: `qemu_info_t.target_name`.
+    fn name(&self) -> &'static str;
+
+    /// The mark that `code` encodes. Marks touch no memory and change no state, so a marked program
+    /// runs the same everywhere; `collectors/guest/profdiff.h` emits the same bytes.
+    fn mark(&self, code: &[u8]) -> Option<Mark>;
+
+    /// How the instruction `code` at `address` ends a block.
+    fn end(&self, code: &[u8], address: u64) -> End;
+
+    /// What must be seen when the instruction `code`, which ends a block like `end`, executes.
+    fn watched(&self, code: &[u8], end: End) -> Option<Watched>;
+
+    /// Whether `address` is the kernel's.
+    fn in_kernel(&self, address: u64) -> bool;
+
+    /// What tells the stack that holds `slot` from others: 0 for user space, which counts as one.
+    fn stack(&self, slot: u64) -> u64;
+}
+
+/// What a mark does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The workload opens its window.
+    Start,
+    /// The workload closes its window.
+    Stop,
+    /// The agent is about to start the command.
+    CommandStart,
+    /// The command has ended.
+    CommandStop,
+}
+
+impl Mark {
+    /// All marks, in the order of their numbers.
+    pub const ALL: [Mark; 4] = [
+        Mark::Start,
+        Mark::Stop,
+        Mark::CommandStart,
+        Mark::CommandStop,
+    ];
+}
+
+/// What a block's last instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Execution goes on behind the block or at `target` (0: only behind it).
+    Next {
+        /// Where a direct jump leads, or a repeated instruction, which runs again.
+        target: u64,
+    },
+    /// A call.
+    Call,
+    /// A return.
+    Return,
+    /// An indirect or far jump.
+    Jump,
+    /// A system call, or an instruction that raises an exception.
+    Enter,
+    /// A return from one.
+    Leave,
+}
+
+/// What the call tree follows besides blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// A call pushes the address behind it to a slot of the stack.
+    Pushes,
+    /// A return takes its address from a slot.
+    Pops,
+    /// The stack pointer is loaded from memory: in the kernel, another task's.
+    SwitchesStack,
+}

@@ -1,0 +1,1 @@
+"""The workload made ready, and what it says of itself."""

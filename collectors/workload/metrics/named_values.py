@@ -1,0 +1,25 @@
+"""``name: value unit``, one on a line: what a small program prints.
+
+The name is all before the first colon that a blank and a number follow; the unit, if any, is the
+rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over.
+"""
+
+import re
+
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, lines, number, unit
+
+# A unit is short, so that prose is not taken for one.
+_VALUE = re.compile(
+    rf":[ \t]++(?P<value>{NUMBER})(?:[ \t]*+(?P<unit>(?:[^\W\d_]|%|/)[^\x00-\x1f:]{{0,39}}))?$"
+)
+
+
+def read(output: str) -> list[Reading]:
+    """A reading for each such line."""
+    readings = []
+    for line in lines(output):
+        if found := _VALUE.search(line):
+            name, value = line[: found.start()].strip(), number(found["value"])
+            if name and value is not None:
+                readings.append(Reading(name, [value], unit(found["unit"] or "")))
+    return readings

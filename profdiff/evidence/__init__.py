@@ -1,0 +1,1 @@
+"""What the numbers prove: metrics by boot, statistics, conditions."""

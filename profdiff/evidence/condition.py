@@ -1,0 +1,228 @@
+"""Conditions on what changed: ``instructions:change_pte_range > +5%``.
+
+A condition is ``METRIC[:WHAT] OPERATOR BOUND``. METRIC as reports name it, `cycles:u` too. WHAT:
+``total`` (default), ``kernel``, ``user``, or a function. A name with blanks, colons or any of
+``<>=!``, and a function that is called like another WHAT, stands in double quotes. OPERATOR: one of
+``> >= < <=``. BOUND, with its sign: ``+2%`` of the base, ``+1000``, or ``+3.5/op``.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from profdiff.base.errors import InputError
+
+Outcome = Literal["holds", "does not hold", "cannot tell"]
+Unit = Literal["%", "/op", ""]
+
+_EXAMPLE = "'instructions:total > +2%'"
+_LONGEST = 1000
+_SIDES = ("total", "kernel", "user")
+_OPERATORS = (">=", "<=", ">", "<")
+# A modifier of perf belongs to the metric: `cycles:u`.
+_PLAIN = r'[^\s:<>=!"]+'
+_NAMES = re.compile(
+    rf'\s*(?P<metric>"[^"]+"|{_PLAIN}(?::[ukhGH]{{1,5}}(?=\s*(?:[:<>=!]|\Z)))?)'
+    rf'(?:\s*:\s*(?P<what>"[^"]+"|{_PLAIN}))?\s*'
+)
+_BOUND = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>.*)"
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was measured of one METRIC:WHAT on ``kernel`` against the base, ``at`` a point of the
+    sweep ("" where there is one only).
+
+    ``base`` and ``other``: per op for a bound per op, whole counts for a bound that is a plain
+    number, either for one in percent. ``low`` and ``high``: the interval of the relative change,
+    as fractions of the base; where counts are exact both (other - base) / base; NaN where there is
+    none, as of a base of nothing. ``decided``: whether there were enough runs to tell anything.
+    ``note``: what a reader must know of it.
+    """
+
+    kernel: str
+    base: float
+    other: float
+    low: float
+    high: float
+    decided: bool = True
+    note: str = ""
+    at: str = ""
+
+    @property
+    def where(self) -> str:
+        """Kernel and point."""
+        return f"{self.kernel} at {self.at}" if self.at else self.kernel
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
+    ``function``: whether ``what`` is a function's name, or else total, kernel or user."""
+
+    metric: str
+    what: str
+    function: bool
+    operator: str
+    bound: float
+    unit: Unit
+
+    @staticmethod
+    def parse(text: str) -> "Condition":
+        """The condition that ``text`` states. Raises InputError."""
+        if len(text) > _LONGEST:
+            raise InputError(f"a condition has at most {_LONGEST} characters, this one {len(text)}")
+        if not text.isprintable():
+            raise InputError(f"condition {text!r} has a control character")
+        if text.count('"') % 2:
+            raise InputError(f"a double quote is not closed in condition {text!r}")
+        names = _NAMES.match(text)
+        if names is None:
+            raise InputError(f"no metric in condition {text!r}: write it like {_EXAMPLE}")
+        rest = text[names.end() :].strip()
+        if rest.startswith(":"):
+            raise InputError(
+                f"condition {text!r} has a colon in a name: write the name in double quotes"
+            )
+        operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
+        if operator is None or re.match(r"[<>=!]", rest[len(operator) :]):
+            raise InputError(_no_operator(text, rest))
+        bound, unit = _bound(text, rest[len(operator) :].strip())
+        what = names["what"] or "total"
+        quoted = what.startswith('"')
+        return Condition(
+            metric=names["metric"].strip('"'),
+            what=what.strip('"'),
+            function=quoted or what not in _SIDES,
+            operator=operator,
+            bound=bound,
+            unit=unit,
+        )
+
+    def __str__(self) -> str:
+        """The condition as it can be parsed again."""
+        modified = _NAMES.fullmatch(self.metric)
+        plain = modified is not None and modified["metric"] == self.metric
+        metric = self.metric if plain else f'"{self.metric}"'
+        # `cycles:u` would be a metric.
+        what = self.what
+        if self.function and (
+            what in _SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGH]{1,5}", what)
+        ):
+            what = f'"{what}"'
+        bound = Decimal(repr(self.bound)).scaleb(2 if self.unit == "%" else 0).normalize()
+        return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
+
+    def check_names(self, metrics: Collection[str], functions: Collection[str]) -> None:
+        """Raises InputError, with near matches, for a metric or function that is not known."""
+        if self.metric not in metrics:
+            raise InputError(_unknown("metric", self.metric, metrics))
+        if self.function and self.what not in functions:
+            raise InputError(_unknown("function", self.what, {*functions, *_SIDES}))
+
+    def judge(self, change: Change) -> Outcome:
+        """Whether the whole interval of the change satisfies the condition, or none of it."""
+        interval = self._interval(change) if change.decided else None
+        if interval is None:
+            return "cannot tell"
+        low, high = interval
+        first, second = (self._satisfied(end) for end in interval)
+        if low > high or first != second:
+            return "cannot tell"
+        return "holds" if first else "does not hold"
+
+    def _satisfied(self, value: float) -> bool:
+        match self.operator:
+            case ">":
+                return value > self.bound
+            case ">=":
+                return value >= self.bound
+            case "<":
+                return value < self.bound
+            case _:
+                return value <= self.bound
+
+    def _interval(self, change: Change) -> tuple[float, float] | None:
+        """The change's in the condition's unit; None where it is not known."""
+        ends = (change.low, change.high)
+        unknown = any(map(math.isnan, (change.base, change.other)))
+        if unknown or change.base < 0:
+            return None
+        if any(map(math.isnan, ends)):
+            # Only of a base of nothing is that no reason to doubt: what is new is +inf %.
+            if change.base:
+                return None
+            new = math.copysign(math.inf, change.other) if change.other else 0.0
+            ends = (new, new)
+        if self.unit == "%":
+            return ends
+        if ends[0] == ends[1]:
+            return (change.other - change.base,) * 2
+        if change.base == 0:
+            return None
+        return ends[0] * change.base, ends[1] * change.base
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a condition came to on one kernel."""
+
+    condition: Condition
+    change: Change
+    outcome: Outcome
+
+
+def exit_status(judgements: Iterable[Judgement]) -> int:
+    """1 where a condition holds, else 125 where one cannot be told (`git bisect run` then skips),
+    else 0."""
+    outcomes = {judgement.outcome for judgement in judgements}
+    return 1 if "holds" in outcomes else 125 if "cannot tell" in outcomes else 0
+
+
+def _bound(text: str, written: str) -> tuple[float, Unit]:
+    match = _BOUND.fullmatch(written)
+    if match is None:
+        raise InputError(f"no bound in condition {text!r}: write it like {_EXAMPLE}")
+    number, unit = match["number"], match["unit"].replace(" ", "")
+    value = Fraction(number)
+    if value and number[0] not in "+-":
+        raise InputError(
+            f"the bound of condition {text!r} is a change: write +{written} for so much more, "
+            f"-{written} for so much less than the base"
+        )
+    try:
+        # As near as a change that is divided out once.
+        bound = float(value / 100 if unit == "%" else value)
+    except OverflowError:
+        raise InputError(f"the bound of condition {text!r} is too large") from None
+    match unit:
+        case "%" | "/op" | "":
+            return bound, unit
+    raise InputError(
+        f"the bound of condition {text!r} has the unit {unit!r}: it may have % (of the base), "
+        "/op, or none"
+    )
+
+
+def _no_operator(text: str, rest: str) -> str:
+    written = re.match(r"[<>=!~]+", rest)
+    if written is None:
+        return f"no comparison in condition {text!r}: write it like {_EXAMPLE}"
+    near = {"=>": ">=", "=<": "<=", ">>": ">", "<<": "<"}.get(written[0])
+    meant = f"did you mean {near}?" if near else f"it is one of {' '.join(_OPERATORS)}"
+    return f"no comparison {written[0]!r} in condition {text!r}: {meant}"
+
+
+def _unknown(kind: str, name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if kind == "metric" and not near:
+        meant = f"; measured: {', '.join(map(repr, sorted(known)))}"
+    return f"no {kind} {name!r} in what was measured{meant}"

@@ -1,0 +1,27 @@
+"""Pure numbers in, verdicts out. ``docs/statistics.md`` has every formula and its limits."""
+
+from profdiff.evidence.statistics.boots import Boots
+from profdiff.evidence.statistics.estimates import Estimate, estimate, estimates
+from profdiff.evidence.statistics.functions import FunctionTests, function_tests
+from profdiff.evidence.statistics.levels import Level, level
+from profdiff.evidence.statistics.noise import NoiseFloor, noise_floor
+from profdiff.evidence.statistics.rank_test import smallest_p
+from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
+
+__all__ = [
+    "Boots",
+    "Estimate",
+    "FunctionTests",
+    "Interval",
+    "Level",
+    "NoiseFloor",
+    "Quality",
+    "Rule",
+    "Verdict",
+    "estimate",
+    "estimates",
+    "function_tests",
+    "level",
+    "noise_floor",
+    "smallest_p",
+]

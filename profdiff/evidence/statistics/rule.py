@@ -1,0 +1,44 @@
+"""What counts as what, and the words for it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from profdiff.base.errors import InputError
+
+Verdict = Literal["exact", "changed", "unchanged", "unsure"]
+Quality = Literal["reliable", "robust-only", "partial"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """All are fractions but ``resamples``, the number of bootstrap resamples.
+
+    Raises InputError where a value has no meaning.
+    """
+
+    confidence: float = 0.95
+    alpha: float = 0.05
+    relevance: float = 0.01
+    resamples: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name, value in (("confidence", self.confidence), ("alpha", self.alpha)):
+            if not 0 < value < 1:
+                raise InputError(f"{name} is {value}: give a fraction between 0 and 1")
+        if not 0 <= self.relevance < float("inf"):
+            raise InputError(f"relevance is {self.relevance}: give a fraction, 0 or more")
+        if not 100 <= self.resamples <= 1_000_000:
+            raise InputError(f"resamples is {self.resamples}: give 100 to 1,000,000")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Of the change to base: the ratio minus 1, as a fraction.
+
+    All are nan where base is 0; ``low`` and ``high`` also where a resampled base is 0 or changes
+    its sign, since a ratio then has no bounds, and where a side has one boot.
+    """
+
+    estimate: float
+    low: float
+    high: float

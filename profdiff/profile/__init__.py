@@ -1,0 +1,1 @@
+"""Counts over stacks, of each kernel and compared."""

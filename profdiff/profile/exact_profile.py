@@ -1,0 +1,113 @@
+"""The profile of exact runs: counts by address, put where the call tree says they ran."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.metric import Metric
+from profdiff.collectors.recorded import CallTree
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.function_identity import fold
+from profdiff.profile.kernel_profile import ChainFunctions, Profile
+from profdiff.profile.stack_table import StackTable
+from profdiff.symbolization._native import expand_calls
+from profdiff.symbolization.chains import Chains
+
+_FLAT = "recorded without callers (--no-call-tree): stacks are a function and what it inlines"
+
+_REFUSED = "there were too many call paths: {:,} times what one ran counts for its caller"
+
+
+def exact_profile(addresses: Addresses) -> Profile:
+    """The profile of what runs executed, from their call trees.
+
+    A tree must hold exactly what was counted at each address; where it does not, callers are not
+    shown, and a remark says so.
+    """
+    trees = [tree for tree in addresses.trees if tree is not None]
+    chains, counts = addresses.chains, addresses.counts
+    flat = partial(Profile.from_chains, chains, counts, addresses.metrics)
+    if len(trees) < len(addresses.trees):
+        return replace(flat(), addresses=(addresses,), remarks=[_FLAT])
+    for run, tree in enumerate(trees):
+        if unequal := tree.unequal(counts[:, run, 0]):
+            remark = (
+                f"the call tree of run {run + 1} does not add up to the counts at {unequal:,} of "
+                f"{len(counts):,} addresses: callers are NOT shown (please report this)"
+            )
+            return replace(flat(), addresses=(addresses,), remarks=[remark])
+    functions = ChainFunctions.of(chains, addresses.places.in_kernel)
+    entries = _entries(chains, functions)
+    profiles = [_run_profile(chains, functions, entries, tree, addresses.metrics) for tree in trees]
+    refused = max(tree.refused for tree in trees)
+    return replace(
+        Profile.merged(profiles),
+        addresses=(addresses,),
+        remarks=[_REFUSED.format(refused)] if refused else [],
+        identical=bool((counts == counts[:, :1]).all()),
+    )
+
+
+def _run_profile(
+    chains: Chains,
+    functions: ChainFunctions,
+    entries: NDArray[np.bool_],
+    tree: CallTree,
+    metrics: tuple[Metric, ...],
+) -> Profile:
+    outermost = functions.frames[functions.offsets[:-1]].astype(np.int64)
+    # What was entered: by calls and their like, and by a jump from another function (a tail call),
+    # whose callee runs in its caller's node.
+    callee = np.where(tree.target >= 0, outermost[tree.target], -1)
+    called = np.flatnonzero((tree.calls > 0) & (tree.target >= 0))
+    jumped = np.flatnonzero(entries[tree.place] & (outermost[tree.place] != callee[tree.node]))
+    node = np.concatenate([tree.node, called, tree.node[jumped]])
+    place = np.concatenate([tree.place, tree.target[called], tree.place[jumped]])
+    stacks = expand_calls(
+        tree.parent,
+        tree.site,
+        node,
+        place,
+        np.arange(len(node)) >= len(tree.node),
+        functions.offsets,
+        functions.frames,
+        functions.inlined,
+    )
+    table = StackTable(stacks.parent, stacks.function, stacks.depth)
+    ran, entered = np.split(stacks.entry_stack, [len(tree.node)])
+    counts = np.zeros(len(table), np.int64)
+    np.add.at(counts, ran, tree.count)
+    calls = np.zeros(len(table), np.int64)
+    np.add.at(calls, entered, np.concatenate([tree.calls[called], tree.count[jumped]]))
+    return Profile(
+        functions=functions.functions,
+        lines=functions.lines,
+        symbols=functions.symbols(chains),
+        stacks=table,
+        inlined=stacks.inlined,
+        metrics=metrics,
+        counts=counts[:, None, None],
+        samples=None,
+        calls=calls[:, None],
+        inlines_visible=chains.inlines_visible,
+        identical=False,
+    )
+
+
+def _entries(chains: Chains, functions: ChainFunctions) -> NDArray[np.bool_]:
+    """bool[N]: whether a place is where its function begins: the lowest one that executed.
+
+    Nothing of a function lies below its entry but parts that the compiler moved away (``.cold``),
+    which have symbols of their own.
+    """
+    outermost = functions.frames[functions.offsets[:-1]].astype(np.int64)
+    key = outermost * len(chains.strings) + chains.symbol
+    order = np.lexsort((chains.address, key))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = key[order][1:] != key[order][:-1]
+    entries = np.zeros(len(order), np.bool_)
+    entries[order[first]] = True
+    moved = [".cold" in fold(text)[1] for text in chains.strings]
+    return entries & functions.resolved & ~np.array(moved, np.bool_)[chains.symbol]

@@ -1,0 +1,152 @@
+"""The chains of every place that a session's kernels executed: resolved once, kept in the session.
+
+They are what makes a session self-contained: a report needs no debug ELF, which may be a hundred
+times as large and on another machine.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.cache import symbol_cache
+from profdiff.base.errors import InputError, SessionError
+from profdiff.profile.run_files import recorded
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Kernel, Run
+from profdiff.symbolization._native import NativeError, elf_build_id
+from profdiff.symbolization.binaries import VDSO, Binaries
+from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.places import KERNEL_HALF, Places, of_keys
+from profdiff.symbolization.symbolizer import symbolize
+
+Modules = Mapping[str, Path]
+
+
+def chains_of(session: Session, run: Run, places: Places) -> Chains:
+    """The chains of places that a run recorded: those kept in the session if they still fit, else
+    resolved anew. Nothing is kept: who reads a session does not write it.
+
+    Raises SessionError, and InputError for a damaged debug ELF.
+    """
+    kept = _kept(session, run, places)
+    rows = kept.rows(places) if kept and places.code is not None else None
+    if kept and rows is not None:
+        return kept.taken(rows)
+    if kept and places.code is None and np.array_equal(kept.address, places.address):
+        return kept
+    return _resolve(session, run, places, {})
+
+
+def keep(session: Session, label: str, modules: Modules) -> None:
+    """Resolve every place that finished runs of a kernel executed, and write the chains into the
+    session, which the caller has locked. ``modules`` maps a module's name to its file with symbols.
+
+    Raises as ``chains_of``, and OSError.
+    """
+    keys: list[NDArray[np.void]] = []
+    own: dict[str, str] = {}
+    shared = None
+    for run in _finished(session, label):
+        found = recorded(session, run)
+        if found and found.places.code is not None:
+            keys.append(found.places.keys())
+            shared = shared or run
+        elif found and found.samples and "symbols" not in run.files:
+            own[run.id] = f"runs/{run.id}/symbols.npz"
+            resolved = _resolve(session, run, found.places, modules)
+            resolved.save(session.path(own[run.id]))
+    kernels, runs = session.manifest.kernels, session.manifest.runs
+    if shared:
+        places = of_keys(np.unique(np.concatenate(keys)))
+        path = session.path(relative := f"symbols/{label}.npz")
+        path.parent.mkdir(exist_ok=True)
+        chains = _resolve(session, shared, places, modules)
+        replace(chains, code=_user_code(places)).save(path)
+        kernels = [
+            msgspec.structs.replace(known, symbols=relative) if known.label == label else known
+            for known in kernels
+        ]
+    if own:
+        runs = [
+            msgspec.structs.replace(run, files={**run.files, "symbols": own[run.id]})
+            if run.id in own
+            else run
+            for run in runs
+        ]
+    session.save(msgspec.structs.replace(session.manifest, kernels=kernels, runs=runs))
+
+
+def _kept(session: Session, run: Run, places: Places) -> Chains | None:
+    """What is kept of a run alone, or of its kernel."""
+    kernel = session.kernel(run.kernel)
+    relative = run.files.get("symbols") if places.code is None else kernel.symbols
+    path = session.path(relative) if relative else None
+    if path is None or not path.is_file():
+        return None
+    kept = Chains.load(path)
+    user = kept.address < KERNEL_HALF
+    if places.code is None or len(kept.code) or not user.any():
+        return kept
+    # Format 1 knows addresses only, which in user space may stand for several instructions.
+    found = [recorded(session, one) for one in _finished(session, run.kernel)]
+    keys = [one.places.keys() for one in found if one and one.places.code is not None]
+    everything = of_keys(np.unique(np.concatenate(keys)))
+    if not np.array_equal(kept.address, everything.address):
+        return None
+    return replace(kept, code=_user_code(everything))
+
+
+def _user_code(places: Places) -> NDArray[np.void]:
+    code: NDArray[np.void] = places.keys()["code"][places.address < KERNEL_HALF]
+    return code
+
+
+def _finished(session: Session, label: str) -> list[Run]:
+    return [run for run in session.manifest.runs if run.kernel == label and not run.failure]
+
+
+def _resolve(session: Session, run: Run, places: Places, modules: Modules) -> Chains:
+    kernel = session.kernel(run.kernel)
+    files = {
+        file.guest_path: session.path(file.path)
+        for file in session.manifest.workload.files
+        if file.path
+    }
+    if "vdso" in run.files:
+        files[VDSO] = session.path(run.files["vdso"])
+    # A guest has no other files than those that travelled; another machine's are known by id.
+    local = kernel.spec.partition(",")[0] == "running"
+    symbols = KernelSymbols(
+        debug_elf=_debug_elf(kernel),
+        kallsyms=session.read(run, "kallsyms") or b"",
+        module_files=modules,
+        sections=session.read(run, "sections") or b"",
+    )
+    return symbolize(places, symbols, Binaries(files, local=local), symbol_cache())
+
+
+def _debug_elf(kernel: Kernel) -> Path | None:
+    """The kernel's debug ELF, if it is still the one that was recorded with."""
+    if not kernel.debug_elf:
+        return None
+    path = Path(kernel.debug_elf)
+    if not path.is_file():
+        raise SessionError(
+            f"{kernel.label}: the session has no symbols yet, and {path} is gone: run "
+            "profdiff report where it was recorded"
+        )
+    try:
+        found = elf_build_id(str(path))
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    if found != kernel.build_id:
+        raise SessionError(
+            f"{kernel.label}: {path} is not what it was when the session was recorded: its build "
+            f"id is not {kernel.build_id}"
+        )
+    return path

@@ -1,0 +1,243 @@
+"""A profile: what the runs of one kernel executed, as columns over distinct stacks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.function_identity import Function, fold, unresolved
+from profdiff.profile.stack_table import StackTable
+from profdiff.symbolization.chains import Chains
+
+
+class Rate(NamedTuple):
+    """How often perf sampled: ``number`` times a second, or once in ``number`` events."""
+
+    number: int
+    a_second: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """F functions, S stacks, R runs of one kernel, M metrics.
+
+    ``counts``: int64[S, R, M], how much of each metric each run spent with exactly that stack;
+    ``samples``: int64[S, R, M], from how many samples that is known, None for exact counts.
+    ``calls``: int64[S, R], how often each run entered the stack's innermost function there; None
+    where that was not counted. ``lines``: int64[F], where each function is declared; 0: unknown.
+    ``inlined``: bool[S], whether the innermost function was inlined at some address.
+    ``symbols``: for a function, the ELF symbols that were folded into its name.
+    ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
+    every address. ``remarks``: what a reader must know of the recordings, one line each.
+    ``rates``: how often the recordings say that they were sampled.
+    ``taken`` and ``lost``: how many samples the recordings hold, and how many they say were lost;
+    ``machine``: what they say of the machine, values by name. ``addresses``: what it is summed
+    from, where that has addresses: of all runs, or of each run by itself.
+    """
+
+    functions: list[Function]
+    lines: NDArray[np.int64]
+    symbols: dict[int, list[str]]
+    stacks: StackTable
+    inlined: NDArray[np.bool_]
+    metrics: tuple[Metric, ...]
+    counts: NDArray[np.int64]
+    samples: NDArray[np.int64] | None
+    calls: NDArray[np.int64] | None
+    inlines_visible: bool
+    identical: bool
+    remarks: list[str] = field(default_factory=list)
+    rates: frozenset[Rate] = frozenset()
+    taken: int = 0
+    lost: int = 0
+    machine: Mapping[str, str] = field(default_factory=dict)
+    addresses: Sequence[Addresses] = ()
+
+    @staticmethod
+    def from_chains(
+        chains: Chains,
+        counts: NDArray[np.int64],
+        metrics: tuple[Metric, ...] = (INSTRUCTIONS,),
+    ) -> "Profile":
+        """Sum ``counts``, int64[N, R, M], over the distinct chains of N addresses."""
+        in_kernel = (chains.address >> np.uint64(63)).astype(np.bool_)
+        resolved = ChainFunctions.of(chains, in_kernel)
+        offsets = resolved.offsets.astype(np.int64)
+        stacks, leaf = StackTable.intern(offsets, resolved.frames.astype(np.int64))
+        summed = np.zeros((len(stacks), *counts.shape[1:]), np.int64)
+        np.add.at(summed, leaf, counts)
+        inlined = np.zeros(len(stacks), np.bool_)
+        np.logical_or.at(inlined, leaf, resolved.inlined[offsets[1:] - 1])
+        return Profile(
+            functions=resolved.functions,
+            lines=resolved.lines,
+            symbols=resolved.symbols(chains),
+            stacks=stacks,
+            inlined=inlined,
+            metrics=metrics,
+            counts=summed,
+            samples=None,
+            calls=None,
+            inlines_visible=chains.inlines_visible,
+            identical=bool((counts == counts[:, :1]).all()),
+        )
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """int64[R, M]: all of each run, unresolved addresses too."""
+        totals: NDArray[np.int64] = self.counts.sum(axis=0)
+        return totals
+
+    def subtracted(self, runs: int) -> "Profile":
+        """Of 2·``runs`` runs, the first half minus the second, one by one: what two lengths of a
+        workload differ by. A count is negative where the longer one had less."""
+
+        def less(columns: NDArray[np.int64]) -> NDArray[np.int64]:
+            difference: NDArray[np.int64] = columns[:, :runs] - columns[:, runs:]
+            return difference
+
+        counts = less(self.counts)
+        return replace(
+            self,
+            counts=counts,
+            samples=None if self.samples is None else less(self.samples),
+            calls=None if self.calls is None else less(self.calls),
+            identical=bool((counts == counts[:, :1]).all()),
+            # Runs of samples have places of their own each: nothing can be subtracted.
+            addresses=[self.addresses[0].subtracted(runs)] if len(self.addresses) == 1 else [],
+        )
+
+    @staticmethod
+    def merged(runs: Sequence["Profile"]) -> "Profile":
+        """The profiles of several runs of one kernel as one, each run a column.
+
+        The metrics are those that all of them have.
+        """
+        if len(runs) == 1:
+            return runs[0]
+        metrics = tuple(m for m in runs[0].metrics if all(m in run.metrics for run in runs))
+        numbers: dict[Function, int] = {}
+        lines: dict[int, int] = {}
+        symbols: dict[int, list[str]] = {}
+        stacks = StackTable(*(np.empty(0, np.int64) for _ in range(3)))
+        places: list[NDArray[np.int64]] = []
+        for run in runs:
+            own = np.array([numbers.setdefault(f, len(numbers)) for f in run.functions], np.int64)
+            lines |= dict(zip(own.tolist(), run.lines.tolist(), strict=True))
+            for function, texts in run.symbols.items():
+                known = symbols.setdefault(int(own[function]), [])
+                known += [text for text in texts if text not in known]
+            table, where = run.stacks.renumbered(own)
+            stacks, old, new = stacks.merged_with(table)
+            places = [old[place] for place in places] + [new[where]]
+        shape = (len(stacks), sum(run.counts.shape[1] for run in runs), len(metrics))
+        counts, samples = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        calls = np.zeros(shape[:2], np.int64)
+        inlined = np.zeros(len(stacks), np.bool_)
+        column = 0
+        for run, place in zip(runs, places, strict=True):
+            wanted = [run.metrics.index(metric) for metric in metrics]
+            columns = slice(column, column + run.counts.shape[1])
+            np.add.at(counts[:, columns], place, run.counts[:, :, wanted])
+            if run.samples is not None:
+                np.add.at(samples[:, columns], place, run.samples[:, :, wanted])
+            if run.calls is not None:
+                np.add.at(calls[:, columns], place, run.calls)
+            inlined[place[run.inlined]] = True
+            column = columns.stop
+        return replace(
+            runs[0],
+            functions=list(numbers),
+            lines=np.array([lines[number] for number in range(len(numbers))], np.int64),
+            symbols=symbols,
+            stacks=stacks,
+            inlined=inlined,
+            metrics=metrics,
+            counts=counts,
+            samples=None if runs[0].samples is None else samples,
+            calls=None if any(run.calls is None for run in runs) else calls,
+            inlines_visible=all(run.inlines_visible for run in runs),
+            identical=False,
+            remarks=[
+                f"run {number}: {remark}"
+                for number, run in enumerate(runs, 1)
+                for remark in run.remarks
+            ],
+            rates=frozenset().union(*(run.rates for run in runs)),
+            taken=sum(run.taken for run in runs),
+            lost=sum(run.lost for run in runs),
+            addresses=[one for run in runs for one in run.addresses],
+        )
+
+
+@dataclass(frozen=True)
+class ChainFunctions:
+    """The chains of N addresses as distinct functions, compiler suffixes folded: address i has
+    ``frames[offsets[i]:offsets[i + 1]]``, never none: an unresolved one has what stands for its
+    reason. ``inlined``: per frame. ``lines``: int64 per function, where it is declared."""
+
+    functions: list[Function]
+    lines: NDArray[np.int64]
+    offsets: NDArray[np.uint32]
+    frames: NDArray[np.uint32]
+    inlined: NDArray[np.bool_]
+    resolved: NDArray[np.bool_]
+
+    @staticmethod
+    def of(chains: Chains, in_kernel: NDArray[np.bool_]) -> "ChainFunctions":
+        """``in_kernel``: bool[N], whether each address is the kernel's."""
+        lengths = np.diff(chains.offsets)
+        rows = chains.frame_function[chains.frames]
+        # A function is the kernel's if an address of the kernel has it in its chain.
+        function_in_kernel = np.zeros(len(chains.function_name), np.bool_)
+        function_in_kernel[rows[np.repeat(in_kernel, lengths)]] = True
+        functions, numbers = _functions(chains, function_in_kernel)
+        offsets, missing = chains.offsets.astype(np.int64), lengths == 0
+        kind = chains.reason[missing].astype(np.int64) * 2 + in_kernel[missing]
+        kinds, which = np.unique(kind, return_inverse=True)
+        fillers = len(functions) + which
+        functions += [unresolved(chains.reasons[k // 2], bool(k % 2)) for k in kinds.tolist()]
+        lines = np.zeros(len(functions), np.int64)
+        lines[numbers] = chains.function_line
+        frames = np.insert(numbers[rows], offsets[:-1][missing], fillers)
+        inlined = chains.frame_inlined[chains.frames]
+        inlined = np.insert(inlined, offsets[:-1][missing], False)
+        offsets[1:] += np.cumsum(missing)
+        return ChainFunctions(
+            functions, lines, offsets.astype(np.uint32), frames.astype(np.uint32), inlined, ~missing
+        )
+
+    def symbols(self, chains: Chains) -> dict[int, list[str]]:
+        """The symbols that differ from their physical function's name only by a compiler's suffix,
+        by function."""
+        outermost = self.frames[self.offsets[:-1][self.resolved]].astype(np.int64)
+        # A pair is one number while it is sorted: far faster than rows.
+        radix = len(chains.strings)
+        pairs = np.unique(outermost * radix + chains.symbol[self.resolved])
+        symbols: dict[int, list[str]] = {}
+        for function, symbol in zip(pairs // radix, pairs % radix, strict=True):
+            text = chains.strings[symbol]
+            name, suffix = fold(text)
+            if suffix and name == self.functions[function].name:
+                symbols.setdefault(int(function), []).append(text)
+        return {function: sorted(texts) for function, texts in symbols.items()}
+
+
+def _functions(
+    chains: Chains, in_kernel: NDArray[np.bool_]
+) -> tuple[list[Function], NDArray[np.int64]]:
+    """Distinct functions after folding, and the number of each row of the chains' table."""
+    seen: dict[Function, int] = {}
+    numbers = np.empty(len(chains.function_name), np.int64)
+    strings = chains.strings
+    columns = zip(
+        chains.function_name, chains.function_object, chains.function_file, in_kernel, strict=True
+    )
+    for row, (name, owner, file, kernel) in enumerate(columns):
+        function = Function(fold(strings[name])[0], strings[owner], strings[file], bool(kernel))
+        numbers[row] = seen.setdefault(function, len(seen))
+    return list(seen), numbers

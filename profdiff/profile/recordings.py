@@ -1,0 +1,123 @@
+"""The recordings of a session at one setting: each is read once, when it is first needed."""
+
+from collections.abc import Callable
+from functools import partial
+
+from profdiff.base.errors import SessionError
+from profdiff.collectors.machine.environment import Environment
+from profdiff.collectors.recorded import Recorded
+from profdiff.profile import session_facts
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.exact_profile import exact_profile
+from profdiff.profile.kept_chains import chains_of
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.run_files import recorded
+from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
+from profdiff.session.facts import Facts
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
+from profdiff.session.points import Setting, settings
+
+
+class Recordings:
+    """``setting``: under what runs are looked at, None for the first of the session."""
+
+    def __init__(self, session: Session, setting: Setting | None = None) -> None:
+        self._session = session
+        self._setting = setting or settings(session.manifest)[0]
+        self._recorded: dict[str, Recorded | None] = {}
+
+    def comparisons(self, facts: Facts | None = None) -> list[Comparison]:
+        """The comparisons of all kernels that have a result: one for each collector that profiles
+        and each of its metrics, those of the collector that was named first before the others.
+        ``facts`` of the session, if they were read before. None at all if no collector profiles.
+
+        Raises SessionError when the base has no result, or a file of the session is damaged.
+        """
+        comparisons: list[Comparison] = []
+        problems: list[SessionError] = []
+        facts = facts or session_facts.read(self._session)
+        for collector in self._session.profiling:
+            try:
+                comparisons += self._compare(collector, facts)
+            except SessionError as error:
+                problems.append(error)
+        if not comparisons:
+            if problems:
+                raise problems[0]
+            return []
+        comparisons[0].remarks.extend(f"nothing else is shown: {problem}" for problem in problems)
+        return comparisons
+
+    def folded(self) -> list[tuple[str, Callable[[], bytes]]]:
+        """The stacks of the first finished run of each kernel in FlameGraph's format, made when
+        called. Raises SessionError when no kernel has a result."""
+        stacks: list[tuple[str, Callable[[], bytes]]] = []
+        for kernel in self._session.compared:
+            by_collector = [
+                self._finished(kernel.label, name)[1] for name in self._session.profiling
+            ]
+            if run := next((runs[0] for runs in by_collector if runs), None):
+                stacks.append((kernel.label, partial(self._folded, run)))
+        if not stacks:
+            raise SessionError(f"{self._session.folder}: no run gave a result")
+        return stacks
+
+    def _compare(self, collector: str, facts: Facts) -> list[Comparison]:
+        runs: dict[str, list[Run]] = {}
+        profiles: dict[str, Profile] = {}
+        for kernel in self._session.compared:
+            short, long = self._finished(kernel.label, collector)
+            runs[kernel.label] = long
+            if long:
+                profile = self._profile([*long, *short])
+                profiles[kernel.label] = profile.subtracted(len(long)) if short else profile
+        known = session_facts.with_profiles(facts, profiles)
+        return Comparison.build(self._session.manifest, profiles, runs, known, self._setting)
+
+    def _finished(self, label: str, collector: str) -> tuple[list[Run], list[Run]]:
+        """The finished runs of a kernel: those to subtract (none without --difference), and as many
+        to subtract them from."""
+        finished = self._session.finished(label, collector)
+        long = [run for run in finished if run.point == self._setting.point]
+        if self._setting.short is None:
+            return [], long
+        short = [run for run in finished if run.point == self._setting.short]
+        number = min(len(short), len(long))
+        return short[:number], long[:number]
+
+    def _profile(self, runs: list[Run]) -> Profile:
+        found = [self._read(run) for run in runs]
+        if found[0].samples or found[0].text:
+            pairs = zip(runs, found, strict=True)
+            return Profile.merged([self._sampled(run, one) for run, one in pairs])
+        return exact_profile(Addresses.of_runs(found, partial(chains_of, self._session, runs[0])))
+
+    def _sampled(self, run: Run, found: Recorded) -> Profile:
+        if found.text:
+            return text_profile(found.text)
+        if found.samples is None:
+            raise SessionError(f"run {run.id} has samples of no kind that is known")
+        profile = perf_profile(found, found.samples, chains_of(self._session, run, found.places))
+        said = self._session.read(run, "environment") or b""
+        if changed := Environment.parse(said.decode(errors="replace")).rate_changed:
+            profile.remarks.append(
+                f"the kernel changed perf_event_max_sample_rate from {changed[0]:,} to "
+                f"{changed[1]:,} during the run"
+            )
+        return profile
+
+    def _folded(self, run: Run) -> bytes:
+        found = self._read(run)
+        if found.samples:
+            return folded(found, found.samples, chains_of(self._session, run, found.places))
+        return folded_profile(self._profile([run]))
+
+    def _read(self, run: Run) -> Recorded:
+        if run.id not in self._recorded:
+            self._recorded[run.id] = recorded(self._session, run)
+        found = self._recorded[run.id]
+        if found is None:
+            raise SessionError(f"run {run.id} has no recording")
+        return found

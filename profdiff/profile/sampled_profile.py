@@ -1,0 +1,226 @@
+"""Profiles from samples: of a perf.data file with its chains, or of stacks that came as text."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.errors import InputError
+from profdiff.base.metric import Metric, event_metric
+from profdiff.collectors.recorded import Recorded
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.function_identity import Function, fold, unresolved
+from profdiff.profile.kernel_profile import ChainFunctions, Profile, Rate
+from profdiff.profile.stack_table import StackTable
+from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
+from profdiff.symbolization.chains import Chains
+
+# Each costs a column over all stacks.
+_MOST_EVENTS = 64
+
+
+def perf_profile(run: Recorded, data: PerfData, chains: Chains) -> Profile:
+    """The profile of one run, whose samples are ``data``. Raises InputError for a file with
+    implausibly many events."""
+    functions = ChainFunctions.of(chains, run.places.in_kernel)
+    stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
+    names = [name for name, *_ in data.events]
+    metrics, counts, samples = _columns(
+        names, len(stacks.parent), stacks.entry_stack, data.entry_event, data
+    )
+    return Profile(
+        functions=functions.functions,
+        lines=functions.lines,
+        symbols=functions.symbols(chains),
+        stacks=StackTable(stacks.parent, stacks.function, stacks.depth),
+        inlined=stacks.inlined,
+        metrics=metrics,
+        counts=counts,
+        samples=samples,
+        calls=None,
+        inlines_visible=chains.inlines_visible,
+        identical=False,
+        remarks=remarks(data),
+        rates=_rates(data),
+        taken=data.statistics["samples"],
+        lost=_lost(data),
+        machine=_machine(data),
+        addresses=[Addresses.of_samples(run, chains)],
+    )
+
+
+def text_profile(text: PerfText) -> Profile:
+    """The profile of stacks whose functions came as names."""
+    functions, numbers, symbols = _text_functions(text)
+    found = text.stacks
+    table = StackTable(found.parent, numbers[found.function], found.depth)
+    # Names that differ only by a compiler's suffix have become one.
+    stacks, place = table.renumbered(np.arange(len(functions)))
+    entry_stack = place[found.entry_stack]
+    metrics, counts, samples = _columns(
+        text.events or ["samples"], len(stacks), entry_stack, text.entry_event, text
+    )
+    inlined = np.zeros(len(stacks), np.bool_)
+    inlined[place[found.inlined]] = True
+    said = [f"came as {text.format}, so inlined functions are visible only where it names them"]
+    if text.unknown_lines:
+        said.append(f"{text.unknown_lines:,} lines were not understood")
+    if not text.sides_known:
+        said.append("the stacks do not mark the kernel's functions (_[k]): all count as user space")
+    return Profile(
+        functions=functions,
+        lines=np.zeros(len(functions), np.int64),
+        symbols=symbols,
+        stacks=stacks,
+        inlined=inlined,
+        metrics=metrics,
+        counts=counts,
+        samples=samples,
+        calls=None,
+        inlines_visible=True,
+        identical=False,
+        remarks=said,
+    )
+
+
+def folded(run: Recorded, data: PerfData, chains: Chains) -> bytes:
+    """The stacks of a perf.data file in FlameGraph's format, thread names first, weighted by the
+    first event that has samples."""
+    functions = ChainFunctions.of(chains, run.places.in_kernel)
+    # In this format functions of one name are one, whatever they belong to.
+    numbers: dict[str, int] = {}
+    named = [numbers.setdefault(f.name, len(numbers)) for f in functions.functions]
+    frames = np.array(named, np.uint32)[functions.frames]
+    stacks = data.expand(functions.offsets, frames, functions.inlined, len(numbers))
+    event = int(data.entry_event[0]) if len(data.entry_event) else 0
+    counts = np.zeros(len(stacks.parent), np.int64)
+    mine = data.entry_event == event
+    np.add.at(counts, stacks.entry_stack[mine], data.entry_weight[mine].astype(np.int64))
+    names = [*numbers, *data.threads]
+    return write_folded(stacks.parent, stacks.function, names, counts)
+
+
+def folded_profile(profile: Profile) -> bytes:
+    """The stacks of a profile in FlameGraph's format, of its first run and metric."""
+    names = [function.name for function in profile.functions]
+    counts = np.ascontiguousarray(profile.counts[:, 0, 0])
+    return write_folded(profile.stacks.parent, profile.stacks.function, names, counts)
+
+
+def _columns(
+    events: Sequence[str],
+    stacks: int,
+    entry_stack: NDArray[np.int64],
+    entry_event: NDArray[np.uint32],
+    source: PerfData | PerfText,
+) -> tuple[tuple[Metric, ...], NDArray[np.int64], NDArray[np.int64]]:
+    """The metrics that were sampled, and counts and samples, int64[S, 1, M]."""
+    used = np.flatnonzero(np.bincount(entry_event)).tolist()
+    # perf adds a dummy event of its own, which counts nothing.
+    wanted = used or [n for n, name in enumerate(events) if not name.startswith("dummy")]
+    if len(wanted) > _MOST_EVENTS:
+        raise InputError(f"{len(wanted)} events have samples: at most {_MOST_EVENTS} are compared")
+    of_event = {event: event_metric(events[event]) for event in wanted}
+    metrics = tuple(dict.fromkeys(of_event.values()))
+    column = np.zeros(max(len(events), 1), np.int64)
+    for event, metric in of_event.items():
+        column[event] = metrics.index(metric)
+    there = entry_stack >= 0
+    place = entry_stack[there] * len(metrics) + column[entry_event[there]]
+    counts, samples = np.zeros((2, stacks * len(metrics)), np.int64)
+    np.add.at(counts, place, source.entry_weight[there].astype(np.int64))
+    np.add.at(samples, place, source.entry_samples[there].astype(np.int64))
+    shape = (stacks, 1, len(metrics))
+    return metrics, counts.reshape(shape), samples.reshape(shape)
+
+
+def _text_functions(
+    text: PerfText,
+) -> tuple[list[Function], NDArray[np.int64], dict[int, list[str]]]:
+    seen: dict[Function, int] = {}
+    numbers = np.zeros(len(text.function_name), np.int64)
+    symbols: dict[int, set[str]] = {}
+    columns = zip(
+        text.function_name,
+        text.function_object,
+        text.function_in_kernel,
+        text.function_unresolved,
+        strict=True,
+    )
+    for row, (symbol, owner, kernel, unnamed) in enumerate(columns):
+        name, suffix = fold(symbol)
+        function = Function(name, owner, "", kernel)
+        if unnamed:
+            # What profdiff itself wrote keeps its reason.
+            told = symbol.removeprefix("[unresolved: ").removesuffix("]")
+            function = unresolved(told if told in reasons() else "unnamed", kernel)
+        numbers[row] = seen.setdefault(function, len(seen))
+        if suffix and not unnamed:
+            symbols.setdefault(int(numbers[row]), set()).add(symbol)
+    return list(seen), numbers, {number: sorted(texts) for number, texts in symbols.items()}
+
+
+def _lost(data: PerfData) -> int:
+    told = data.statistics
+    number: int = told["lost"] + told["lost_samples"]
+    return number
+
+
+def _machine(data: PerfData) -> dict[str, str]:
+    """What the file's header says of the machine, under the names that environment.sh uses."""
+    names = ("hostname", "architecture", "processor", "cpus", "perf_version")
+    return {name: str(data.machine[name]) for name in names if data.machine[name]}
+
+
+def _rates(data: PerfData) -> frozenset[Rate]:
+    # Members of a group that its leader samples have no period of their own.
+    events = [one for one in data.events if one[3] and not one[0].startswith("dummy")]
+    return frozenset(Rate(number, a_second) for *_, number, a_second in events)
+
+
+def remarks(data: PerfData) -> list[str]:
+    """What a reader must know of a recording before believing it; one line each."""
+    told = data.statistics
+    samples = told["samples"]
+    lost = _lost(data)
+    lines = []
+    if lost:
+        lines.append(
+            f"{lost:,} samples were lost ({100 * lost / (lost + samples):.2f} %): the buffer was "
+            "full"
+        )
+    if told["throttled"]:
+        lines.append(
+            f"sampling was throttled {told['throttled']:,} times: the kernel found it too "
+            "expensive, so the busiest moments are under-represented"
+        )
+    for event, (enabled, running) in sorted(told["enabled_running"].items()):
+        if running < 0.99 * enabled and event < len(data.events):
+            lines.append(
+                f"{data.events[event][0]} was multiplexed: it counted "
+                f"{100 * running / enabled:.1f} % of the time"
+            )
+    adapting = [rate.number for rate in _rates(data) if rate.a_second]
+    if adapting:
+        lines.append(
+            f"sampled {max(adapting):,} times a second: the period adapts, a fixed one (--count) "
+            "would not"
+        )
+    counted = {
+        "unknown_event": "samples of events that the file does not describe were left out",
+        "malformed": "records were incomplete and left out",
+        "weightless": "samples have a period of 0 and count nothing",
+        "user_stack_dumps": "samples carry a dump of the user stack, which is not unwound: callers "
+        "in user space are missing",
+        "corrupt_chains": "samples have call chains that are partly no addresses (code without "
+        "frame pointers); the rest of them is kept",
+        "deep_forks": "processes forked too often without exec to know their mappings",
+    }
+    lines += [f"{told[what]:,} {text}" for what, text in counted.items() if told[what]]
+    if told["unknown_records"]:
+        kinds = ", ".join(map(str, sorted(told["unknown_records"])))
+        number = sum(told["unknown_records"].values())
+        lines.append(f"{number:,} records of types that profdiff does not know ({kinds})")
+    if told["unterminated"]:
+        lines.append("perf was killed before it finished the file: its end is missing")
+    return lines

@@ -1,0 +1,109 @@
+"""Charts as files: figures of each metric as SVG and PNG, for print and for the page.
+
+Loading matplotlib takes about half a second, so it is loaded when a figure is drawn, not before.
+"""
+
+import io
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Side
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from profdiff.reports.charts.layout import Chart
+
+_DPI = 200  # what print needs
+# Dates and versions would make equal figures unequal files.
+_METADATA = {"svg": dict.fromkeys(("Date", "Creator")), "png": {"Software": None}}
+
+
+def figures(
+    findings: Findings, *, side: Side | None = None, per_op: bool | None = None
+) -> list[dict[str, str]]:
+    """Of every figure ``title``, ``svg`` (a document of its own, which loads nothing), and what it
+    is ``about``: the ``experiment``, or ``functions``.
+
+    ``per_op``: counts per operation; None means where ops are known.
+    """
+    with matplotlib_as_ours():
+        return [
+            {"title": caption.title, "about": about, "svg": _printed(figure, "svg").decode()}
+            for _, about, caption, figure in _charts(findings, side, per_op)
+        ]
+
+
+def write(
+    findings: Findings,
+    folder: Path,
+    *,
+    side: Side | None = None,
+    per_op: bool | None = None,
+) -> list[Path]:
+    """Write every figure to ``folder`` as SVG and PNG, each file whole or not at all, and return
+    their paths: ``sweep`` and ``ladder`` with each metric's name behind it, where an experiment has
+    them; ``deltas`` (``functions``, of one kernel alone) and ``totals``, with the metric's name
+    where there are several.
+
+    Raises InputError when that cannot be written, or there is nothing to draw.
+    """
+    paths = []
+    try:
+        with matplotlib_as_ours():
+            shown = list(_charts(findings, side, per_op))
+            if not shown:
+                raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, _, _, figure in shown:
+                for kind in _METADATA:
+                    paths.append(folder / f"{name}.{kind}")
+                    write_atomic(paths[-1], _printed(figure, kind), durable=False)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"--charts {folder}: a file of that name is in the way") from error
+    except OSError as error:
+        raise InputError(f"--charts {folder}: cannot write: {error.strerror}") from error
+    return paths
+
+
+@contextmanager
+def matplotlib_as_ours() -> Iterator[None]:
+    """matplotlib with our settings, whatever the user's file says, and without its log lines."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    import matplotlib
+
+    from profdiff.reports.charts.layout import SETTINGS
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        yield
+
+
+def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iterator[Chart]":
+    """Those of the experiment first."""
+    from profdiff.reports.charts import experiment, functions
+
+    taken: set[str] = set()
+    for chart in (
+        *experiment.charts(findings.evidence, findings.setting),
+        *functions.charts(findings.comparisons, side, per_op=per_op),
+    ):
+        # Two metrics can look alike as parts of a file name.
+        name, number = chart.name, 2
+        while name.casefold() in taken:
+            name, number = f"{chart.name}-{number}", number + 1
+        taken.add(name.casefold())
+        yield chart._replace(name=name)
+
+
+def _printed(figure: "Figure", kind: str) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, dpi=_DPI, metadata=_METADATA[kind], format=kind)
+    return file.getvalue()

@@ -1,0 +1,191 @@
+"""What all figures share: fonts, words that fit, ticks, and a figure as high as what is in it.
+
+matplotlib lays out (constrained layout). Lengths are inches; no text is taken for mathematics.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullLocator
+
+from profdiff.base import units
+
+WIDTH = 7.2  # A4 and Letter with margins
+SIZE, SMALL, _TITLE = 8.0, 7.0, 10.0  # points
+_SANS, _MONO = "DejaVu Sans", "DejaVu Sans Mono"  # come with matplotlib
+_MARGIN = 0.08
+_ROOM = WIDTH - 2 * _MARGIN
+# For what stands around the axes, until it is measured.
+_AROUND = 5.0
+
+SETTINGS: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": SIZE,
+    "axes.titleweight": "bold",
+    "font.monospace": [_MONO],
+    "font.sans-serif": [_SANS],
+    "font.size": SIZE,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "hatch.linewidth": 0.4,
+    "legend.frameon": False,
+    "legend.handlelength": 3.2,
+    "path.simplify": False,
+    "svg.fonttype": "none",  # text as text: small, searchable
+    "svg.hashsalt": "profdiff",  # the same figure is the same file
+    "text.parse_math": False,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+}
+
+
+class Caption(NamedTuple):
+    """What stands above a figure, and below it line by line. It is wrapped, never cut."""
+
+    title: str
+    notes: Sequence[str]
+
+
+class Chart(NamedTuple):
+    """``name``: of its files, without a suffix. ``about``: what it shows."""
+
+    name: str
+    about: Literal["experiment", "functions"]
+    caption: Caption
+    figure: Figure
+
+
+def plain(text: str) -> str:
+    """``text`` as the fonts can show it: what they lack becomes its escape."""
+    known = _characters()
+    return "".join(c if ord(c) in known else f"\\u{{{ord(c):x}}}" for c in units.printable(text))
+
+
+@cache
+def _characters() -> frozenset[int]:
+    names = (_SANS, f"{_SANS}:bold", _MONO)
+    first, *others = (frozenset(get_font(findfont(name)).get_charmap()) for name in names)
+    return first.intersection(*others)
+
+
+def wrapped(text: str, room: float, size: float = SIZE, weight: str = "normal") -> str:
+    """``plain`` text in lines no wider than the room; a word that is wider is cut in its middle."""
+    font = FontProperties(family=_SANS, size=size, weight=weight)
+
+    def width(text: str) -> float:
+        return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
+
+    lines = [plain(text)]
+    if width(lines[0]) <= room:
+        return lines[0]
+    for word in lines.pop().split(" "):
+        shown = word
+        while (wide := width(shown)) > room:
+            columns = units.width(shown)
+            shown = units.shorten(word, min(int(columns * room / wide), columns - 1))
+        if lines and width(f"{lines[-1]} {shown}") <= room:
+            lines[-1] += f" {shown}"
+        else:
+            lines.append(shown)
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """A tick's number in full, as long as that can be read."""
+    if value and not 1e-6 <= abs(value) < 1e12:
+        return f"{value:.3g}"
+    return f"{value:,.12g}"
+
+
+def logarithmic(values: Sequence[float]) -> bool:
+    """Whether a logarithmic axis can show them, with margins: they are above 0."""
+    return min(values) > 1e-250 and max(values) < 1e250
+
+
+def ticks(axis: Axis, places: Locator | None = None) -> None:
+    """Give an axis, along which all values are drawn, ticks with plain numbers."""
+    low, high = axis.get_view_interval()
+    if places is None and axis.get_scale() == "log" and high > 4 * low:
+        places = LogLocator(subs=(1, 2, 5) if high < 1e4 * low else (1,))
+    axis.set_major_locator(places or MaxNLocator(6))
+    axis.set_major_formatter(lambda value, _: number(value))
+    axis.set_minor_locator(NullLocator())
+
+
+def rows(axes: Axes, names: Sequence[str], values: Sequence[str], size: float) -> None:
+    """Rows at 0, 1, 2 … from the top: their names left of the axes, their values right."""
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks(range(len(names)), names, family="monospace", size=size)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    beside = axes.get_yaxis_transform()
+    look: dict[str, Any] = {"family": "monospace", "size": SMALL, "va": "center"}
+    for y, value in enumerate(values):
+        axes.annotate(value, (1, y), (5, 0), beside, "offset points", **look)
+
+
+def finish(
+    figure: Figure,
+    caption: Caption,
+    column: Sequence[Axes],
+    height: float,
+    legend: Sequence[tuple[Artist, str]],
+) -> Figure:
+    """Write the title and the ``legend`` above, the notes below, and lay all out. ``height``: of
+    the ``column``, the axes that stand below each other, together."""
+    figure.set_size_inches(WIDTH, height + _AROUND)
+    FigureCanvasAgg(figure)  # measures texts
+    _head(figure, wrapped(caption.title, _ROOM, _TITLE, "bold"), legend)
+    notes = "\n".join(wrapped(note, _ROOM, SMALL) for note in caption.notes)
+    figure.supxlabel(notes, x=_MARGIN / WIDTH, ha="left", fontsize=SMALL)
+    engine = ConstrainedLayoutEngine()
+    engine.execute(figure)
+    now = sum(axes.get_position().height for axes in column)
+    figure.set_figheight(figure.get_figheight() * (1 - now) + height)
+    engine.execute(figure)  # not when it is printed: SVG and PNG are alike
+    for axes in figure.axes:
+        _thin(axes)
+    return figure
+
+
+def _head(figure: Figure, title: str, legend: Sequence[tuple[Artist, str]]) -> None:
+    """The title, and below it the legend's entries beside each other, in as many lines as it
+    takes."""
+    for columns in range(max(len(legend), 1), 0, -1):
+        drawn = figure.legend(
+            [artist for artist, _ in legend],
+            [plain(words) for _, words in legend],
+            loc="outside upper left",
+            ncols=columns,
+            title=title,
+            title_fontproperties={"size": _TITLE, "weight": "bold"},
+            alignment="left",
+        )
+        if drawn.get_window_extent().width <= figure.bbox.width or columns == 1:
+            return
+        drawn.remove()
+
+
+def _thin(axes: Axes) -> None:
+    """Hide words along the x axis that have no room beside those before; turned ones have it."""
+    end = -math.inf
+    for label in axes.get_xticklabels():
+        box = label.get_window_extent()
+        if label.get_rotation() or not axes.bbox.x0 - 1 < (box.x0 + box.x1) / 2 < axes.bbox.x1 + 1:
+            continue
+        label.set_visible(box.x0 > end)
+        end = box.x1 + 5 if label.get_visible() else end

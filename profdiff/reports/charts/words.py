@@ -1,0 +1,86 @@
+"""What charts say of metrics, kernels and runs. Strangers' words are bounded here, each by itself:
+no title and no note is cut."""
+
+import re
+from collections.abc import Sequence
+from statistics import median
+
+from profdiff.base import units
+from profdiff.evidence.measurements import Cell, Evidence, Result
+from profdiff.reports import evidence_rows
+from profdiff.session.manifest import Kernel
+
+_MOST_LISTED = 10
+# More points than these are a heap, and a large file.
+MOST_BOOTS = 5_000
+MANY_BOOTS = "too many boots to draw each"
+
+
+def short(text: str, columns: int = 24) -> str:
+    """A stranger's words, short enough for a chart."""
+    return units.shorten(text, columns)
+
+
+def file_part(metric: str) -> str:
+    """A metric's name as a part of a file's."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", metric).strip("-.")[:40] or "metric"
+
+
+def listed(told: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = [f"and {len(told) - _MOST_LISTED:,} more"] if len(told) > _MOST_LISTED else []
+    return ", ".join([*told[:_MOST_LISTED], *more])
+
+
+def origin(kernels: Sequence[Kernel], command: str) -> list[str]:
+    """Notes: the kernels' releases, and the workload."""
+    told = [f"{short(one.label)}: {short(one.release or 'release unknown', 32)}" for one in kernels]
+    if len(told) > 1:
+        told[0] += " (the base)"
+    return [listed(told), f"workload: {short(command, 300)}"]
+
+
+def left_out(*counted: tuple[int, str]) -> list[str]:
+    """A note for each of (how many, of what) that is not shown, where there are any."""
+    return [f"{count:,} more {what} are not shown" for count, what in counted if count > 0]
+
+
+def boots_of(cell: Cell) -> list[float]:
+    """What each boot is in a chart: the median of its runs."""
+    return [median(boot) for boot in cell.boots]
+
+
+def title(result: Result, what: str) -> str:
+    """The metric, and ``what`` is shown of it; also that virtual time is no time."""
+    name, unit = result.metric.name, result.metric.unit
+    told = short(name, 30) + (f", {short(unit, 16)}" if unit not in ("", name) else "")
+    per_op = " per op" if result.per_op else ""
+    return f"{told}{per_op}, {what}{': instruction counts, NOT time' if result.virtual else ''}"
+
+
+def axis(result: Result) -> str:
+    """What stands along the values."""
+    unit = short(result.metric.unit or result.metric.name, 30)
+    per_op = " per op" if result.per_op else ""
+    return f"{unit}{per_op}{', by a virtual clock' if result.virtual else ''}"
+
+
+def notes(evidence: Evidence, results: Sequence[Result], command: str) -> list[str]:
+    """Kernels, workload, where the values of one metric come from, and failed runs."""
+    failed = [
+        f"{short(label)} {count:,}"
+        for place, label in enumerate(evidence.labels)
+        if (count := sum(result.cells[place].failed for result in results))
+    ]
+    return [
+        *origin(evidence.kernels, command),
+        f"{evidence_rows.kind(results[0])}; {results[0].metric.better} is better",
+        *([f"failed runs: {listed(failed)}"] if failed else []),
+    ]
+
+
+def one_boot(result: Result) -> str:
+    """What can be said of how boots scatter where each cell has one."""
+    if result.deterministic:
+        return "one boot of each cell, with exact counts"
+    return "one boot of each cell: the spread between boots is not known"

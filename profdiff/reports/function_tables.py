@@ -1,0 +1,216 @@
+"""The tables of functions as text: exact counts, samples, and calls."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
+from profdiff.reports.table import Block, Column, draw
+from profdiff.views import calls as calls_view
+from profdiff.views import functions, marks
+from profdiff.views.functions import FunctionTable, Rows
+from profdiff.views.record import Counts
+
+_SIGNS = {text: sign for sign, text in marks.LEGEND.items()}
+
+
+class _Line(NamedTuple):
+    """A function, or one of the lines below the rule. ``work``: instructions beside cycles."""
+
+    name: str
+    self_: Counts
+    total: Counts
+    samples: Counts | None = None
+    work: Counts | None = None
+    marks: str = ""
+    verdict: str = ""
+
+
+_Cell = tuple[Column, Callable[[_Line], str]]
+
+
+class _Numbers:
+    """Counts as they are shown: whole, or per op."""
+
+    def __init__(self, ops: int | None) -> None:
+        self._ops = ops
+        self.title = f" per op ({ops:,} ops)" if ops else ""
+
+    def count(self, value: int) -> str:
+        return units.count(value / self._ops, per_op=True) if self._ops else units.count(value)
+
+    def delta(self, value: int) -> str:
+        return units.delta(value / self._ops, per_op=True) if self._ops else units.delta(value)
+
+
+def exact(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> list[Block]:
+    """As many tables as are needed to show all kernels."""
+    table, verdicts = functions.table(comparison, rows), functions.verdicts(comparison, rows.shown)
+    numbers, labels = _Numbers(ops), comparison.labels
+    base, *others = labels
+    cells: list[_Cell] = [(Column(base), lambda line: numbers.count(line.self_[base]))]
+    for part, label in enumerate(others):
+        several = part if len(others) > 1 else None
+        cells.append((Column(label, part=several), _of(label, numbers.count)))
+        if len(others) > 1:
+            cells.append((Column("change", part=several, spare=1), _change(base, label)))
+    if len(others) == 1:
+        (other,) = others
+        whole = table.totals[other] - table.totals[base]
+        cells += [(Column("verdict"), lambda line: line.verdict)] if verdicts else []
+        cells += [
+            (Column("delta"), _delta(base, other, numbers.delta)),
+            (Column("change", spare=1), _change(base, other)),
+            (Column("share", spare=2), _delta(base, other, lambda one: units.share(one, whole))),
+            (Column("total delta", spare=3), _total(_delta(base, other, numbers.delta))),
+        ]
+    title = f"{comparison.metric.title}{numbers.title}"
+    return _drawn(title, cells, _lines(table, verdicts=verdicts), _tail(table), width)
+
+
+def sampled(
+    comparison: Comparison, rows: Rows, beside: Comparison | None, ops: int | None, width: int
+) -> list[Block]:
+    """Shares, deltas, and sample counts; ``beside``: instructions, set beside cycles."""
+    table = functions.table(comparison, rows, beside)
+    work = functions.table(beside, rows) if beside else None
+    numbers, labels, totals = _Numbers(ops), comparison.labels, table.totals
+    base, *others = labels
+    alone = not others
+    cells: list[_Cell] = [(Column(base), _of(base, numbers.count))] if alone else []
+    cells.append((Column("share" if alone else base), _share(base, totals[base])))
+    part_of = {label: part if len(others) > 1 else None for part, label in enumerate(others)}
+    cells += [(Column(one, part=part_of[one]), _share(one, totals[one])) for one in others]
+    for label, part in part_of.items():
+        change = _change(base, label)
+        if part is not None:
+            cells.append((Column(f"change {label}", part=part, spare=2), change))
+            column = Column(f"instr. {label}", part=part, spare=2)
+            cells += [(column, _worked(change))] if work else []
+            continue
+        delta = _delta(base, label, numbers.delta)
+        cells += [(Column("delta", spare=1), delta), (Column("change"), change)]
+        if work:
+            cells.append((Column("instr. delta", spare=5), _worked(delta)))
+            cells.append((Column("instr.", spare=2), _worked(change)))
+    if work:
+        for label in labels:
+            column = Column(f"CPI {label}", part=part_of.get(label), spare=4)
+            cells.append((column, _per_instruction(label)))
+    cells.append((Column("samples", spare=3), _samples))
+    cells += [] if alone else [(Column(""), lambda line: line.marks)]
+    with_work = ", instructions beside" if work else ""
+    title = f"{comparison.metric.title}, sampled{numbers.title}: share of each kernel's{with_work}"
+    lines = _lines(table, work)
+    blocks = _drawn(title, cells, lines, _tail(table, work), width)
+    shown = {sign for line in lines for sign in line.marks}
+    legend = [f"{sign} {text}" for sign, text in marks.LEGEND.items() if sign in shown]
+    blocks[-1].tail.extend(["; ".join(legend)] if legend else [])
+    return blocks
+
+
+def calls(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> list[Block]:
+    """Of the shown functions that some kernel calls; nothing without any. Calls of different
+    functions do not add up to anything, so there is no tail."""
+    counted = calls_view.calls(comparison, rows.shown) or []
+    named = zip(functions.functions(comparison, rows.shown), counted, strict=False)
+    numbers, labels = _Numbers(ops), comparison.labels
+    columns = [Column(f"calls {label}", part=part) for part, label in enumerate(labels)]
+    columns += [Column(f"self {label}", part=part) for part, label in enumerate(labels)]
+    columns += [Column(f"total {label}", part=part, spare=1) for part, label in enumerate(labels)]
+    body = [
+        [
+            *map(numbers.count, one.calls.values()),
+            *(_each(one.self[label], one.calls[label]) for label in labels),
+            *(_each(one.total[label], one.calls[label]) for label in labels),
+            function.title,
+        ]
+        for function, one in named
+        if any(one.calls.values())
+    ]
+    if not body:
+        return []
+    what = f"{comparison.metric.title} of one call (total: with what it calls)"
+    title = f"calls{numbers.title}, and {what}"
+    return draw(title, [*columns, Column("function", name=True)], body, width)
+
+
+def _each(value: int, calls: int) -> str:
+    return units.count(value / calls, per_op=True) if calls else "-"
+
+
+def _drawn(
+    title: str, cells: list[_Cell], lines: list[_Line], tail: list[_Line], width: int
+) -> list[Block]:
+    columns = [*(column for column, _ in cells), Column("function", name=True)]
+    body, sums = (
+        [[*(cell(line) for _, cell in cells), line.name] for line in some] for some in (lines, tail)
+    )
+    return draw(title, columns, body, width, sums)
+
+
+def _lines(
+    table: FunctionTable, work: FunctionTable | None = None, verdicts: Sequence[str] | None = None
+) -> list[_Line]:
+    lines = []
+    for number, row in enumerate(table.rows):
+        found = {_SIGNS[text] for text in row.marks.values()}
+        # Of several kernels, too few samples matters only where all have too few.
+        signs = "".join(sorted(found - {marks.FEW} or found))
+        beside = work.rows[number].self if work else None
+        verdict = verdicts[number] if verdicts else ""
+        lines.append(_Line(row.title, row.self, row.total, row.samples, beside, signs, verdict))
+    return lines
+
+
+def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line]:
+    """Functions that are not shown, what could not be resolved, and the sum: they add up."""
+    tail = []
+    if hidden := table.hidden:
+        name = f"{hidden.functions:,} function{'' if hidden.functions == 1 else 's'} not shown"
+        beside = work.hidden.self if work and work.hidden else None
+        tail.append(_Line(name, hidden.self, hidden.self, hidden.samples, beside))
+    known = {(one.reason, one.side): one.self for one in work.unresolved} if work else {}
+    for one in table.unresolved:
+        beside = known.get((one.reason, one.side), dict.fromkeys(one.self, 0)) if work else None
+        name = units.printable(f"unresolved: {one.reason} ({one.side})")
+        tail.append(_Line(name, one.self, one.self, None, beside))
+    return [*tail, _Line("all", table.totals, table.totals, None, work.totals if work else None)]
+
+
+def _of(label: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
+    return lambda line: show(line.self_[label])
+
+
+def _share(label: str, whole: int) -> Callable[[_Line], str]:
+    return lambda line: units.share(line.self_[label], whole)
+
+
+def _change(base: str, other: str) -> Callable[[_Line], str]:
+    return lambda line: units.change(line.self_[base], line.self_[other])
+
+
+def _delta(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
+    return lambda line: show(line.self_[other] - line.self_[base])
+
+
+def _total(cell: Callable[[_Line], str]) -> Callable[[_Line], str]:
+    """The same of counts with what is called."""
+    return lambda line: cell(line._replace(self_=line.total))
+
+
+def _worked(cell: Callable[[_Line], str]) -> Callable[[_Line], str]:
+    """The same of the instructions beside."""
+    return lambda line: "" if line.work is None else cell(line._replace(self_=line.work))
+
+
+def _per_instruction(label: str) -> Callable[[_Line], str]:
+    def cell(line: _Line) -> str:
+        below = line.work and line.work[label]
+        return f"{line.self_[label] / below:.2f}" if below else "-"
+
+    return cell
+
+
+def _samples(line: _Line) -> str:
+    return "" if line.samples is None else "/".join(map(str, line.samples.values()))

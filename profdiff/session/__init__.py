@@ -1,0 +1,1 @@
+"""The session folder: what was recorded, and of what."""

@@ -1,0 +1,212 @@
+"""The session folder: a manifest beside the raw files of every run. See ``docs/session.md``."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from profdiff.base import bounded
+from profdiff.base.atomic import remove_unfinished, write_atomic
+from profdiff.base.errors import InputError, SessionError
+from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Run
+
+_MANIFEST = "manifest.json"
+# Of the manifest, and of each file that a run left but recordings and counts.
+_MAX_FILE = 256 * 2**20
+
+
+class Session:
+    """A session folder. ``manifest`` is what its file says; ``save`` replaces both."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+
+    @staticmethod
+    def open(folder: Path) -> "Session":
+        """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
+        schema."""
+        path = _inside(folder, _MANIFEST)
+        try:
+            data = bounded.read(path, _MAX_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            raise SessionError(
+                f"{folder} is no session: it has no {_MANIFEST} (profdiff record makes one)"
+            ) from None
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        return Session(folder, _decode(path, data))
+
+    @staticmethod
+    def create(folder: Path, manifest: Manifest) -> "Session":
+        """Make a new session. Raises InputError when the folder holds something else, OSError."""
+        Session.refuse_occupied(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        session = Session(folder, manifest)
+        session.save(manifest)
+        return session
+
+    @staticmethod
+    def refuse_occupied(folder: Path) -> None:
+        """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
+        if is_session(folder):
+            raise InputError(
+                f"-o {folder}: the folder is not empty, it holds a session: name another one"
+            )
+        try:
+            foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            raise InputError(f"-o {folder}: a file of that name is in the way") from None
+        if foreign:
+            raise InputError(
+                f"-o {folder}: the folder is not empty and no session: name another one"
+            )
+
+    def save(self, manifest: Manifest) -> None:
+        """Write ``manifest``, whole or not at all. Raises OSError."""
+        data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        write_atomic(self.folder / _MANIFEST, data + b"\n")
+        self.manifest = manifest
+
+    def path(self, relative: str) -> Path:
+        """The path of a file or folder of the session, which need not exist. Raises SessionError
+        when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
+        for what would block its reader: a FIFO, a device."""
+        return _inside(self.folder, relative)
+
+    def read(self, run: Run, what: str) -> bytes | None:
+        """The content of a run's file (``stdout``, ``kallsyms`` …), uncompressed; None if the run
+        has none. Raises SessionError when it cannot be read."""
+        relative = run.files.get(what)
+        if relative is None:
+            return None
+        path = self.path(relative)
+        try:
+            data = bounded.read(path, _MAX_FILE)
+            return bounded.gunzip(data, _MAX_FILE) if path.suffix == ".gz" else data
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise SessionError(f"cannot read {path}: {error}") from error
+
+    def head(self, run: Run, what: str, limit: int) -> bytes | None:
+        """The first ``limit`` bytes of a run's file that is not compressed; None if the run has
+        none, or it cannot be read."""
+        if what not in run.files:
+            return None
+        try:
+            return bounded.head(self.path(run.files[what]), limit)
+        except (OSError, SessionError):
+            return None
+
+    def finished(self, label: str, collector: str) -> list[Run]:
+        """The runs of a kernel by one collector that gave a result, in order."""
+        return [
+            run
+            for run in self.manifest.runs
+            if run.kernel == label and run.collector == collector and run.failure is None
+        ]
+
+    @property
+    def compared(self) -> list[Kernel]:
+        """The kernels but the base's twin."""
+        return [kernel for kernel in self.manifest.kernels if not kernel.twin_of]
+
+    @property
+    def profiling(self) -> list[str]:
+        """The session's collectors that tell functions apart."""
+        return [name for name in self.manifest.collectors if name != "timed"]
+
+    def kernel(self, label: str) -> Kernel:
+        """The kernel with that label. Raises KeyError."""
+        return next(kernel for kernel in self.manifest.kernels if kernel.label == label)
+
+    def run_folder(self, run_id: str) -> Path:
+        """An empty folder for a run that is about to start; a run that never ended left one behind,
+        which goes."""
+        folder = self.path(f"runs/{run_id}")
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        return folder
+
+
+@contextlib.contextmanager
+def recording(folder: Path) -> Iterator[None]:
+    """Keep other recorders out of a session's folder, which is made if absent; what a killed one
+    left half written goes. Raises InputError when one is at work, OSError."""
+    if not is_session(folder):
+        Session.refuse_occupied(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    # A stranger's session may have a link or a FIFO of that name.
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(folder / ".lock", flags, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise SessionError(
+            f"{folder / '.lock'} is a link, which profdiff never makes: delete it"
+        ) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{folder} is being recorded by another process") from None
+        for name in ("", "kernels", "symbols", "workload"):
+            remove_unfinished(folder / name)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _inside(folder: Path, relative: str) -> Path:
+    path = folder / relative
+    try:
+        inside = path.resolve(strict=False).is_relative_to(folder.resolve())
+        special = path.exists() and not (path.is_file() or path.is_dir())
+    except (OSError, RuntimeError) as error:
+        raise SessionError(f"cannot read {path}: {error}") from error
+    if not inside:
+        raise SessionError(f"{path} leads out of the session folder: refused")
+    if special:
+        raise SessionError(f"{path} is neither a file nor a folder: refused")
+    return path
+
+
+def is_session(folder: Path) -> bool:
+    """Whether ``folder`` holds a manifest."""
+    return (folder / _MANIFEST).is_file()
+
+
+def _decode(path: Path, data: bytes) -> Manifest:
+    try:
+        schema = msgspec.json.decode(data, type=_Schema).schema
+        if schema != SCHEMA:
+            known = SCHEMA.rpartition("/")[0]
+            if schema.rpartition("/")[0] == known:
+                raise SessionError(
+                    f"{path} has schema {schema}, this profdiff reads {SCHEMA}: use a newer one"
+                )
+            raise SessionError(f"{path} is no manifest of a profdiff session (schema {schema!r})")
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
+    labels = [kernel.label for kernel in manifest.kernels]
+    if len(set(labels)) != len(labels):
+        raise SessionError(f"{path} names a kernel twice")
+    ids = [run.id for run in manifest.runs]
+    if len(set(ids)) != len(ids) or not {run.kernel for run in manifest.runs} <= set(labels):
+        raise SessionError(f"{path} has runs that do not fit its kernels")
+    return manifest
+
+
+class _Schema(msgspec.Struct):
+    schema: str

@@ -1,0 +1,104 @@
+"""The answer in one sentence: how much more a kernel costs than the base, and where."""
+
+import numpy as np
+
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
+from profdiff.views.record import Record, Side
+
+_NAMED = 3
+
+
+class Largest(Record, frozen=True):
+    """The functions with the largest deltas in the direction of the whole, and their ``part`` of
+    it: above 1 where others go the other way."""
+
+    functions: list[str]
+    part: float
+
+    @property
+    def names(self) -> str:
+        """The functions on one printable line."""
+        return units.printable(", ".join(self.functions))
+
+
+class Answer(Record, frozen=True):
+    """One metric on one kernel and on the base, of ``side`` or of both. ``exact``: it was counted.
+    ``largest``: None where nothing changed that way."""
+
+    label: str
+    base: str
+    metric: str
+    exact: bool
+    side: Side | None
+    base_count: int
+    count: int
+    largest: Largest | None
+
+    @property
+    def delta(self) -> int:
+        """How much more than the base."""
+        return self.count - self.base_count
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the base; None where that is nothing."""
+        return self.count / self.base_count if self.base_count else None
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        # Instructions are executed; cycles and nanoseconds are taken.
+        verb = "executes" if self.exact else "takes"
+        where = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
+        if self.delta == 0:
+            told = f"exactly as many {self.metric}{where} as {self.base}"
+        elif self.ratio is None:
+            told = f"{self.count:,} {self.metric}{where}, {self.base} none"
+        else:
+            told = (
+                f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this workload: "
+                f"{self.delta:+,} ({units.change(self.base_count, self.count)})"
+            )
+        return f"{self.label} {verb} {told}{self._largest()}."
+
+    def _largest(self) -> str:
+        if self.largest is None:
+            return ""
+        names, part = self.largest.names, self.largest.part
+        if part > 1:
+            return f"; {names} alone change by {part:.1f} times that, others the other way"
+        return f"; {names} alone make {100 * part:.0f} % of that"
+
+
+def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
+    """For each kernel but the base."""
+    totals, metric = comparison.totals(side).tolist(), comparison.metric
+    base, *others = comparison.labels
+    return [
+        Answer(
+            label=label,
+            base=base,
+            metric=metric.title,
+            exact=metric.exact,
+            side=side,
+            base_count=totals[0],
+            count=totals[index],
+            largest=_largest(comparison, index, side),
+        )
+        for index, label in enumerate(others, 1)
+    ]
+
+
+def _largest(comparison: Comparison, index: int, side: Side | None) -> Largest | None:
+    totals = comparison.totals(side)
+    delta = int(totals[index] - totals[0])
+    rows = comparison.rows(side)
+    deltas = comparison.deltas()[rows, index] * (1 if delta > 0 else -1)
+    most = [i for i in np.argsort(-deltas, kind="stable")[:_NAMED] if deltas[i] > 0]
+    if not delta or not most:
+        return None
+    return Largest(
+        functions=[comparison.functions[rows[i]].name for i in most],
+        part=sum(int(deltas[i]) for i in most) / abs(delta),
+    )

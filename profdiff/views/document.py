@@ -1,0 +1,244 @@
+"""The report's data, ``profdiff.report/1``: what ``--json`` writes and the page shows.
+
+``profdiff/report.schema.json`` is made of these records; ``docs/report.md`` explains it.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.views import marks
+from profdiff.views.experiment import Experiment
+from profdiff.views.facts import Facts
+from profdiff.views.functions import Function, Unresolved, functions, unresolved
+from profdiff.views.record import Counts, Record, Side, by_label, counts, side
+from profdiff.views.recording import Workload
+
+SCHEMA: Final = "profdiff.report/1"
+
+Columns = dict[str, list[int]]
+Number = Annotated[int, Meta(ge=0)]
+
+
+class Kernel(Record, frozen=True):
+    """``reproduced``: whether its runs are equal, None of one run."""
+
+    label: str
+    release: str | None
+    build_id: str | None
+    version: str | None
+    compiler: str | None
+    spec: str
+    image_sha256: str | None
+    inlines_visible: bool
+    runs: Number
+    reproduced: bool | None
+
+
+class Guest(Record, frozen=True):
+    """The machine that every run had; ``cpus`` at the setting."""
+
+    memory_mib: int
+    cpus: int | None
+    append: str
+    settle: float
+
+
+class Recorded(Record, frozen=True):
+    """When and by which command."""
+
+    created: str
+    command: list[str]
+
+
+class RecordedRun(Record, frozen=True):
+    """A run, finished or not."""
+
+    id: str
+    kernel: str
+    collector: str
+    point: Number
+    repetition: Annotated[int, Meta(ge=1)]
+    started: str
+    wall_seconds: Annotated[float, Meta(ge=0)]
+    failure: str | None
+    instructions: Number | None
+
+
+class Unnamed(Record, frozen=True):
+    """A function that stands for unresolved frames."""
+
+    reason: str
+    side: Side
+
+
+class Stacks(Record, frozen=True):
+    """Columns over stacks: the ``parent``'s number, -1 for none, and the innermost ``function``'s,
+    from the number of functions on those of ``unnamed``. ``inlined``: 1 where the innermost frame
+    is, by label."""
+
+    parent: list[int]
+    function: list[int]
+    unnamed: list[Unnamed]
+    inlined: Columns
+
+
+class Metric(Record, frozen=True):
+    """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over."""
+
+    metric: str
+    unit: str
+    collector: str
+    exact: bool
+    totals: Counts
+    stacks: Number
+    counts: Columns
+    calls: Columns | None
+    unresolved: list[Unresolved]
+    functions: list[Function]
+
+
+class Document(Record, frozen=True):
+    """The whole; ``experiment`` and ``facts`` have modules of their own."""
+
+    schema: Literal["profdiff.report/1"]
+    profdiff: str
+    answers: list[str]
+    evidence: list[str]
+    base: str
+    kernels: Annotated[list[Kernel], Meta(min_length=1)]
+    without_result: list[str]
+    workload: Workload
+    guest: Guest | None
+    facts: Facts
+    experiment: Experiment
+    report_command: str
+    recorded: Recorded
+    runs: list[RecordedRun]
+    stacks: list[Stacks]
+    metrics: list[Metric]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all documents; ``report.schema.json`` is a copy."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    return {**draft, **msgspec.json.schema(Document)}
+
+
+def kernels(findings: Findings) -> list[Kernel]:
+    """The kernels that have a result."""
+    return [
+        Kernel(
+            label=kernel.label,
+            release=kernel.release,
+            build_id=kernel.build_id,
+            version=kernel.version,
+            compiler=kernel.compiler,
+            spec=kernel.spec,
+            image_sha256=kernel.image_sha256,
+            **_told(findings, number),
+        )
+        for number, kernel in enumerate(findings.kernels)
+    ]
+
+
+def _told(findings: Findings, kernel: int) -> dict[str, Any]:
+    """What the runs of a kernel's profile tell of it, or timed runs where there are no others."""
+    if not findings.comparisons:
+        label = findings.kernels[kernel].label
+        runs = [run for run in findings.manifest.runs if run.kernel == label and not run.failure]
+        here = sum(run.point in findings.setting.points for run in runs)
+        return {"inlines_visible": False, "runs": here, "reproduced": None}
+    first = findings.comparisons[0]
+    repetitions = first.repetitions[kernel]
+    return {
+        "inlines_visible": first.inlines_visible[kernel],
+        "runs": repetitions.runs,
+        "reproduced": repetitions.identical if repetitions.runs > 1 else None,
+    }
+
+
+def guest(findings: Findings) -> Guest | None:
+    """None where runs had no guest of profdiff's own."""
+    one = findings.manifest.guest
+    if one is None:
+        return None
+    cpus = findings.setting.cpus
+    return Guest(memory_mib=one.memory, cpus=cpus, append=one.append, settle=one.settle)
+
+
+def runs(findings: Findings) -> list[RecordedRun]:
+    """Every run of the session."""
+    return [
+        RecordedRun(
+            id=run.id,
+            kernel=run.kernel,
+            collector=run.collector,
+            point=run.point,
+            repetition=run.repetition,
+            started=run.started,
+            wall_seconds=run.wall_seconds,
+            failure=run.failure.message if run.failure else None,
+            instructions=run.instructions.kernel + run.instructions.user
+            if run.instructions
+            else None,
+        )
+        for run in findings.manifest.runs
+    ]
+
+
+def tables(comparisons: Sequence[Comparison]) -> tuple[list[Stacks], list[Metric]]:
+    """All metrics, and the stacks that metrics of one collector share."""
+    known: dict[int, int] = {}
+    stacks: list[Stacks] = []
+    metrics: list[Metric] = []
+    for one in comparisons:
+        number = known.setdefault(id(one.stacks), len(known))
+        if number == len(stacks):
+            stacks.append(_stacks(one))
+        metrics.append(_metric(one, _beside(one, comparisons), number))
+    return stacks, metrics
+
+
+def _stacks(comparison: Comparison) -> Stacks:
+    return Stacks(
+        parent=comparison.stacks.parent.tolist(),
+        function=comparison.stacks.function.tolist(),
+        unnamed=[
+            Unnamed(reason=function.reason, side=side(function.in_kernel))
+            for function in comparison.unnamed
+        ],
+        inlined=_columns(comparison, comparison.inlined.astype(int)),
+    )
+
+
+def _beside(comparison: Comparison, every: Sequence[Comparison]) -> Comparison | None:
+    """The instructions that were sampled together with ``comparison``, if that is cycles."""
+    collector = comparison.runs[0].collector
+    others = [one for one in every if one.runs[0].collector == collector and one is not comparison]
+    return marks.instructions_of([comparison, *others])
+
+
+def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> Metric:
+    return Metric(
+        metric=comparison.metric.name,
+        unit=comparison.metric.unit,
+        collector=comparison.runs[0].collector,
+        exact=comparison.metric.exact,
+        totals=counts(comparison.labels, comparison.totals()),
+        stacks=stacks,
+        counts=_columns(comparison, comparison.counts),
+        calls=None if comparison.calls is None else _columns(comparison, comparison.calls),
+        unresolved=unresolved(comparison),
+        functions=functions(comparison, np.arange(len(comparison.functions)), beside),
+    )
+
+
+def _columns(comparison: Comparison, values: Any) -> Columns:
+    """Columns over all stacks, by label."""
+    return by_label(comparison.labels, values.T.tolist())

@@ -1,0 +1,84 @@
+"""What samples can tell of a function: whether a difference stands out of chance, and its kind.
+
+How many samples hit a function is random: of n expected ones about sqrt(n) more or less (a Poisson
+count, as for any sampling profiler). With a weight W known from n samples its standard error is
+W / sqrt(n), and that of a difference sqrt(Wa^2 / na + Wb^2 / nb).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.profile.comparison import Comparison
+
+# A standard error beyond this part of the larger side can hide a change of a fifth of it.
+_FEW = 0.1
+# How many standard errors a difference must have to be believed.
+_BELIEVED = 3.0
+# Instructions that change by less than this part are flat.
+_FLAT = 0.02
+
+FEW, FLAT, UP = "?", "=", "+"
+LEGEND = {
+    FEW: "too few samples to say anything",
+    FLAT: "instructions flat, cycles up (layout, cache, locks)",
+    UP: "instructions up",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Weights of F functions on the base and K - 1 others, float64[F, 1] and [F, K - 1], and the
+    standard error of their differences. ``believed``: whether a difference is larger than chance
+    makes it; ``few``: whether so few samples were taken that nothing can be said."""
+
+    base: NDArray[np.float64]
+    other: NDArray[np.float64]
+    error: NDArray[np.float64]
+
+    @staticmethod
+    def of(comparison: Comparison, rows: NDArray[np.int64]) -> "Difference":
+        """Of a sampled metric."""
+        if comparison.samples is None:
+            raise ValueError("an exact metric has no samples")
+        weights = comparison.self_[rows].astype(float)
+        squares = weights**2 / np.maximum(comparison.samples[rows], 1)
+        return Difference(weights[:, :1], weights[:, 1:], np.sqrt(squares[:, :1] + squares[:, 1:]))
+
+    @property
+    def believed(self) -> NDArray[np.bool_]:
+        """bool[F, K - 1]."""
+        return (np.abs(self.other - self.base) >= _BELIEVED * self.error) & (self.error > 0)
+
+    @property
+    def few(self) -> NDArray[np.bool_]:
+        """bool[F, K - 1]."""
+        return (self.error > _FEW * np.maximum(self.base, self.other)) & ~self.believed
+
+
+def signs(
+    cycles: Comparison, instructions: Comparison | None, rows: NDArray[np.int64]
+) -> list[list[str]]:
+    """The sign of ``LEGEND`` that holds, or "", of each function and each kernel but the base."""
+    time = Difference.of(cycles, rows)
+    found = np.where(time.few, FEW, "")
+    if instructions is not None:
+        work = Difference.of(instructions, rows)
+        up = work.believed & (work.other > work.base * (1 + _FLAT))
+        near = np.maximum(_FLAT * work.base, work.error)
+        flat = ~work.few & (np.abs(work.other - work.base) <= near)
+        slower = time.believed & (time.other > time.base)
+        found = np.where(time.few, FEW, np.where(up, UP, np.where(flat & slower, FLAT, "")))
+    told: list[list[str]] = found.tolist()
+    return told
+
+
+def instructions_of(group: Sequence[Comparison]) -> Comparison | None:
+    """The instructions to set beside the first metric, where that is cycles."""
+    name, colon, modifiers = group[0].metric.name.partition(":")
+    if name != "cycles":
+        return None
+    wanted = f"instructions{colon}{modifiers}"
+    return next((other for other in group if other.metric.name == wanted), None)

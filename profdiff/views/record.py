@@ -1,0 +1,30 @@
+"""What all records have in common."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+Side = Literal["kernel", "user"]
+# By the kernels' labels, the base's first.
+Counts = dict[str, int]
+_Value = TypeVar("_Value")
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all records."""
+
+
+def by_label(labels: Sequence[str], values: Iterable[_Value]) -> dict[str, _Value]:
+    """Values of kernels with their labels."""
+    return dict(zip(labels, values, strict=True))
+
+
+def counts(labels: Sequence[str], values: Any) -> Counts:
+    """int64[K] with the kernels' labels."""
+    return by_label(labels, values.tolist())
+
+
+def side(in_kernel: bool) -> Side:
+    """Where code runs."""
+    return "kernel" if in_kernel else "user"

@@ -1,0 +1,177 @@
+"""What was measured and how: the workload, and what a reader must know of the recordings."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison, Repetitions
+from profdiff.session import points
+from profdiff.session.manifest import Manifest
+from profdiff.views.record import Record, side
+
+_NAMED = 3
+
+
+class Workload(Record, frozen=True):
+    """The command as it was given. ``description``: the command, its ops, and what of it was
+    measured, in words."""
+
+    argv: list[str]
+    ops: Annotated[int, Meta(ge=1)] | None
+    description: str
+
+
+class Remark(Record, frozen=True):
+    """One printable line. ``kind``: ``how`` the numbers came about; ``caution``, what they are not;
+    ``repetition``, whether runs agree; what was found in a ``recording``; whether ``inlines`` are
+    visible; a ``failure``; and ``advice`` to who recorded, not to who reads a mail."""
+
+    kind: Literal["how", "caution", "repetition", "recording", "inlines", "failure", "advice"]
+    text: str
+
+
+def workload(manifest: Manifest, setting: points.Setting) -> Workload:
+    """The workload at a setting."""
+    windows = {
+        (run.window.kind, run.window.count)
+        for run in manifest.runs
+        if run.window and not run.failure and run.point == setting.point
+        if run.collector != "timed"
+    }
+    window = " or ".join(
+        f"{number} marked window{'s' if number != 1 else ''}"
+        if kind == "marks"
+        else "whole command"
+        for kind, number in sorted(windows)
+    )
+    facts = [f"{setting.ops:,} ops"] if setting.ops else []
+    if difference := manifest.difference:
+        facts.append(
+            f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
+            f"{difference.short:,}"
+        )
+    facts += [setting.title] if setting.title else []
+    facts += [window] if window else []
+    at_hand = manifest.points[setting.point].parameters
+    argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]
+    command = units.printable(shlex.join(argv)) or "unknown"
+    return Workload(
+        argv=manifest.workload.argv,
+        ops=setting.ops,
+        description=f"{command} ({'; '.join(facts)})" if facts else command,
+    )
+
+
+def remarks(comparisons: Sequence[Comparison]) -> list[Remark]:
+    """How the numbers came about, and what they do not show."""
+    found: list[Remark] = []
+    for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
+        group = list(members)
+        first = group[0]
+        found += _counted(first) if first.metric.exact else _sampled(group)
+        for label, repetitions in zip(first.labels, first.repetitions, strict=True):
+            if repetitions.runs > 1:
+                found += _all("repetition", _repeated(first, label, repetitions))
+        alone = all(repetitions.runs == 1 for repetitions in first.repetitions)
+        if first.metric.exact and alone and not first.manifest.verify:
+            found.append(
+                Remark(
+                    kind="advice",
+                    text="one run each: record with --verify to see whether they reproduce",
+                )
+            )
+        found += _all("recording", first.remarks)
+        found += _all("inlines", _inlines(first))
+        for run in first.failed:
+            message = run.failure.message if run.failure else ""
+            found += _all("failure", [f"failed run {run.id}: {message}"])
+        found += _all(
+            "failure", [f"{label}: no run gave a result" for label in first.without_result]
+        )
+    return list({remark.text: remark for remark in found}.values())
+
+
+def _all(
+    kind: Literal["how", "caution", "repetition", "recording", "inlines", "failure"],
+    texts: Iterator[str] | Sequence[str],
+) -> list[Remark]:
+    return [Remark(kind=kind, text=units.printable(text)) for text in texts]
+
+
+def _counted(comparison: Comparison) -> list[Remark]:
+    versions = {run.qemu.version for run in comparison.runs if run.qemu}
+    qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
+    guest = comparison.manifest.guest
+    machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
+    text = (
+        "instructions, exact: every one between the marks, whole guest, counted by QEMU TCG "
+        f"({', '.join(qemus)}{machine})"
+    )
+    return _all("how", [text])
+
+
+def _sampled(group: list[Comparison]) -> list[Remark]:
+    """What was sampled how, in which order of trust."""
+    runs = group[0].runs
+    names = " and ".join(comparison.metric.title for comparison in group)
+    versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
+    rates = sorted(
+        f"{number:,} samples a second" if a_second else f"one sample every {number:,}"
+        for number, a_second in group[0].rates
+    )
+    how = f", {' or '.join(rates)}" if rates else ""
+    by = f" by perf {', '.join(versions)}" if versions else ""
+    where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
+    what = ", whole command" if any(run.window for run in runs) else ""
+    fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
+    cautions = [f"NOT what was asked for: {reason}" for reason in sorted(fallbacks)]
+    if any(run.perf and run.perf.virtual_time for run in runs):
+        cautions.append(
+            "cycles is QEMU's virtual time (1 GHz, one instruction each nanosecond), not what a "
+            "processor takes"
+        )
+    return _all("how", [f"{names}, sampled{by}{how}{what}{where}"]) + _all("caution", cautions)
+
+
+def _inlines(comparison: Comparison) -> Iterator[str]:
+    visible = comparison.inlines_visible
+    for label, known in zip(comparison.labels, visible, strict=True):
+        if not known:
+            yield f"{label}: no debug ELF, so inlined functions are not visible"
+    if not all(visible) and any(visible):
+        yield (
+            "kernels with and without a debug ELF do not compare function by function: inlined "
+            "functions count as their callers where they are not visible"
+        )
+
+
+def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
+    """What several runs of a kernel tell."""
+    exact = comparison.metric.exact
+    what = "instructions" if exact else comparison.metric.title
+    spread = f"of {repetitions.lowest:,} to {repetitions.highest:,} {what}"
+    if not exact:
+        yield f"{label}: {repetitions.runs} runs {spread}; shown is the one with the median total"
+        return
+    shown = "shown is the run with the median total"
+    if comparison.manifest.order.vary:
+        yield f"{label}: {repetitions.runs} boots, varied on purpose, {spread}; {shown}"
+        return
+    if repetitions.identical:
+        yield f"{label}: reproduced bit for bit ({repetitions.runs} runs)"
+        return
+    yield f"{label}: NOT reproduced: {repetitions.runs} runs {spread}; {shown}"
+    for function, low, high in repetitions.differing[:_NAMED]:
+        yield f"{label}: {function.name} differs, {low:,} to {high:,}"
+    more = len(repetitions.differing) - _NAMED
+    if more > 0:
+        verb = "function differs" if more == 1 else "functions differ"
+        yield f"{label}: {more:,} more {verb}"
+    for reason, in_kernel, low, high in repetitions.unresolved:
+        yield f"{label}: unresolved: {reason} ({side(in_kernel)}) differs, {low:,} to {high:,}"
+    if not repetitions.differing and not repetitions.unresolved:
+        yield f"{label}: every function's count is equal; addresses within them differ"

@@ -1,0 +1,242 @@
+"""The Rust half: symbolization of ELF files, kallsyms and images; perf.data and its text forms.
+
+The code is in symbolization/kernel-symbols, symbolization/perf-data and symbolization/stacks.
+"""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+class NativeError(Exception):
+    """A file could not be read or is not what it should be: one line that names the file."""
+
+@final
+class Resolution:
+    """Chains of N addresses, as columns. Index 0 of ``strings`` is the empty string (unknown)."""
+
+    strings: list[str]
+    # functions: one row for each distinct (name, declaring file, line)
+    function_name: NDArray[np.uint32]
+    function_file: NDArray[np.uint32]
+    function_line: NDArray[np.uint32]
+    # frames: one row for each distinct (function, inlined, file, line); file and line are where the
+    # frame was executing: the address's own line for the innermost, the call site for the others
+    frame_function: NDArray[np.uint32]
+    frame_inlined: NDArray[np.bool_]
+    frame_file: NDArray[np.uint32]
+    frame_line: NDArray[np.uint32]
+    # address i has frames chain_frames[chain_offsets[i]:chain_offsets[i+1]], outermost first
+    chain_offsets: NDArray[np.uint32]
+    chain_frames: NDArray[np.uint32]
+    # per address: the ELF symbol (with compiler suffixes) as an index into strings; the reason code
+    # (0: resolved), an index into ``reasons()``
+    symbol: NDArray[np.uint32]
+    reason: NDArray[np.uint8]
+
+def reasons() -> list[str]:
+    """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
+    other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""
+
+@final
+class SymbolIndex:
+    """The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library."""
+
+    @staticmethod
+    def open(path: str, cache: str | None = None) -> SymbolIndex:
+        """Index the ELF at ``path`` (plain, ``.zst`` or ``.xz``), through a cache folder if given.
+        Raises NativeError."""
+    @property
+    def build_id(self) -> str | None: ...
+    @property
+    def has_inlines(self) -> bool:
+        """Whether there is DWARF to expand inlined functions from."""
+    def symbol_address(self, name: str) -> int | None: ...
+    def sections(self) -> list[tuple[str, int, int]]:
+        """Executable sections as (name, svma, size), by address. A relocatable file (a module) is
+        laid out so that its sections do not overlap."""
+    def resolve(self, svma: NDArray[np.uint64]) -> Resolution: ...
+
+@final
+class Kallsyms:
+    """A guest's /proc/kallsyms."""
+
+    def __init__(self, text: bytes) -> None: ...
+    def __len__(self) -> int: ...
+    def address(self, name: str) -> int | None:
+        """The address of a symbol of the kernel itself."""
+    def modules(self) -> list[str]:
+        """The names in brackets: modules, ``bpf``, ``__builtin__ftrace``. The first is empty and
+        stands for the kernel."""
+    def displacement(self, kernel: SymbolIndex) -> int | None:
+        """What KASLR added, modulo 2^64; None if kallsyms has nothing to tell it by."""
+    def owners(self, avma: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """For each address the index of its owner in ``modules()``, or -1."""
+    def resolve(self, avma: NDArray[np.uint64]) -> Resolution: ...
+
+def place_module(
+    index: SymbolIndex, name: str, kallsyms: Kallsyms, sections: bytes
+) -> list[tuple[int, int, int]]:
+    """Where the executable sections of a module were loaded, as (svma, size, avma): from lines of
+    "module section address", else by votes of the module's symbols in kallsyms."""
+
+def place_user(
+    paths: list[str], avma: NDArray[np.uint64], code: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint8]]:
+    """From which of the ELF files each instruction comes, as (object, svma, reason). ``code`` has a
+    row of 16 bytes for each address: a length and the instruction. Raises NativeError."""
+
+def elf_build_id(path: str) -> str | None:
+    """The GNU build id of an ELF file (plain, .zst, .xz), cheaply. Raises NativeError."""
+
+@final
+class KernelImage:
+    """What an x86 bzImage says of itself."""
+
+    @staticmethod
+    def open(path: str) -> KernelImage: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def build_id(self) -> str | None:
+        """None where the payload's compression cannot be undone."""
+
+@final
+class SymbolRanges:
+    """Functions as ranges of addresses, without a file: (start, length, name)."""
+
+    def __init__(self, ranges: list[tuple[int, int, str]]) -> None: ...
+    @staticmethod
+    def parse_perf_map(text: bytes) -> SymbolRanges:
+        """From ``perf-PID.map``: lines of start, size (hexadecimal) and name."""
+    def resolve(self, avma: NDArray[np.uint64]) -> Resolution: ...
+
+def file_offsets_to_svma(
+    path: str, offsets: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Where the loader puts the bytes at offsets of an ELF file, as (svma, found). Raises
+    NativeError."""
+
+@final
+class FunctionStacks:
+    """Stacks of functions: stack i is stack ``parent[i]`` (-1: none) with ``function[i]`` on top,
+    ``depth[i]`` frames below it; parents before their children. ``inlined``: at some place.
+    ``entry_stack``: the stack of each entry of what was sampled (-1: none)."""
+
+    parent: NDArray[np.int64]
+    function: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    inlined: NDArray[np.bool_]
+    entry_stack: NDArray[np.int64]
+
+def expand_calls(
+    parent: NDArray[np.int64],
+    site: NDArray[np.int64],
+    node: NDArray[np.int64],
+    place: NDArray[np.int64],
+    called: NDArray[np.bool_],
+    offsets: NDArray[np.uint32],
+    functions: NDArray[np.uint32],
+    inlined: NDArray[np.bool_],
+) -> FunctionStacks:
+    """The stacks of the entries ``place[i]`` in ``node[i]``, where node n was called by node
+    ``parent[n]`` (-1: none) from the place ``site[n]`` and place p has the functions
+    ``functions[offsets[p]:offsets[p + 1]]``. Where ``called``, only the place's outermost function
+    is on top. Raises ValueError for columns of different lengths."""
+
+@final
+class PerfData:
+    """A perf.data file: N distinct places (an address in an object), E entries (a stack of places
+    and an event, with the sum of the periods and the number of the samples)."""
+
+    @staticmethod
+    def open(path: str) -> PerfData:
+        """Read it whole. Raises NativeError."""
+    place_object: NDArray[np.uint32]
+    place_address: NDArray[np.uint64]
+    entry_event: NDArray[np.uint32]
+    entry_weight: NDArray[np.uint64]
+    entry_samples: NDArray[np.uint64]
+    @property
+    def events(self) -> list[tuple[str, int, int, int, bool]]:
+        """(name, type, config, period or frequency, whether it is a frequency) of each event."""
+    @property
+    def objects(self) -> list[tuple[str, str, str | None, int]]:
+        """(kind, path, build id, pid) of each object. Kinds: kernel (addresses are avmas), file and
+        vdso (offsets in the file), anonymous, unmapped, guest, hypervisor (addresses)."""
+    @property
+    def kernel_mappings(self) -> list[tuple[str, int, int, int, str | None]]:
+        """(name, start, length, offset, build id); the offset of ``[kernel.kallsyms]_text`` is
+        where that symbol was."""
+    @property
+    def kernel_symbols(self) -> list[tuple[int, int, str]]:
+        """(start, length, name) of code that the kernel made: BPF programs, trampolines."""
+    @property
+    def build_ids(self) -> dict[str, str]:
+        """The header's table: build ids by path or name."""
+    @property
+    def machine(self) -> dict[str, Any]:
+        """hostname, release, perf_version, architecture, processor, cpus, command."""
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Samples, lost, throttled, not understood …: docs/perf-data.md names them."""
+    @property
+    def threads(self) -> list[str]:
+        """Names of threads, by number."""
+    def expand(
+        self,
+        offsets: NDArray[np.uint32],
+        functions: NDArray[np.uint32],
+        inlined: NDArray[np.bool_],
+        thread_function: int | None = None,
+    ) -> FunctionStacks:
+        """Stacks of functions, where place i has ``functions[offsets[i]:offsets[i + 1]]``. With
+        ``thread_function``, each stack begins with the function ``thread_function`` + thread."""
+
+@final
+class PerfText:
+    """Stacks that came as text, of ``perf script`` or folded."""
+
+    @staticmethod
+    def open(path: str) -> PerfText:
+        """Read it whole. Raises NativeError, also for a file that is neither."""
+    format: str
+    events: list[str]
+    function_name: list[str]
+    function_object: list[str]
+    function_in_kernel: list[bool]
+    function_unresolved: list[bool]
+    sides_known: bool
+    stacks: FunctionStacks
+    entry_event: NDArray[np.uint32]
+    entry_weight: NDArray[np.uint64]
+    entry_samples: NDArray[np.uint64]
+    unknown_lines: int
+
+def is_perf_data(path: str) -> bool:
+    """Whether a file, unpacked if it is packed whole, begins like perf.data. Raises NativeError."""
+
+def write_folded(
+    parent: NDArray[np.int64],
+    function: NDArray[np.int64],
+    names: list[str],
+    counts: NDArray[np.int64],
+) -> bytes:
+    """Lines of "frames;joined count", for the stacks with a count above zero."""
+
+def distinct_stacks(
+    parent: NDArray[np.int64], function: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Equal stacks of a table as one: parent, function and depth of each, ordered by these (depth
+    first), and where each of the table's went. Raises ValueError where a parent does not stand
+    before its child, or a function is no number below 2**32."""
+
+def add_to_parents(parent: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    """Add to the counts [S, R] of each stack those of all stacks on top of it, in place. Raises
+    ValueError where a parent does not stand before its child."""
+
+def outer_calls(
+    parent: NDArray[np.int64], function: NDArray[np.int64], functions: int
+) -> NDArray[np.int64]:
+    """Per stack: the nearest one below it with the same function on top, or -1. Raises ValueError
+    where a parent does not stand before its child, or a function is not below ``functions``."""

@@ -1,0 +1,85 @@
+"""The places that a collector saw, as symbolization is given them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.symbolization._native import PerfData
+
+#: Addresses from here on are the kernel's, on x86-64 and arm64.
+KERNEL_HALF = np.uint64(1 << 63)
+#: An instruction: its length, and up to 15 bytes.
+CODE: np.dtype[np.void] = np.dtype("V16")
+_KEY = np.dtype([("address", "<u8"), ("code", CODE)])
+# (name, start, length, offset, build id), as perf records it.
+KernelMapping = tuple[str, int, int, int, str | None]
+
+
+class Object(NamedTuple):
+    """What an address lies in. ``kind`` says what addresses there are: *kernel*: avmas; *file* and
+    *vdso*: offsets in the file; *code*: avmas of user space, of which the instructions' bytes tell
+    the file; *anonymous*, *unmapped*, *guest*, *hypervisor*: avmas."""
+
+    kind: str
+    path: str = ""
+    build_id: str | None = None
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class Places:
+    """N places. ``address``: uint64[N]. ``object``: uint32[N], rows of ``objects``, of which the
+    first is the kernel. ``code``: uint8[N, 16], the length of the instruction and its bytes, or
+    None where no object is *code*. ``kernel_mappings``: where perf says that
+    the kernel and its modules were, None for a kernel that lies where it was linked.
+    ``kernel_symbols``: (start, length, name) of code that the kernel made."""
+
+    address: NDArray[np.uint64]
+    object: NDArray[np.uint32]
+    objects: Sequence[Object]
+    code: NDArray[np.uint8] | None = None
+    kernel_mappings: Sequence[KernelMapping] | None = None
+    kernel_symbols: Sequence[tuple[int, int, str]] = ()
+
+    @staticmethod
+    def of_code(address: NDArray[np.uint64], code: NDArray[np.uint8]) -> "Places":
+        """Of a guest whose instructions were seen: the kernel's half, and user space."""
+        address = np.ascontiguousarray(address, np.uint64)
+        user = (address < KERNEL_HALF).astype(np.uint32)
+        return Places(address, user, [Object("kernel"), Object("code")], code)
+
+    @staticmethod
+    def of_samples(data: PerfData) -> "Places":
+        """Of a perf.data file, in its order."""
+        objects = [Object(*known) for known in data.objects]
+        mappings, made = data.kernel_mappings, data.kernel_symbols
+        return Places(data.place_address, data.place_object, objects, None, mappings, made)
+
+    @property
+    def in_kernel(self) -> NDArray[np.bool_]:
+        """bool[N]: whether each place is in the kernel or a module of it."""
+        result: NDArray[np.bool_] = self.object == 0
+        return result
+
+    def keys(self) -> NDArray[np.void]:
+        """What tells the places apart: addresses and, where it is known, the code there."""
+        code = np.zeros(len(self.address), CODE)
+        if self.code is not None:
+            code[:] = np.ascontiguousarray(self.code).view(CODE).reshape(-1)
+        return place_keys(self.address, code)
+
+
+def place_keys(address: NDArray[np.uint64], code: NDArray[np.void]) -> NDArray[np.void]:
+    """One value for each place, by which places sort and compare; ``code``: V16[N]."""
+    keys = np.empty(len(address), _KEY)
+    keys["address"], keys["code"] = address, code
+    return keys
+
+
+def of_keys(keys: NDArray[np.void]) -> Places:
+    """The places that have these keys."""
+    code = np.ascontiguousarray(keys["code"]).view(np.uint8).reshape(-1, 16)
+    return Places.of_code(keys["address"], code)

@@ -1,0 +1,31 @@
+//! `profdiff.symbolization._native`: conversions between Python and the crates kernel-symbols,
+//! perf-data and stacks, and no logic.
+
+mod error;
+mod perf;
+mod stacks;
+mod symbols;
+
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::error::NativeError;
+    #[pymodule_export]
+    use crate::perf::{is_perf_data, PerfData, PerfText};
+    #[pymodule_export]
+    use crate::stacks::{
+        add_to_parents, distinct_stacks, expand_calls, outer_calls, write_folded, FunctionStacks,
+    };
+    #[pymodule_export]
+    use crate::symbols::{
+        elf_build_id, file_offsets_to_svma, place_module, place_user, reasons, Kallsyms,
+        KernelImage, Resolution, SymbolIndex, SymbolRanges,
+    };
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        // A panic becomes an exception, which tells of it in one line; its text may be a stranger's.
+        std::panic::set_hook(Box::new(|_| {}));
+        Ok(())
+    }
+}

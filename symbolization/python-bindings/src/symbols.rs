@@ -1,0 +1,302 @@
+//! What the crate kernel-symbols knows.
+
+use std::path::PathBuf;
+
+use kernel_symbols as ks;
+use kernel_symbols::{Avma, Svma};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::error::native;
+
+fn addresses<T>(array: &PyReadonlyArray1<'_, u64>, kind: fn(u64) -> T) -> Vec<T> {
+    array
+        .as_array()
+        .iter()
+        .map(|address| kind(*address))
+        .collect()
+}
+
+/// Chains of N addresses, as columns.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct Resolution {
+    #[pyo3(get)]
+    strings: Py<PyList>,
+    #[pyo3(get)]
+    function_name: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    function_file: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    function_line: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    frame_function: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    frame_inlined: Py<PyArray1<bool>>,
+    #[pyo3(get)]
+    frame_file: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    frame_line: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    chain_offsets: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    chain_frames: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    symbol: Py<PyArray1<u32>>,
+    #[pyo3(get)]
+    reason: Py<PyArray1<u8>>,
+}
+
+impl Resolution {
+    fn new(py: Python<'_>, from: ks::Resolution) -> PyResult<Self> {
+        Ok(Resolution {
+            strings: PyList::new(py, from.strings)?.unbind(),
+            function_name: from.function_name.into_pyarray(py).unbind(),
+            function_file: from.function_file.into_pyarray(py).unbind(),
+            function_line: from.function_line.into_pyarray(py).unbind(),
+            frame_function: from.frame_function.into_pyarray(py).unbind(),
+            frame_inlined: from.frame_inlined.into_pyarray(py).unbind(),
+            frame_file: from.frame_file.into_pyarray(py).unbind(),
+            frame_line: from.frame_line.into_pyarray(py).unbind(),
+            chain_offsets: from.chain_offsets.into_pyarray(py).unbind(),
+            chain_frames: from.chain_frames.into_pyarray(py).unbind(),
+            symbol: from.symbol.into_pyarray(py).unbind(),
+            reason: from.reason.into_pyarray(py).unbind(),
+        })
+    }
+}
+
+/// The functions, inlined ones too, of one ELF file.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct SymbolIndex(ks::SymbolIndex);
+
+#[pymethods]
+impl SymbolIndex {
+    #[staticmethod]
+    #[pyo3(signature = (path, cache=None))]
+    fn open(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>) -> PyResult<Self> {
+        let index = py.detach(|| ks::SymbolIndex::open(&path, cache.as_deref()));
+        Ok(SymbolIndex(index.map_err(native)?))
+    }
+
+    #[getter]
+    fn build_id(&self) -> Option<String> {
+        self.0.build_id().map(ToString::to_string)
+    }
+
+    #[getter]
+    fn has_inlines(&self) -> bool {
+        self.0.has_inlines()
+    }
+
+    fn symbol_address(&self, name: &str) -> Option<u64> {
+        self.0.symbol_address(name).map(|address| address.0)
+    }
+
+    fn sections(&self) -> Vec<(String, u64, u64)> {
+        let sections = self.0.sections();
+        sections
+            .into_iter()
+            .map(|section| (section.name, section.svma.0, section.size))
+            .collect()
+    }
+
+    fn resolve(&self, py: Python<'_>, svma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {
+        let addresses = addresses(&svma, Svma);
+        Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
+    }
+}
+
+/// A guest's /proc/kallsyms.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct Kallsyms(ks::Kallsyms);
+
+#[pymethods]
+impl Kallsyms {
+    #[new]
+    fn new(py: Python<'_>, text: Vec<u8>) -> Self {
+        Kallsyms(py.detach(|| ks::Kallsyms::parse(text)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn address(&self, name: &str) -> Option<u64> {
+        self.0.address(name).map(|address| address.0)
+    }
+
+    fn modules(&self) -> Vec<String> {
+        self.0.modules().to_vec()
+    }
+
+    fn displacement(&self, kernel: &SymbolIndex) -> Option<u64> {
+        self.0
+            .displacement(&kernel.0)
+            .map(|displacement| displacement.0)
+    }
+
+    fn owners<'py>(
+        &self,
+        py: Python<'py>,
+        avma: PyReadonlyArray1<'py, u64>,
+    ) -> Bound<'py, PyArray1<i64>> {
+        let owners = self.0.owners(&addresses(&avma, Avma));
+        let owners: Vec<i64> = owners
+            .into_iter()
+            .map(|owner| owner.map_or(-1, i64::from))
+            .collect();
+        owners.into_pyarray(py)
+    }
+
+    fn resolve(&self, py: Python<'_>, avma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {
+        let addresses = addresses(&avma, Avma);
+        Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
+    }
+}
+
+/// Where the sections of a module were loaded, as (svma, size, avma).
+#[pyfunction]
+pub(crate) fn place_module(
+    index: &SymbolIndex,
+    name: &str,
+    kallsyms: &Kallsyms,
+    sections: &[u8],
+) -> Vec<(u64, u64, u64)> {
+    let placed = ks::place_module(&index.0, name, &kallsyms.0, sections);
+    placed
+        .into_iter()
+        .map(|section| (section.svma.0, section.size, section.avma.0))
+        .collect()
+}
+
+type Columns<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u8>>,
+);
+
+/// From which file each instruction of user space comes, as (object, svma, reason).
+#[pyfunction]
+pub(crate) fn place_user<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    avma: PyReadonlyArray1<'py, u64>,
+    code: PyReadonlyArray2<'py, u8>,
+) -> PyResult<Columns<'py>> {
+    let (addresses, code) = (addresses(&avma, Avma), code.as_array());
+    if code.dim() != (addresses.len(), 16) {
+        return Err(PyValueError::new_err(
+            "code must have a row of 16 bytes for each address",
+        ));
+    }
+    let bytes: Vec<u8> = code.iter().copied().collect();
+    let rows = bytes.chunks_exact(16).zip(&addresses);
+    let instructions: Vec<ks::Instruction<'_>> = rows
+        .map(|(row, address)| ks::Instruction {
+            address: *address,
+            code: &row[1..1 + usize::from(row[0]).min(15)],
+        })
+        .collect();
+    let placed = py
+        .detach(|| ks::place_user(&paths, &instructions))
+        .map_err(native)?;
+    let object: Vec<u32> = placed
+        .iter()
+        .map(|one| one.map_or(0, |(object, _)| object))
+        .collect();
+    let svma: Vec<u64> = placed
+        .iter()
+        .map(|one| one.map_or(0, |(_, svma)| svma.0))
+        .collect();
+    let reason: Vec<u8> = placed
+        .iter()
+        .map(|one| one.err().unwrap_or(ks::Reason::Resolved) as u8)
+        .collect();
+    Ok((
+        object.into_pyarray(py),
+        svma.into_pyarray(py),
+        reason.into_pyarray(py),
+    ))
+}
+
+/// Functions as ranges of addresses, without a file.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct SymbolRanges(ks::SymbolRanges);
+
+#[pymethods]
+impl SymbolRanges {
+    #[new]
+    fn new(ranges: Vec<(u64, u64, String)>) -> Self {
+        SymbolRanges(ks::SymbolRanges::new(ranges))
+    }
+
+    #[staticmethod]
+    fn parse_perf_map(text: &[u8]) -> Self {
+        SymbolRanges(ks::SymbolRanges::parse_perf_map(text))
+    }
+
+    fn resolve(&self, py: Python<'_>, avma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {
+        let addresses = addresses(&avma, Avma);
+        Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
+    }
+}
+
+type PlacedOffsets<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<bool>>);
+
+/// Where the loader puts the bytes at offsets of an ELF file, as (svma, found).
+#[pyfunction]
+pub(crate) fn file_offsets_to_svma<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    offsets: PyReadonlyArray1<'py, u64>,
+) -> PyResult<PlacedOffsets<'py>> {
+    let offsets = addresses(&offsets, |offset| offset);
+    let placed = py
+        .detach(|| ks::file_offsets_to_svma(&path, &offsets))
+        .map_err(native)?;
+    let svma: Vec<u64> = placed
+        .iter()
+        .map(|one| one.map_or(0, |svma| svma.0))
+        .collect();
+    let found: Vec<bool> = placed.iter().map(Option::is_some).collect();
+    Ok((svma.into_pyarray(py), found.into_pyarray(py)))
+}
+
+/// Names of the reason codes.
+#[pyfunction]
+pub(crate) fn reasons() -> Vec<&'static str> {
+    ks::Reason::NAMES.to_vec()
+}
+
+/// The GNU build id of an ELF file.
+#[pyfunction]
+pub(crate) fn elf_build_id(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+    let id = py.detach(|| ks::elf_build_id(&path)).map_err(native)?;
+    Ok(id.map(|id| id.to_string()))
+}
+
+/// What an x86 bzImage says of itself.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct KernelImage(ks::KernelImage);
+
+#[pymethods]
+impl KernelImage {
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(KernelImage(
+            py.detach(|| ks::KernelImage::open(&path)).map_err(native)?,
+        ))
+    }
+
+    #[getter]
+    fn version(&self) -> &str {
+        &self.0.version
+    }
+
+    #[getter]
+    fn build_id(&self) -> Option<String> {
+        self.0.build_id.as_ref().map(ToString::to_string)
+    }
+}

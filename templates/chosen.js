@@ -1,0 +1,124 @@
+// The chosen metric: its tree of stacks, and the two chosen kernels over it.
+
+import { data } from "./data.js";
+import { visible } from "./elements.js";
+import { sides, state } from "./state.js";
+import { Pair, Tree } from "./tree.js";
+
+/** @import { ByKernel, Metric, Stacks } from "./document.d.ts" */
+
+/** From so many stacks on the graph is drawn first, and what takes long follows. */
+const LARGE = 20_000;
+
+/** @type {Metric} */
+export let metric;
+/** @type {Tree} */
+export let tree;
+/** @type {Pair} */
+export let pair;
+/** Frames' names as they are drawn. @type {string[]} */
+export let names;
+/** Functions' ranks by name. @type {Int32Array} */
+export let ranks;
+/** Whether the stacks have callers, not only what was inlined into the function at an address. */
+export let hasCalls = false;
+/** Each function's number. @type {Map<object, number>} */
+export let ids;
+
+/** What is made of the stacks of a metric, once.
+ * @typedef {{tree: Tree, names: string[], ranks: Int32Array, hasCalls: boolean,
+ *   ids: Map<object, number>}} Made */
+/** @type {Map<Metric, Made>} */
+const known = new Map();
+
+/** Take the metric and the kernels of the state. */
+export function choose() {
+  metric = data.metrics[Number(state.metric)];
+  const made = known.get(metric) ?? make(data.stacks[metric.stacks]);
+  known.set(metric, made);
+  ({ tree, names, ranks, hasCalls, ids } = made);
+  pair = pairOf(tree, ...sides(metric.counts));
+}
+
+/** @param {Stacks} stacks of the chosen metric @returns {Made} */
+function make(stacks) {
+  const count = metric.functions.length + stacks.unnamed.length;
+  const raw = Array.from({ length: count }, (_, id) => frameName(id));
+  const order = raw.map((_, id) => id);
+  order.sort((a, b) => (raw[a] < raw[b] ? -1 : raw[a] > raw[b] ? 1 : a - b));
+  const found = new Int32Array(count);
+  for (const [rank, id] of order.entries()) found[id] = rank;
+  const isInlined = Object.values(stacks.inlined);
+  const counted = Object.values(metric.counts);
+  const called = (/** @type {number} */ above, /** @type {number} */ node) =>
+    above >= 0 && counted.some((one) => one[node]) && !isInlined.some((one) => one[node]);
+  const inlined = (/** @type {number} */ node, /** @type {string} */ label) =>
+    Boolean(stacks.inlined[label][node]);
+  return {
+    tree: new Tree(stacks.parent, stacks.function, found, inlined),
+    names: raw.map(visible),
+    ranks: found,
+    hasCalls: metric.calls !== null || stacks.parent.some(called),
+    ids: new Map(metric.functions.map((row, id) => [row, id])),
+  };
+}
+
+/** A kernel's total, of which shares are parts. @param {string} label */
+export const whole = (label) => metric.totals[label] || 1;
+
+/** The two kernels' counts over a tree in the chosen unit: shares are of each kernel's whole.
+ * @param {Tree} over @param {ArrayLike<number>} left @param {ArrayLike<number>} right */
+export function pairOf(over, left, right) {
+  const share = state.unit === "share";
+  const [of, against] = share ? [whole(state.left), whole(state.right)] : [1, 1];
+  return new Pair(over, left, right, { left: 1 / of, right: 1 / against });
+}
+
+/** What draws at once, or when the reader pauses where that takes its time.
+ * @param {() => void} draw */
+export function unhurried(draw) {
+  let timer = 0;
+  return () => {
+    clearTimeout(timer);
+    if (tree.size < LARGE) draw();
+    else timer = setTimeout(draw, 80);
+  };
+}
+
+/** The zoomed frame; the whole is the node above the roots. */
+export const zoomed = () => (state.zoom === "" ? tree.size : Number(state.zoom));
+
+/** Behind the functions come those that are not resolved. @param {number} id */
+const unnamed = (id) => data.stacks[metric.stacks].unnamed[id - metric.functions.length];
+
+/** What a frame is called. @param {number} id */
+export const frameName = (id) =>
+  metric.functions[id]?.name ?? `[unresolved: ${unnamed(id)?.reason ?? "unknown"}]`;
+
+/** @param {number} id */
+export const frameSide = (id) => (metric.functions[id] ?? unnamed(id))?.side ?? "kernel";
+
+/** Of each function: calls, and the self counts of those of its stacks that have calls.
+ * @typedef {{calls: Float64Array, work: Float64Array}} Calls */
+/** @type {Map<Metric, ByKernel<Calls>>} */
+const countedCalls = new Map();
+
+export function callsOf() {
+  if (!metric.calls) return null;
+  let found = countedCalls.get(metric);
+  if (!found) {
+    found = {};
+    for (const [label, column] of Object.entries(metric.calls)) {
+      const calls = new Float64Array(metric.functions.length);
+      const work = new Float64Array(metric.functions.length);
+      for (const [node, id] of tree.function.entries()) {
+        if (!column[node] || id >= calls.length) continue;
+        calls[id] += column[node];
+        work[id] += metric.counts[label][node];
+      }
+      found[label] = { calls, work };
+    }
+    countedCalls.set(metric, found);
+  }
+  return found;
+}

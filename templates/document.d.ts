@@ -1,0 +1,120 @@
+// The report's document as the page gets it: `profdiff.report/1`, of which
+// profdiff/report.schema.json is the schema, with the charts. Only the type checker reads this.
+
+/** A value of each kernel, by the kernel's label. */
+export type ByKernel<T> = Record<string, T>;
+export type Counts = ByKernel<number>;
+export type Side = "kernel" | "user";
+
+export interface Report {
+  schema: "profdiff.report/1";
+  profdiff: string;
+  answers: string[];
+  evidence: string[];
+  base: string;
+  kernels: Kernel[];
+  without_result: string[];
+  workload: { argv: string[]; ops: number | null; description: string };
+  guest: { memory_mib: number; cpus: number | null; append: string; settle: number } | null;
+  facts: Facts;
+  experiment: Experiment;
+  report_command: string;
+  recorded: { created: string; command: string[] };
+  runs: Run[];
+  stacks: Stacks[];
+  metrics: Metric[];
+  charts: Chart[];
+}
+
+export interface Kernel {
+  label: string;
+  release: string | null;
+  build_id: string | null;
+  version: string | null;
+  compiler: string | null;
+  spec: string;
+  image_sha256: string | null;
+  inlines_visible: boolean;
+  runs: number;
+  reproduced: boolean | null;
+}
+
+export interface Facts {
+  differences: { what: string; values: ByKernel<string | null> }[];
+  config: { option: string; values: ByKernel<string | null>; relevant: boolean }[];
+  config_summary: string[];
+  command_lines: ByKernel<string>;
+  machine: ByKernel<Record<string, string>>;
+  shares: { metric: string; collector: string; unresolved: Counts; lost: Counts }[];
+}
+
+export interface Experiment {
+  setting: string;
+  results: unknown[];
+  tables: ExperimentTable[];
+  notes: string[];
+  state: string[];
+  state_differs: boolean;
+}
+
+/** The first `names` columns name the row, the others are numbers and verdicts. */
+export interface ExperimentTable {
+  title: string;
+  names: number;
+  header: string[];
+  rows: string[][];
+}
+
+export interface Run {
+  id: string;
+  kernel: string;
+  collector: string;
+  point: number;
+  repetition: number;
+  started: string;
+  wall_seconds: number;
+  failure: string | null;
+  instructions: number | null;
+}
+
+/** Stacks, parents before children; a root's parent is -1. */
+export interface Stacks {
+  parent: number[];
+  function: number[];
+  unnamed: { reason: string; side: Side }[];
+  inlined: ByKernel<number[]>;
+}
+
+/** `counts` and `calls` are columns over the stacks of `stacks`. */
+export interface Metric {
+  metric: string;
+  unit: string;
+  collector: string;
+  exact: boolean;
+  totals: Counts;
+  stacks: number;
+  counts: ByKernel<number[]>;
+  calls: ByKernel<number[]> | null;
+  unresolved: { reason: string; side: Side; self: Counts }[];
+  functions: FunctionRow[];
+}
+
+export interface FunctionRow {
+  name: string;
+  object: string;
+  file: string;
+  line: Counts;
+  side: Side;
+  namesakes: boolean;
+  symbols: ByKernel<string[]>;
+  self: Counts;
+  total: Counts;
+  samples: Counts | null;
+  marks: ByKernel<string>;
+}
+
+export interface Chart {
+  title: string;
+  about: "experiment" | "functions";
+  svg: string;
+}

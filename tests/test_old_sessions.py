@@ -1,0 +1,74 @@
+"""Sessions that earlier versions recorded open, and give the numbers that they gave then."""
+
+import json
+import lzma
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import ROOT, profdiff
+
+FIXTURE = ROOT / "tests/fixtures/session-1"
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old") / "old.profdiff"
+    with tarfile.open(FIXTURE / "session.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
+    """The document with stacks named by their functions: how they are numbered may change."""
+    metrics = []
+    for metric in document["metrics"]:
+        table = document["stacks"][metric["stacks"]]
+        functions = [
+            (row["name"], row["object"], row["file"], row["side"]) for row in metric["functions"]
+        ]
+        functions += [(row["reason"], row["side"]) for row in table["unnamed"]]
+        chains: list[tuple[Any, ...]] = []
+        for parent, function in zip(table["parent"], table["function"], strict=True):
+            chains.append((*(chains[parent] if parent >= 0 else ()), functions[function]))
+        columns = {"counts": metric["counts"], "calls": metric["calls"] or {}}
+        columns["inlined"] = table["inlined"]
+        rows = {
+            f"{name} of {label}": {
+                repr(chain): value for chain, value in zip(chains, column, strict=True) if value
+            }
+            for name, by_label in columns.items()
+            for label, column in by_label.items()
+        }
+        metrics.append(
+            {
+                **{name: value for name, value in metric.items() if name not in columns},
+                **rows,
+                "stacks": None,
+                "functions": sorted(
+                    metric["functions"], key=lambda row: json.dumps(row, sort_keys=True)
+                ),
+            }
+        )
+    return {"kernels": document["kernels"], "metrics": metrics, "results": results}
+
+
+@pytest.mark.parametrize("size", ["4", "40"])
+def test_the_numbers_of_a_session_of_schema_1_stay(session: Path, size: str) -> None:
+    then = json.loads(lzma.decompress((FIXTURE / f"size_kib-{size}.json.xz").read_bytes()))
+    report = profdiff("report", session, "--at", f"size_kib={size}", "--json", "-").stdout
+    now = json.loads(report)
+    expected = comparable(then, then["results"])
+    found = comparable(now, now["experiment"]["results"])
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name] == value, name
+
+
+def test_a_session_of_schema_1_has_a_text_report_and_a_page(session: Path, tmp_path: Path) -> None:
+    shown = profdiff("report", session, "--at", "size_kib=40").stdout
+    for told in ("1.312 times", "+24,943", "28.23", "52.49", "reproduced bit for bit"):
+        assert told in " ".join(shown.split())
+    profdiff("report", session, "--html", tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 50_000
