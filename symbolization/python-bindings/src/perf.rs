@@ -166,31 +166,19 @@ impl PerfData {
 }
 
 /// Stacks that came as text.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
 pub(crate) struct PerfText {
-    #[pyo3(get)]
     format: &'static str,
-    #[pyo3(get)]
     events: Vec<String>,
-    #[pyo3(get)]
     function_name: Vec<String>,
-    #[pyo3(get)]
     function_object: Vec<String>,
-    #[pyo3(get)]
     function_in_kernel: Vec<bool>,
-    #[pyo3(get)]
     function_unresolved: Vec<bool>,
-    #[pyo3(get)]
     sides_known: bool,
-    #[pyo3(get)]
     stacks: Py<FunctionStacks>,
-    #[pyo3(get)]
     entry_event: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     entry_weight: Py<PyArray1<u64>>,
-    #[pyo3(get)]
     entry_samples: Py<PyArray1<u64>>,
-    #[pyo3(get)]
     unknown_lines: u64,
 }
 

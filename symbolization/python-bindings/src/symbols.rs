@@ -20,31 +20,19 @@ fn addresses<T>(array: &PyReadonlyArray1<'_, u64>, kind: fn(u64) -> T) -> Vec<T>
 }
 
 /// Chains of N addresses, as columns.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
 pub(crate) struct Resolution {
-    #[pyo3(get)]
     strings: Py<PyList>,
-    #[pyo3(get)]
     function_name: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     function_file: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     function_line: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_function: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_inlined: Py<PyArray1<bool>>,
-    #[pyo3(get)]
     frame_file: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_line: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     chain_offsets: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     chain_frames: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     symbol: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     reason: Py<PyArray1<u8>>,
 }
 
