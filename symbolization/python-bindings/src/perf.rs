@@ -67,33 +67,21 @@ impl PerfData {
 
     #[getter]
     fn objects(&self) -> Vec<(&'static str, &str, Option<&str>, u32)> {
-        let objects = self.from.objects.iter();
-        objects
-            .map(|object| {
-                (
-                    pd::ObjectKind::NAMES[object.kind as usize],
-                    object.path.as_str(),
-                    Some(object.build_id.as_str()).filter(|id| !id.is_empty()),
-                    object.pid,
-                )
-            })
-            .collect()
+        let objects = self.from.objects.iter().map(|object| {
+            let kind = pd::ObjectKind::NAMES[object.kind as usize];
+            let id = Some(object.build_id.as_str()).filter(|id| !id.is_empty());
+            (kind, object.path.as_str(), id, object.pid)
+        });
+        objects.collect()
     }
 
     #[getter]
     fn kernel_mappings(&self) -> Vec<(&str, u64, u64, u64, Option<&str>)> {
-        let mappings = self.from.kernel_mappings.iter();
-        mappings
-            .map(|mapping| {
-                (
-                    mapping.name.as_str(),
-                    mapping.start,
-                    mapping.length,
-                    mapping.offset,
-                    Some(mapping.build_id.as_str()).filter(|id| !id.is_empty()),
-                )
-            })
-            .collect()
+        let mappings = self.from.kernel_mappings.iter().map(|one| {
+            let id = Some(one.build_id.as_str()).filter(|id| !id.is_empty());
+            (one.name.as_str(), one.start, one.length, one.offset, id)
+        });
+        mappings.collect()
     }
 
     #[getter]
