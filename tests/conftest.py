@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from support import EXAMPLE, need_kernel, need_program, profdiff
 
-from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.qemu import Qemu
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +32,7 @@ def qemu() -> Qemu:
     need_program("busybox", "busybox-static")
     need_program("cpio")
     need_program("cc", "gcc")
-    return find_qemu()
+    return Exact().emulator(ARCHITECTURES[0], None)
 
 
 @pytest.fixture(scope="session")

@@ -15,11 +15,14 @@ from pathlib import Path
 import pytest
 
 from profdiff.base.cache import cache_folder
+from profdiff.collectors import registry
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.exact.run import ExactRun
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.guest.result import Result
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.recorder import Job, Recorder
+from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +31,7 @@ EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
 
 
 @dataclass(frozen=True)
-class GuestResult(RunResult):
+class GuestResult(Result):
     """What an exact run left, with its counts."""
 
     counts: Counts | None = None
@@ -63,32 +66,32 @@ def run_guests(
 ) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests side by side on the kernel ``image`` and wait for their
     ends; the files of guest i go to ``folder/i``."""
-    workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())
+    folders = cache_folder("workloads"), initramfs.guest_resources()
+    workload = prepare(command, [], *folders)
+    settings = Guest(memory=512, append="", settle=settle, timeout=300)
     with tempfile.TemporaryDirectory() as temporary:
-        archive = Path(temporary) / "initramfs"
-        initramfs.build(archive, workload.files, workload.guest_argv, settle)
+        recorder = Recorder(
+            registry.collector("exact"),
+            {"call_tree": calls},
+            workload,
+            settings,
+            qemu=qemu,
+            observe=False,
+            folder=Path(temporary),
+        )
         runs = []
         for number in range(count):
             (folder / str(number)).mkdir(parents=True)
-            run = ExactRun(
-                qemu,
-                image=image,
-                initramfs=archive,
-                append="",
-                memory=512,
-                cpus=cpus,
-                timeout=300,
-                folder=folder / str(number),
-                expect_marks=workload.has_marks,
-                calls=calls,
+            kernel = KernelFiles("k", str(image), image)
+            runs.append(
+                recorder.start(Job(kernel, workload.guest_argv, cpus, folder / str(number)))
             )
-            runs.append(run)
         while sum(not run.poll() for run in runs):
             time.sleep(0.05)
     return [_with_counts(run.finish(), folder / str(number)) for number, run in enumerate(runs)]
 
 
-def _with_counts(result: RunResult, folder: Path) -> GuestResult:
+def _with_counts(result: Result, folder: Path) -> GuestResult:
     file = result.files.get("counts")
     return GuestResult(**vars(result), counts=Counts.load(folder / file) if file else None)
 

@@ -4,7 +4,7 @@
 """
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
+from profdiff.collectors.recorded import CallTree
 
 MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""
@@ -25,44 +26,6 @@ _NODE = np.dtype(
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "u1", 16)])
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
-
-
-@dataclass(frozen=True)
-class CallTree:
-    """Who called whom: M nodes, callers before their callees, node 0 the root, and what ran there.
-
-    ``parent``, ``site`` and ``target``: int64[M], the caller's node, the place of the call (or of
-    what was interrupted) and of the first instruction behind it; -1: none, or unknown. ``calls``:
-    int64[M], how often the node was entered. ``node``, ``place`` and ``count``: int64[R], how often
-    an instruction started in a node. Places are rows of the `Counts`. ``refused``: how often a path
-    was too many and counts for its caller.
-    """
-
-    parent: NDArray[np.int64]
-    site: NDArray[np.int64]
-    target: NDArray[np.int64]
-    calls: NDArray[np.int64]
-    node: NDArray[np.int64]
-    place: NDArray[np.int64]
-    count: NDArray[np.int64]
-    refused: int
-
-    def placed(self, rows: NDArray[np.intp]) -> "CallTree":
-        """The same with place p numbered ``rows[p]``."""
-        # Row -1 stays: what is behind all places.
-        numbers = np.append(rows.astype(np.int64), -1)
-        return replace(
-            self,
-            site=numbers[self.site],
-            target=numbers[self.target],
-            place=numbers[self.place],
-        )
-
-    def unequal(self, count: NDArray[np.int64]) -> int:
-        """At how many of the places, int64[N], the tree's sum is not the flat count."""
-        sums = np.zeros(len(count), np.int64)
-        np.add.at(sums, self.place, self.count)
-        return int((sums != count).sum())
 
 
 @dataclass(frozen=True)

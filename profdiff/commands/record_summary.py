@@ -4,7 +4,7 @@ import numpy as np
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.evidence.findings import choose
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile.comparison import Comparison
@@ -23,12 +23,17 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
-        modules = kernel.module_files()
-        if session.finished(kernel.label, "exact"):
+        modules = module_files(kernel.modules)
+        finished = [
+            run
+            for run in session.manifest.runs
+            if run.kernel == kernel.label and run.failure is None
+        ]
+        if any("counts" in run.files for run in finished):
             described = session.kernel(kernel.label)
             keep(session, described, resolve(session, described, modules))
-        for run in session.finished(kernel.label, "perf"):
-            if "symbols" not in run.files:
+        for run in finished:
+            if "perf-data" in run.files and "symbols" not in run.files:
                 data = open_perf_data(session, run)
                 keep_perf(session, run, perf_chains(session, run, data, modules))
 

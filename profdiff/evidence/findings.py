@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
+from profdiff.collectors import registry
 from profdiff.evidence.measurements import Evidence
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
@@ -46,7 +47,7 @@ class Findings:
         remarks: list[str] = []
         # A recording that goes on may have other points by now, or timed runs.
         if measured and not _profiled(evidence, setting):
-            if set(session.manifest.collectors) != {"timed"}:
+            if any(registry.collector(name).profiles for name in session.manifest.collectors):
                 base = session.manifest.kernels[0].label
                 remarks = [f"no functions are shown: {base} has no finished profile here yet"]
         else:
@@ -91,7 +92,7 @@ def _profiled(evidence: Evidence, setting: points.Setting) -> bool:
             for point in setting.points
         )
         for collector in manifest.collectors
-        if collector != "timed"
+        if registry.collector(collector).profiles
     )
 
 

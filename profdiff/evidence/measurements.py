@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from profdiff.collectors.workload.metrics import Metric
+from profdiff.base.metric import Metric
+from profdiff.collectors import registry
 from profdiff.evidence.statistics import Estimate, NoiseFloor, Rule, estimates, noise_floor
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells, settings, varied
@@ -180,7 +181,7 @@ class _Gatherer:
             collector=collector,
             metric=metric,
             per_op=per_op,
-            deterministic=emulated and collector in ("exact", "timed"),
+            deterministic=emulated and registry.collector(collector).kind.repeatable,
             virtual=emulated and _of_time(metric.unit),
             cells=found,
             changes=[],
@@ -258,7 +259,7 @@ def _emulated(runs: Cells) -> Set[str]:
     for (_, collector, _), some in runs.items():
         for run in some:
             if run.failure is None:
-                counted = run.qemu is not None and "-icount" in run.qemu.arguments
+                counted = run.qemu is not None and run.qemu.virtual_clock
                 found[collector] = found.get(collector, True) and counted
     return {collector for collector, emulated in found.items() if emulated}
 

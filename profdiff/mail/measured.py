@@ -53,7 +53,7 @@ def guests(findings: Findings) -> bool:
 
 def emulated(findings: Findings) -> bool:
     """Whether guests ran on an emulator, whose time is none."""
-    return any(run.qemu and "kvm" not in run.qemu.arguments for run in _finished(findings))
+    return any(run.qemu and run.qemu.accelerator != "kvm" for run in _finished(findings))
 
 
 def where(findings: Findings) -> str:
@@ -70,10 +70,8 @@ def architecture(findings: Findings) -> str:
         if machine.get("architecture"):
             return units.printable(machine["architecture"])
     for run in findings.manifest.runs:
-        if run.qemu and run.qemu.arguments:
-            _, found, name = run.qemu.arguments[0].rpartition("qemu-system-")
-            if found and name.isidentifier():
-                return name
+        if run.qemu and run.qemu.architecture:
+            return units.printable(run.qemu.architecture)
     return ""
 
 
@@ -146,7 +144,7 @@ def _timed(findings: Findings) -> list[str]:
     # Of guests that count or sample it was said with them.
     if guest and qemu and not findings.comparisons:
         version = units.printable(qemu.version.removeprefix("QEMU emulator "))
-        how = "KVM" if "kvm" in qemu.arguments else "TCG"
+        how = (qemu.accelerator or "tcg").upper()
         machine = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
     return [f"timed: the command alone, not profiled{times}{machine}"]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff._native import expand_calls
 from profdiff.base.metric import INSTRUCTIONS
-from profdiff.collectors.exact.counts import CallTree
+from profdiff.collectors.recorded import CallTree
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable

@@ -17,6 +17,8 @@ from profdiff.base import bounded
 from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.files import module_files
+from profdiff.collectors.perf.samples import sampling
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import perf_profile, text_profile
@@ -55,7 +57,7 @@ class Imported:
     source: Source
     kernel: m.Kernel
     command: list[str]
-    perf: m.PerfRun | None
+    perf: m.Sampling | None
     data: PerfData | None = None
     chains: Chains | None = None
     text: PerfText | None = None
@@ -122,11 +124,7 @@ def _read_perf(source: Source) -> Imported:
         build_id=build_id,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
     )
-    perf = m.PerfRun(
-        version=machine["perf_version"],
-        command=machine["command"],
-        events=[name for name, *_ in data.events],
-    )
+    perf = sampling(data)
     return Imported(
         source,
         kernel,
@@ -148,10 +146,7 @@ def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None
             raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
     elif build_id and build_id == running_build_id():
         kallsyms = running_kallsyms()
-    modules: dict[str, Path] = {}
-    for path in sorted(source.modules.rglob("*.ko*")) if source.modules else []:
-        modules.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
-    return KernelSymbols(debug_elf, kallsyms, modules)
+    return KernelSymbols(debug_elf, kallsyms, module_files(source.modules))
 
 
 def _binaries(source: Source, data: PerfData) -> Binaries:
@@ -196,7 +191,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
                 started=_modified(one.source.path),
                 wall_seconds=0.0,
                 files={},
-                perf=one.perf,
+                sampling=one.perf,
             )
             for one in imported
         ],

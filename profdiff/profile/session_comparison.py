@@ -7,6 +7,7 @@ import numpy as np
 
 from profdiff._native import NativeError, PerfData, PerfText
 from profdiff.base.errors import InputError, SessionError
+from profdiff.collectors import registry
 from profdiff.collectors.machine.environment import Environment
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
@@ -35,7 +36,7 @@ def compare(
     facts = facts or session_facts.read(session)
     chosen = setting or settings(session.manifest)[0]
     for collector in session.manifest.collectors:
-        if collector == "timed":
+        if not registry.collector(collector).profiles:
             continue
         try:
             comparisons += _compare(session, collector, chosen, facts)
@@ -81,7 +82,7 @@ def _finished(
 
 
 def _profile(session: Session, label: str, runs: list[Run]) -> Profile:
-    if runs[0].collector == "exact":
+    if "counts" in runs[0].files:
         places = session.places(label)
         counts = np.stack([session.counts(run, places) for run in runs], axis=1)
         trees = [session.call_tree(run, places) for run in runs]
@@ -132,7 +133,7 @@ def folded_stacks(
         by_collector = [
             _finished(session, kernel.label, name, chosen)[1]
             for name in session.manifest.collectors
-            if name != "timed" and not kernel.twin_of
+            if registry.collector(name).profiles and not kernel.twin_of
         ]
         run = next((runs[0] for runs in by_collector if runs), None)
         if run:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from profdiff.base.metric import TIMED
+from profdiff.collectors.registry import collector
 from profdiff.evidence.measurements import Cell, Evidence, Result
 from profdiff.evidence.statistics import Estimate
 from profdiff.session import points
@@ -133,11 +135,10 @@ def kind(result: Result) -> str:
     """Where values come from, in words."""
     if result.virtual:
         return "timed by the guest's clock, 1 ns an instruction: instruction counts, NOT time"
-    if result.collector == "timed" and result.deterministic:
+    known = collector(result.collector).kind
+    if result.deterministic and known is TIMED:
         return "of timed runs in an emulated guest"
-    return {"exact": "exact counts", "timed": "timed", "perf": "sampled"}.get(
-        result.collector, result.collector
-    )
+    return known.words
 
 
 def value(cell: Cell) -> str:

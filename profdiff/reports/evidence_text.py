@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from profdiff.base import units
+from profdiff.collectors.registry import profiles
 from profdiff.evidence.measurements import Evidence, Result
 from profdiff.evidence.statistics import Estimate, smallest_p
 from profdiff.reports import evidence_rows
@@ -28,9 +29,9 @@ def render(evidence: Evidence, setting: points.Setting, width: int) -> list[str]
 
 
 def answers(evidence: Evidence, setting: points.Setting) -> list[str]:
-    """One sentence for each metric that timed runs measured and each kernel but the base."""
+    """One sentence for each metric that nothing else shows and each kernel but the base."""
     sentences = []
-    results = [one for one in evidence.at(setting) if one.collector == "timed"]
+    results = [one for one in evidence.at(setting) if not profiles(one.collector)]
     # What the workload says of itself comes before the time of the whole command.
     for result in sorted(results, key=lambda one: one.metric.name == "wall-time")[:_ANSWERED]:
         for label, change in zip(evidence.labels, result.changes, strict=True):
@@ -62,7 +63,7 @@ def worth_showing(evidence: Evidence) -> bool:
         evidence.scattered
         or len(results) > 1
         or len(evidence.kernels) > 2
-        or results[0].collector == "timed"
+        or not profiles(results[0].collector)
     )
 
 

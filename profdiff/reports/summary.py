@@ -1,20 +1,18 @@
 """What every report says first: the answer in one sentence, and what it rests on."""
 
-import re
 import shlex
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import numpy as np
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison, Side
 from profdiff.session import points
-from profdiff.session.manifest import Manifest
+from profdiff.session.manifest import Manifest, Sampling
 
 _NAMED = 3
 # A stranger's command line may have any digits, and any number of them.
-_NUMBER = re.compile("[0-9]{1,18}")
 # Said to who recorded, not to who reads a mail.
 ONE_RUN = "one run each: record with --verify to see whether they reproduce"
 
@@ -126,17 +124,18 @@ def _exactly(comparison: Comparison) -> str:
 def _sampled(group: list[Comparison]) -> list[str]:
     """What was sampled how, in which order of trust."""
     runs = group[0].runs
+    told = [run.sampling for run in runs if run.sampling]
     names = " and ".join(comparison.metric.title for comparison in group)
-    versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
-    rates = {_rate(run.perf.command) for run in runs if run.perf}
+    versions = sorted({one.version for one in told if one.version})
+    rates = {_rate(one) for one in told}
     how = f", {' or '.join(sorted(rates))}" if rates and "" not in rates else ""
     by = f" by perf {', '.join(map(units.printable, versions))}" if versions else ""
     where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
     what = ", whole command" if any(run.window for run in runs) else ""
     lines = [f"{names}, sampled{by}{how}{what}{where}"]
-    fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
+    fallbacks = {one.fallback for one in told if one.fallback}
     lines += [f"NOT what was asked for: {units.printable(reason)}" for reason in sorted(fallbacks)]
-    if any(run.perf and run.perf.virtual_time for run in runs):
+    if any(one.virtual_time for one in told):
         lines.append(
             "cycles is QEMU's virtual time (1 GHz, one instruction each nanosecond), not what a "
             "processor takes"
@@ -144,15 +143,11 @@ def _sampled(group: list[Comparison]) -> list[str]:
     return lines
 
 
-def _rate(command: Sequence[str]) -> str:
-    """How often perf was told to sample, from its command line; "" if that does not say."""
-    numbers = ((flag, int(text)) for flag, text in pairwise(command) if _NUMBER.fullmatch(text))
-    for flag, number in numbers:
-        if flag in ("-c", "--count"):
-            return f"one sample every {number:,}"
-        if flag in ("-F", "--freq"):
-            return f"{number:,} samples a second"
-    return ""
+def _rate(sampling: Sampling) -> str:
+    """How often samples were taken; "" if that is not known."""
+    if sampling.period:
+        return f"one sample every {sampling.period:,}"
+    return f"{sampling.frequency:,} samples a second" if sampling.frequency else ""
 
 
 def _inlines_lines(comparison: Comparison) -> list[str]:

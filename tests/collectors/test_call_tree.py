@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support import EXAMPLE, need_program, profdiff, run_guests
 
-from profdiff.collectors.exact.counts import CallTree
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.recorded import CallTree
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.session_comparison import compare
 from profdiff.session.folder import Session

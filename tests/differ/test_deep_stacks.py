@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
-from profdiff.collectors.exact.counts import CallTree
+from profdiff.collectors.recorded import CallTree
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile

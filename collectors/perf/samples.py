@@ -1,0 +1,73 @@
+"""What perf sampled, as plain arrays."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from profdiff._native import PerfData, PerfText
+from profdiff.base.metric import Metric, event_metric
+from profdiff.collectors.recorded import Recorded
+from profdiff.collectors.records import Measured, Sampling
+
+
+def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = False) -> Sampling:
+    """How a recording was made; ``emulated``: in a guest whose cycles are nanoseconds."""
+    events = [event for event in data.events if not event[0].startswith("dummy")]
+    names = [name for name, *_ in events]
+    rates = {(number, is_frequency) for *_, number, is_frequency in events}
+    number, is_frequency = rates.pop() if len(rates) == 1 else (0, False)
+    return Sampling(
+        version=data.machine["perf_version"],
+        command=data.machine["command"],
+        events=names,
+        period=number if number and not is_frequency else None,
+        frequency=number if number and is_frequency else None,
+        fallback=fallback,
+        virtual_time=emulated and any(name.startswith("cycles") for name in names),
+    )
+
+
+def totals(data: PerfData) -> list[Measured]:
+    """What the samples of each metric stand for."""
+    weights = np.bincount(
+        data.entry_event, weights=data.entry_weight.astype(np.float64), minlength=len(data.events)
+    )
+    sums: dict[Metric, float] = {}
+    for (name, *_), total in zip(data.events, weights.tolist(), strict=False):
+        if not name.startswith("dummy"):
+            metric = event_metric(name)
+            sums[metric] = sums.get(metric, 0.0) + total
+    return [Measured(one.name, one.unit, one.better, True, [sum_]) for one, sum_ in sums.items()]
+
+
+def read(files: Mapping[str, Path]) -> Recorded | None:
+    """The samples of ``perf-data``, or of ``stacks`` (text); None where there is neither. A metric
+    is all events that sample it; an event's weights are put where its samples were taken.
+
+    Raises NativeError.
+    """
+    if "perf-data" not in files:
+        if "stacks" not in files:
+            return None
+        text = PerfText.open(str(files["stacks"]))
+        metrics = tuple(dict.fromkeys(map(event_metric, text.events)))
+        nowhere = np.empty(0, np.uint64), np.empty((0, 16), np.uint8)
+        return Recorded(metrics, *nowhere, np.empty((0, len(metrics)), np.int64), samples=text)
+    data = PerfData.open(str(files["perf-data"]))
+    of_event = [event_metric(name) for name, *_ in data.events]
+    metrics = tuple(dict.fromkeys(of_event))
+    number = np.array([metrics.index(one) for one in of_event], np.intp)
+    places = len(data.place_address)
+    # Each place as a function of its own: what a stack ends in is where the sample was taken.
+    each = np.arange(places + 1, dtype=np.uint32)
+    stacks = data.expand(each, each[:-1], np.zeros(places, np.bool_))
+    taken = stacks.entry_stack >= 0
+    count = np.zeros((places, len(metrics)), np.int64)
+    np.add.at(
+        count,
+        (stacks.function[stacks.entry_stack[taken]], number[data.entry_event[taken]]),
+        data.entry_weight[taken].astype(np.int64),
+    )
+    code = np.zeros((places, 16), np.uint8)
+    return Recorded(metrics, data.place_address, code, count, samples=data)
