@@ -227,7 +227,5 @@ def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
 def test_without_dpkg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        MissingError, match="dpkg-deb is not installed: Debian's packages"
-    ):
+    with pytest.raises(MissingError, match="dpkg-deb is not installed: Debian's packages"):
         unpack_kernel([deb])
