@@ -53,6 +53,11 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
                 ),
             }
         )
+    for result in results:
+        for kernel in result["kernels"]:
+            # A sentence as well.
+            if kernel["change"]:
+                kernel["change"]["reason"] = bool(kernel["change"]["reason"])
     return {"kernels": document["kernels"], "metrics": metrics, "results": results}
 
 
