@@ -5,7 +5,6 @@ name, and the object.
 """
 
 from functools import cache
-from importlib import metadata
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
@@ -21,6 +20,8 @@ GROUP = "profdiff.collectors"
 @cache
 def _installed() -> dict[str, Collector]:
     """Those of other packages. Raises MissingError when one cannot be loaded."""
+    from importlib import metadata
+
     found: dict[str, Collector] = {}
     for entry in metadata.entry_points(group=GROUP):
         try:

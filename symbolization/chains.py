@@ -4,7 +4,6 @@ import io
 import math
 import os
 import struct
-import tokenize
 import zipfile
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from profdiff.base.atomic import open_atomic
 from profdiff.base.bounded import open_regular
 from profdiff.base.errors import SessionError
-from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys
+from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
 FORMAT = 2
 """Version of the file that `Chains.save` writes; 1 had no ``code``."""
@@ -89,7 +88,7 @@ class Chains:
         code = np.zeros(len(self), CODE)
         code[self.address < KERNEL_HALF] = self.code if len(self.code) else b""
         mine, wanted = place_keys(self.address, code), places.keys()
-        found = np.searchsorted(mine, wanted)
+        found = rows_of(mine, wanted)
         there = found < len(mine)
         there[there] = mine[found[there]] == wanted[there]
         return found if there.all() else None
@@ -199,25 +198,20 @@ class Chains:
             chains.check()
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except _DAMAGE as error:
+        except _damage() as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise SessionError(f"{path} is damaged ({what}): {advice}") from error
         return chains
 
 
-# What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a RuntimeError.
-_DAMAGE = (
-    ValueError,
-    KeyError,
-    IndexError,
-    EOFError,
-    OverflowError,
-    RuntimeError,
-    struct.error,
-    SyntaxError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-)
+def _damage() -> tuple[type[Exception], ...]:
+    """What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a
+    RuntimeError."""
+    import tokenize
+
+    plain = (ValueError, LookupError, EOFError, OverflowError, RuntimeError, SyntaxError)
+    return (*plain, struct.error, tokenize.TokenError, zipfile.BadZipFile)
+
 
 _DTYPES: dict[str, np.dtype[np.generic]] = {
     "format": np.dtype(np.uint32),

@@ -82,7 +82,6 @@ class KernelSymbols:
         owners = symbols.owners(addresses[where])
         names = symbols.modules()
         left = [where[owners <= 0]]
-        # Not np.unique, which loads numpy.ma: a tenth of the start of a small report.
         for owner in np.flatnonzero(np.bincount(owners[owners > 0])):
             mine, name = where[owners == owner], names[owner]
             path = self._module_file(name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from profdiff.base.metric import Metric
 from profdiff.collectors.recorded import CallTree, Recorded
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.places import Places, of_keys
+from profdiff.symbolization.places import Places, distinct, of_keys, rows_of
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,16 @@ class Addresses:
     def of_runs(runs: Sequence[Recorded], chains: Callable[[Places], Chains]) -> "Addresses":
         """Runs of one kernel whose places compare by address and code. ``chains`` symbolizes."""
         keys = [run.places.keys() for run in runs]
-        distinct = keys[0] if len(keys) == 1 else np.unique(np.concatenate(keys))
-        rows = [np.searchsorted(distinct, own) for own in keys]
-        executed = np.zeros((len(distinct), 16), np.uint8)
+        same = all(np.array_equal(keys[0], own) for own in keys)
+        every = keys[0] if same else distinct(np.concatenate(keys))
+        rows = [rows_of(every, own) for own in keys]
+        executed = np.zeros((len(every), 16), np.uint8)
         for run, where in zip(runs, rows, strict=True):
             executed[where] = run.executed
-        places = of_keys(distinct)
+        places = of_keys(every)
 
         def count() -> NDArray[np.int64]:
-            counts = np.zeros((len(distinct), len(runs), len(runs[0].metrics)), np.int64)
+            counts = np.zeros((len(every), len(runs), len(runs[0].metrics)), np.int64)
             for column, (run, where) in enumerate(zip(runs, rows, strict=True)):
                 counts[where, column] = run.count
             return counts

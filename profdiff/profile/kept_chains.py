@@ -21,7 +21,7 @@ from profdiff.symbolization._native import NativeError, elf_build_id
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.places import KERNEL_HALF, Places, of_keys
+from profdiff.symbolization.places import KERNEL_HALF, Places, distinct, of_keys
 from profdiff.symbolization.symbolizer import symbolize
 
 Modules = Mapping[str, Path]
@@ -62,7 +62,7 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             resolved.save(session.path(own[run.id]))
     kernels, runs = session.manifest.kernels, session.manifest.runs
     if shared:
-        places = of_keys(np.unique(np.concatenate(keys)))
+        places = of_keys(distinct(np.concatenate(keys)))
         path = session.path(relative := f"symbols/{label}.npz")
         path.parent.mkdir(exist_ok=True)
         chains = _resolve(session, shared, places, modules)
@@ -95,7 +95,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     # Format 1 knows addresses only, which in user space may stand for several instructions.
     found = [recorded(session, one) for one in _finished(session, run.kernel)]
     keys = [one.places.keys() for one in found if one and one.places.code is not None]
-    everything = of_keys(np.unique(np.concatenate(keys)))
+    everything = of_keys(distinct(np.concatenate(keys)))
     if not np.array_equal(kept.address, everything.address):
         return None
     return replace(kept, code=_user_code(everything))

@@ -12,6 +12,7 @@ from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, fold, unresolved
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.places import distinct
 
 
 class Rate(NamedTuple):
@@ -198,7 +199,8 @@ class ChainFunctions:
         functions, numbers = _functions(chains, function_in_kernel)
         offsets, missing = chains.offsets.astype(np.int64), lengths == 0
         kind = chains.reason[missing].astype(np.int64) * 2 + in_kernel[missing]
-        kinds, which = np.unique(kind, return_inverse=True)
+        kinds = distinct(kind)
+        which = np.searchsorted(kinds, kind)
         fillers = len(functions) + which
         functions += [unresolved(chains.reasons[k // 2], bool(k % 2)) for k in kinds.tolist()]
         lines = np.zeros(len(functions), np.int64)
@@ -217,7 +219,7 @@ class ChainFunctions:
         outermost = self.frames[self.offsets[:-1][self.resolved]].astype(np.int64)
         # A pair is one number while it is sorted: far faster than rows.
         radix = len(chains.strings)
-        pairs = np.unique(outermost * radix + chains.symbol[self.resolved])
+        pairs = distinct(outermost * radix + chains.symbol[self.resolved])
         symbols: dict[int, list[str]] = {}
         for function, symbol in zip(pairs // radix, pairs % radix, strict=True):
             text = chains.strings[symbol]
