@@ -45,11 +45,11 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="profdiff")
-@click.option("--debug", is_flag=True, help="Show the trace of an error.")
+@click.option("--debug", is_flag=True, help="Show a traceback for errors.")
 def cli(debug: bool) -> None:
     """Differential profiler for Linux kernels.
 
-    Record one workload on two or more kernels, then see which functions, inlined ones too, cost
+    Record a workload on two or more kernels, then see which functions, inlined ones included, cost
     more.
 
     \b
@@ -84,7 +84,7 @@ def _status() -> int:
         _complain(f"{error.format_message().rstrip('.')}{hint}", debug)
         return EXIT_ERROR
     except (KeyboardInterrupt, click.Abort) as error:
-        _complain("interrupted: the same command goes on where this one was", debug)
+        _complain("interrupted: run the same command again to resume", debug)
         return 128 + _signal_of(error)
     except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.

@@ -1,14 +1,34 @@
 """Fixtures that several folders of tests share."""
 
 import os
+import shlex
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, need_kernel, need_program, profdiff
+import whole_run
+from support import EXAMPLE, ODD, need_kernel, need_program, profdiff, run_guests
 
+from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu, find_qemu
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with most guests first: the short ones at the end leave no processor without work."""
+    guests = Counter(item.path for item in items if item.get_closest_marker("guest"))
+    items.sort(key=lambda item: -guests[item.path])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _whole_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The folder that all processes of this run share."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    whole_run.folder = folder / "whole-run"
+    whole_run.folder.mkdir(exist_ok=True)
 
 
 @pytest.fixture(scope="session")
@@ -39,16 +59,88 @@ def newest_kernel() -> Path:
     return need_kernel("v7.1.8")
 
 
+# Sessions that several tests read, each recorded once for the whole run: do not change them.
+
+
 @pytest.fixture(scope="session")
-def recorded(
-    old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """A session of the main job, recorded by the command line and verified; do not change it."""
-    session = tmp_path_factory.mktemp("main-job") / "mprotect.profdiff"
-    kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
-    workload = ["--", EXAMPLE, "400", "200", "4000", "20"]
-    profdiff("record", *kernels, "--ops", "40000", "--verify", "-o", session, *workload)
-    return session
+def recorded(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
+    """The main job, recorded by the command line with guests side by side, and verified."""
+
+    def make(folder: Path) -> None:
+        command = ["record", "--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
+        command += ["--ops", "40000", "--verify", "--jobs", str(whole_run.PROCESSORS)]
+        workload = ["--", EXAMPLE, "400", "200", "4000", "20"]
+        profdiff(*command, "-o", folder / "mprotect.profdiff", *workload)
+
+    return whole_run.once("main-job", make) / "mprotect.profdiff"
+
+
+@pytest.fixture(scope="session")
+def counted_and_sampled(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
+    """Exact counts and samples of the same workload in one session."""
+    need_program("perf", "linux-perf")
+    need_program("xz", "xz-utils")
+
+    def make(folder: Path) -> None:
+        kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
+        command = ["record", "--collector", "exact,perf", *kernels, "--ops", "200000"]
+        profdiff(*command, "-o", folder / "both.profdiff", "--", EXAMPLE, "400", "2000")
+
+    return whole_run.once("counted-and-sampled", make) / "both.profdiff"
+
+
+@pytest.fixture(scope="session")
+def at_a_terminal(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
+    """A folder with a session of an odd name that was recorded without a call tree, of three
+    kernels (the last is the first one again), and with ``typescript``: what a terminal showed.
+    script(1) gives the program a terminal and keeps what it wrote."""
+    need_program("script", "bsdutils")
+
+    def make(folder: Path) -> None:
+        command = ["python", "-m", "profdiff", "record", "--jobs", str(whole_run.GUESTS)]
+        for kernel in (old_kernel, new_kernel, f"again={old_kernel}"):
+            command += ["--kernel", str(kernel)]
+        command += ["--settle", "0", "--no-call-tree", "-o", str(folder / ODD)]
+        line = shlex.join([*command, "--", str(EXAMPLE), "400", "20"])
+        with whole_run.processors(whole_run.GUESTS):
+            subprocess.run(
+                ["script", "-qec", line, folder / "typescript"], check=True, capture_output=True
+            )
+
+    return whole_run.once("at-a-terminal", make)
+
+
+@pytest.fixture(scope="session")
+def whole_command(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
+    """A shell script that runs a dynamic program of this machine, counted from its start to its
+    end: it has no marks."""
+
+    def make(folder: Path) -> None:
+        script, data = folder / "work.sh", folder / "data"
+        script.write_text(
+            "#!/bin/sh\nset -e\necho from-a-script\n/work/sort /work/data > /dev/null\n"
+        )
+        script.chmod(0o755)
+        data.write_text("".join(f"{(i * 7919) % 1000:04}\n" for i in range(1000)))
+        profdiff(
+            *("record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
+            *("-o", folder / "s.profdiff", "--file", "/usr/bin/sort", "--file", data, "--", script),
+        )
+
+    return whole_run.once("whole-command", make) / "s.profdiff"
+
+
+@pytest.fixture(scope="session")
+def one_guest(new_kernel: Path, qemu: Qemu) -> Counts:
+    """Counts of the example's short run (400 pages, 50 rounds) with a call tree, in one guest of
+    the QEMU on PATH."""
+
+    def make(folder: Path) -> None:
+        command = [str(EXAMPLE), "400", "50"]
+        (run,) = run_guests(qemu, new_kernel / "bzImage", command, folder, count=1)
+        assert run.failure is None
+
+    return Counts.load(whole_run.once("one-guest", make) / "0/counts.bin")
 
 
 @pytest.fixture

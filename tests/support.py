@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import whole_run
 
 from profdiff.base.cache import cache_folder
 from profdiff.collectors.exact.counts import Counts
@@ -25,6 +26,8 @@ from profdiff.collectors.workload.workload import prepare
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
+# The name of a folder that means something to QEMU's options, and to a shell.
+ODD = "a,b,,c d:e%s=f,id=x"
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,23 @@ def run_guests(
     settle: float = 5,
     calls: bool = True,
 ) -> list[GuestResult]:
-    """Run ``command`` in ``count`` guests side by side on the kernel ``image`` and wait for their
-    ends; the files of guest i go to ``folder/i``."""
+    """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
+    process may have, and wait for their ends; the files of guest i go to ``folder/i``."""
     workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())
-    with tempfile.TemporaryDirectory() as temporary:
+    runs: list[ExactRun] = []
+
+    def running() -> int:
+        return sum(not run.poll() for run in runs)
+
+    with (
+        whole_run.processors(min(count, whole_run.GUESTS)),
+        tempfile.TemporaryDirectory() as temporary,
+    ):
         archive = Path(temporary) / "initramfs"
         initramfs.build(archive, workload.files, workload.guest_argv, settle)
-        runs = []
         for number in range(count):
+            while running() >= whole_run.GUESTS:
+                time.sleep(0.05)
             (folder / str(number)).mkdir(parents=True)
             run = ExactRun(
                 qemu,
@@ -83,7 +95,7 @@ def run_guests(
                 calls=calls,
             )
             runs.append(run)
-        while sum(not run.poll() for run in runs):
+        while running():
             time.sleep(0.05)
     return [_with_counts(run.finish(), folder / str(number)) for number, run in enumerate(runs)]
 
@@ -99,16 +111,24 @@ def profdiff(
     env: dict[str, str] | None = None,
     status: int = 0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the program as a user would; fails unless it ends with ``status``."""
-    result = subprocess.run(
-        [sys.executable, "-m", "profdiff", *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=580,
-        check=False,
-    )
+    """Run the program as a user would; fails unless it ends with ``status``. A recording that is
+    not told how many guests it may have side by side is told what this process may."""
+    words = [*map(str, arguments)]
+    guests = 0
+    if words[0] == "record":
+        if "--jobs" not in words:
+            words[1:1] = ["--jobs", str(whole_run.GUESTS)]
+        guests = int(words[words.index("--jobs") + 1])
+    with whole_run.processors(guests):
+        result = subprocess.run(
+            [sys.executable, "-m", "profdiff", *words],
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=580,
+            check=False,
+        )
     assert result.returncode == status, result.stderr + result.stdout
     return result
 

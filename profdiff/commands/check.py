@@ -30,12 +30,20 @@ def _forms(command: Callable[..., Any]) -> Callable[..., Any]:
     multiple=True,
     required=True,
     metavar="CONDITION",
-    help="METRIC[:total|kernel|user|FUNCTION] OPERATOR BOUND, as 'instructions:total > +2%' or "
-    "'instructions:change_pte_range > +3/op'. May be given several times.",
+    help="Fail if METRIC[:total|kernel|user|FUNCTION] OPERATOR BOUND holds, for example "
+    "'instructions:total > +2%' or 'instructions:change_pte_range > +3/op'. Can be repeated.",
 )
-@click.option("--kernel", "labels", multiple=True, metavar="LABEL", help="Only these kernels.")
 @click.option(
-    "--at", metavar="NAME=VALUE,...", help="Only this point of the sweep.  [default: all points]"
+    "--kernel",
+    "labels",
+    multiple=True,
+    metavar="LABEL",
+    help="Check only this kernel. Can be repeated.",
+)
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="Check only this point of the sweep.  [default: all points]",
 )
 @_forms
 def check(
@@ -45,7 +53,8 @@ def check(
     at: str | None,
     **forms: str | None,
 ) -> int:
-    """Judge SESSION, by default the newest one here, by conditions on changes against the base.
+    """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
+    newest session in this folder.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
@@ -110,7 +119,7 @@ def _judge(
         ]
         if not mine:
             raise InputError(
-                f"{condition}: that was not measured on "
+                f"{condition}: not measured on "
                 f"{', '.join(labels or known) or 'any kernel but the base'}"
             )
         judged += mine

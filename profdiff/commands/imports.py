@@ -23,15 +23,16 @@ _FILES = [
         "vmlinuxes",
         multiple=True,
         metavar="[LABEL=]ELF",
-        help="The kernel's debug ELF, for inlined functions; without a label the next file's "
-        "(plain, .zst or .xz).  [default: by build id from /usr/lib/debug and the like]",
+        help="Debug ELF of the kernel (plain, .zst or .xz), for inlined functions. Without a label "
+        "it belongs to the next FILE.  [default: found by build id in /usr/lib/debug and similar "
+        "folders]",
     ),
     click.option(
         "--kallsyms",
         "kallsyms",
         multiple=True,
         metavar="[LABEL=]FILE",
-        help="The recorded machine's /proc/kallsyms, where there is no debug ELF.",
+        help="/proc/kallsyms of the recorded machine, used where there is no debug ELF.",
     ),
     click.option(
         "--modules",
@@ -45,9 +46,9 @@ _FILES = [
         "roots",
         multiple=True,
         metavar="[LABEL=]FOLDER",
-        help="A folder with the recorded machine's files, to find programs and libraries in.",
+        help="A folder with the recorded machine's programs and libraries.",
     ),
-    click.option("--ops", type=click.IntRange(1), help="How many operations were recorded."),
+    click.option("--ops", type=click.IntRange(1), help="Number of operations in each recording."),
 ]
 
 
@@ -68,9 +69,9 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="The session folder.",
 )
 def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols: Any) -> None:
-    """Make a session from recordings that exist: perf.data, perf script text, or folded stacks.
+    """Make a session from existing recordings: perf.data, perf script text, or folded stacks.
 
-    The first FILE is the base. One alone is a profile without a comparison.
+    The first FILE is the base. A single FILE gives a profile without a comparison.
     """
     from profdiff.profile import importing
 
@@ -86,10 +87,10 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
 @file_options
 @output_options
 def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: Any) -> None:
-    """Compare recordings that exist: perf.data, perf script text, or folded stacks.
+    """Compare existing recordings: perf.data, perf script text, or folded stacks.
 
-    import and report in one step, with nothing left behind. The first FILE is the base; one alone
-    is shown without a comparison.
+    diff does import and report in one step and keeps no session. The first FILE is the base. A
+    single FILE is shown without a comparison.
     """
     from profdiff.evidence.findings import Findings
     from profdiff.profile import importing
@@ -145,7 +146,7 @@ def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str,
             if equals and "/" not in before:
                 raise InputError(f"{option} {text}: no FILE has the label {before}")
             if not free:
-                raise InputError(f"{option} {text}: there are more of them than FILEs")
+                raise InputError(f"{option} {text}: given more often than FILE")
             label = free[0]
         if label in found:
             raise InputError(f"{option}: {label} is given twice")

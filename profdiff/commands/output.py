@@ -18,31 +18,34 @@ _SELECTION = [
         type=click.Choice(["delta", "total-delta", "self", "total", "name"]),
         default="delta",
         show_default=True,
-        help="Order of the rows; sizes without their sign, largest first.",
+        help="Sort rows by this column, largest absolute value first.",
     ),
     click.option(
-        "--top", type=click.IntRange(0), help=f"At most so many rows.  [default: {DEFAULT_TOP}]"
+        "--top",
+        type=click.IntRange(0),
+        metavar="N",
+        help=f"Show at most N rows.  [default: {DEFAULT_TOP}]",
     ),
     click.option(
         "--min-delta",
         type=click.IntRange(0),
         default=0,
         metavar="N",
-        help="Only rows that changed by so many (of the metric) or more.",
+        help="Show only rows whose delta is at least N, in units of the metric.",
     ),
-    click.option("--kernel-only", is_flag=True, help="Only functions of the kernel."),
-    click.option("--user-only", is_flag=True, help="Only functions of user space."),
+    click.option("--kernel-only", is_flag=True, help="Show only kernel functions."),
+    click.option("--user-only", is_flag=True, help="Show only user-space functions."),
     click.option(
         "--per-op/--absolute",
         default=None,
-        help="Counts per operation.  [default: where ops are known]",
+        help="Show counts per op, or whole counts.  [default: per op where ops are known]",
     ),
     click.option(
         "--width",
         type=click.IntRange(MIN_WIDTH),
-        help="Columns.  [default: terminal, at most 100]",
+        help="Width in columns.  [default: terminal width, at most 100]",
     ),
-    click.option("--ascii", "ascii_only", is_flag=True, help="The text in ASCII only."),
+    click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only."),
 ]
 
 
@@ -55,11 +58,11 @@ class Output(NamedTuple):
     def write(self, subject: Subject) -> None:
         """Write the forms that were asked for, or else print the text. Raises InputError."""
         if self.asked.per_op and subject.ops is None:
-            raise InputError("--per-op: it is not known how many ops this was (--ops)")
+            raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
             if form.profile and form.name in self.targets and not subject.findings.comparisons:
                 raise InputError(
-                    f"--{form.name} shows a profile, and this session has timed runs only: record "
+                    f"--{form.name} needs a profile, but this session has only timed runs: record "
                     "with --collector exact or perf"
                 )
         write_forms(FORMS, self.targets or {"text": "-"}, subject, subject.name)
@@ -102,7 +105,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **others: Any,
     ) -> Any:
         if kernel_only and user_only:
-            raise InputError("--kernel-only and --user-only exclude each other")
+            raise InputError("--kernel-only and --user-only cannot be used together")
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
@@ -151,7 +154,7 @@ def write_forms(
 def _write_parts(form: Form, target: str, parts: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
     """One file for each kernel, with its label in the name where there are several."""
     if len(parts) > 1 and target == "-":
-        raise InputError(f"--{form.name} -: there are several kernels, whose stacks go to files")
+        raise InputError(f"--{form.name} -: with several kernels, stacks go to files: name a FILE")
     for label, make in parts:
         path = Path(target)
         if len(parts) > 1:

@@ -15,14 +15,15 @@ from profdiff.reports.forms import Subject
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
-    help="The point of the sweep whose functions are shown (vCPUs=N too).  [default: the last]",
+    help="Show functions at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
+    "last point]",
 )
 @output_options
 def report(session: Path | None, at: str | None, output: Output) -> None:
-    """Show what SESSION found, by default the newest session in this folder: metrics of each point
-    with their spread and verdict, and which functions cost more.
+    """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
+    functions that cost more. SESSION defaults to the newest session in this folder.
 
-    Prints text, unless a file is asked for. The first kernel recorded is the base.
+    report prints text unless you ask for a file. The base is the first kernel of the session.
     """
     from profdiff.evidence.findings import Findings, choose
     from profdiff.profile.recordings import Recordings
@@ -55,5 +56,7 @@ def newest(folder: Path) -> Path:
     if is_session(folder):
         sessions.append(folder)
     if not sessions:
-        raise SessionError("no session here: name one, or make one with profdiff record")
+        raise SessionError(
+            "no session in this folder: name one, or create one with profdiff record"
+        )
     return max(sessions, key=lambda entry: (entry / "manifest.json").stat().st_mtime)

@@ -124,54 +124,54 @@ def _of_comparisons(module: str, function: str = "render") -> Render:
 FORMS = (
     Form(
         "text",
-        "Write the text.  [default: here, where no file is asked for]",
+        "Write the report as text.  [default: standard output, unless another form is asked for]",
         _text,
         "[FILE]",
         lambda _: "-",
     ),
     Form(
         "html",
-        "Write a page.  [default: SESSION.html here]",
+        "Write the report as a web page.  [default FILE: SESSION.html in this folder]",
         _page,
         "[FILE]",
         lambda name: f"{name}.html",
     ),
     Form(
         "folded",
-        "Write folded stacks for flamegraph.pl (-: here); of several kernels one file each, with "
-        "the label before the suffix.",
+        "Write folded stacks for flamegraph.pl (-: standard output). With several kernels, write "
+        "one file for each, with the label before the suffix.",
         lambda shown, _: shown.folded(),
     ),
     Form(
         "folded-diff",
-        "Write folded stacks with the base's counts and the other kernel's, as difffolded.pl does "
-        "(-: here).",
+        "Write folded stacks with the counts of both kernels, as difffolded.pl does (-: standard "
+        "output).",
         _folded_diff,
         profile=True,
     ),
     Form(
         "charts",
-        "Write figures for print, as SVG and PNG: sweeps, ladders, deltas, totals.",
+        "Write charts for print, as SVG and PNG: sweeps, ladders, deltas, totals.",
         _charts,
         "DIR",
     ),
-    Form("json", "Write everything as JSON (-: here).", _json),
-    Form("csv", "Write the function table as CSV (-: here).", _csv, profile=True),
+    Form("json", "Write the whole report as JSON (-: standard output).", _json),
+    Form("csv", "Write the function table as CSV (-: standard output).", _csv, profile=True),
     Form(
         "lkp",
-        "Write a table in the layout of the 0-day robot's mails (-: here).",
+        "Write a table in the layout of the 0-day robot's mails (-: standard output).",
         _lkp,
         profile=True,
     ),
     Form(
         "svg",
-        "Write the difference flamegraph as a picture.",
+        "Write the difference flamegraph as SVG.",
         _of_comparisons("svg", "difference"),
         profile=True,
     ),
     Form(
         "svg-side-by-side",
-        "Write the kernels' flamegraphs beside each other.",
+        "Write the kernels' flamegraphs side by side, as SVG.",
         _of_comparisons("svg", "side_by_side"),
         profile=True,
     ),
@@ -201,7 +201,7 @@ CHECK_FORMS = (
     Form("junit", "Write a JUnit file.", _judged("junit")),
     Form(
         "github-summary",
-        "Append to a step summary.  [default: $GITHUB_STEP_SUMMARY]",
+        "Append a table to a step summary.  [default FILE: $GITHUB_STEP_SUMMARY]",
         _judged("github_summary"),
         "[FILE]",
         lambda _: os.environ.get("GITHUB_STEP_SUMMARY", ""),

@@ -99,8 +99,8 @@ def sampled(
             cells.append((column, _per_instruction(label)))
     cells.append((Column("samples", spare=3), _samples))
     cells += [] if alone else [(Column(""), lambda line: line.marks)]
-    with_work = ", instructions beside" if work else ""
-    title = f"{comparison.metric.title}, sampled{numbers.title}: share of each kernel's{with_work}"
+    what = f"share of each kernel's total{', with instructions' if work else ''}"
+    title = f"{comparison.metric.title}, sampled{numbers.title}: {what}"
     lines = _lines(table, work)
     blocks = _drawn(title, cells, lines, _tail(table, work), width)
     shown = {sign for line in lines for sign in line.marks}
@@ -130,8 +130,8 @@ def calls(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> li
     ]
     if not body:
         return []
-    what = f"{comparison.metric.title} of one call (total: with what it calls)"
-    title = f"calls{numbers.title}, and {what}"
+    what = f"{comparison.metric.title} per call (total: includes callees)"
+    title = f"calls{numbers.title} and {what}"
     return draw(title, [*columns, Column("function", name=True)], body, width)
 
 

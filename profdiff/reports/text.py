@@ -80,7 +80,7 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
         text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
         lines += units.wrap(text, width, label_width + 2)
     for line in summaries(findings.facts, [kernel.label for kernel in kernels]):
-        lines += units.wrap(f"differs: {units.printable(line)}", width, 2)
+        lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
     for one in state.lines(findings.state):
         lines += units.wrap(units.printable(one.text), width, 2)
     workload = recording.workload(findings.manifest, findings.setting)
@@ -92,7 +92,7 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
 
 
 def _relative(comparison: Comparison) -> str:
-    return f"self counts; change and delta are against {comparison.labels[0]}"
+    return f"self counts; change and delta are relative to {comparison.labels[0]}"
 
 
 def _notes(comparison: Comparison, shown: set[str]) -> str:
@@ -101,10 +101,10 @@ def _notes(comparison: Comparison, shown: set[str]) -> str:
         text += "; share: part of the whole delta"
     if "verdict" in shown:
         text += (
-            "; verdict: by the boots of both kernels, corrected for the number of functions (-: "
-            "too small to be tested; exact: equal in all boots)"
+            "; verdict: from the boots of both kernels, corrected for the number of functions (-: "
+            "too small to test; exact: equal in all boots)"
         )
     if "total delta" in shown:
         what = "inlined into it" if comparison.calls is None else "that it calls or inlines"
-        text += f"; total delta: with the functions {what}"
+        text += f"; total delta: includes the functions {what}"
     return f"{text}."

@@ -54,7 +54,7 @@ class Answer(Record, frozen=True):
         if self.delta == 0:
             told = f"exactly as many {self.metric}{where} as {self.base}"
         elif self.ratio is None:
-            told = f"{self.count:,} {self.metric}{where}, {self.base} none"
+            told = f"{self.count:,} {self.metric}{where}; {self.base} {verb} none"
         else:
             told = (
                 f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this workload: "
@@ -67,8 +67,10 @@ class Answer(Record, frozen=True):
             return ""
         names, part = self.largest.names, self.largest.part
         if part > 1:
-            return f"; {names} alone change by {part:.1f} times that, others the other way"
-        return f"; {names} alone make {100 * part:.0f} % of that"
+            return (
+                f"; {names} alone change by {part:.1f} times that, and others change the other way"
+            )
+        return f"; {names} alone account for {100 * part:.0f} % of that"
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:

@@ -22,7 +22,7 @@ _FLAT = 0.02
 
 FEW, FLAT, UP = "?", "=", "+"
 LEGEND = {
-    FEW: "too few samples to say anything",
+    FEW: "too few samples to tell",
     FLAT: "instructions flat, cycles up (layout, cache, locks)",
     UP: "instructions up",
 }

@@ -81,7 +81,8 @@ def remarks(comparisons: Sequence[Comparison]) -> list[Remark]:
             found.append(
                 Remark(
                     kind="advice",
-                    text="one run each: record with --verify to see whether they reproduce",
+                    text="one run of each kernel: record with --verify to see whether the counts "
+                    "reproduce",
                 )
             )
         found += _all("recording", first.remarks)
@@ -108,8 +109,8 @@ def _counted(comparison: Comparison) -> list[Remark]:
     guest = comparison.manifest.guest
     machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
     text = (
-        "instructions, exact: every one between the marks, whole guest, counted by QEMU TCG "
-        f"({', '.join(qemus)}{machine})"
+        "instructions, exact: every instruction between the marks, in the whole guest, counted by "
+        f"QEMU TCG ({', '.join(qemus)}{machine})"
     )
     return _all("how", [text])
 
@@ -125,14 +126,14 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
     )
     how = f", {' or '.join(rates)}" if rates else ""
     by = f" by perf {', '.join(versions)}" if versions else ""
-    where = ", in a guest under QEMU: no timings" if runs[0].qemu else ""
+    where = ", in a guest under QEMU: these are not timings" if runs[0].qemu else ""
     what = ", whole command" if any(run.window for run in runs) else ""
     fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
     cautions = [f"NOT what was asked for: {reason}" for reason in sorted(fallbacks)]
     if any(run.perf and run.perf.virtual_time for run in runs):
         cautions.append(
-            "cycles is QEMU's virtual time (1 GHz, one instruction each nanosecond), not what a "
-            "processor takes"
+            "cycles are QEMU's virtual time (1 GHz, one instruction per nanosecond), not processor "
+            "cycles"
         )
     return _all("how", [f"{names}, sampled{by}{how}{what}{where}"]) + _all("caution", cautions)
 
@@ -144,8 +145,8 @@ def _inlines(comparison: Comparison) -> Iterator[str]:
             yield f"{label}: no debug ELF, so inlined functions are not visible"
     if not all(visible) and any(visible):
         yield (
-            "kernels with and without a debug ELF do not compare function by function: inlined "
-            "functions count as their callers where they are not visible"
+            "kernels with and without a debug ELF cannot be compared function by function: where "
+            "inlined functions are not visible, they count as their callers"
         )
 
 
@@ -153,11 +154,11 @@ def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> I
     """What several runs of a kernel tell."""
     exact = comparison.metric.exact
     what = "instructions" if exact else comparison.metric.title
-    spread = f"of {repetitions.lowest:,} to {repetitions.highest:,} {what}"
+    spread = f"with {repetitions.lowest:,} to {repetitions.highest:,} {what}"
+    shown = "the report shows the run with the median total"
     if not exact:
-        yield f"{label}: {repetitions.runs} runs {spread}; shown is the one with the median total"
+        yield f"{label}: {repetitions.runs} runs {spread}; {shown}"
         return
-    shown = "shown is the run with the median total"
     if comparison.manifest.order.vary:
         yield f"{label}: {repetitions.runs} boots, varied on purpose, {spread}; {shown}"
         return
@@ -174,4 +175,7 @@ def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> I
     for reason, in_kernel, low, high in repetitions.unresolved:
         yield f"{label}: unresolved: {reason} ({side(in_kernel)}) differs, {low:,} to {high:,}"
     if not repetitions.differing and not repetitions.unresolved:
-        yield f"{label}: every function's count is equal; addresses within them differ"
+        yield (
+            f"{label}: the counts of all functions are equal, but counts at addresses within them "
+            "differ"
+        )

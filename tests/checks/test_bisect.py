@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import whole_run
 from support import EXAMPLE, need_program
 
 pytestmark = pytest.mark.guest
@@ -43,18 +44,19 @@ def test_bisect_finds_the_commit(
         "#!/bin/sh\n"
         f"session={tmp_path}/$(git rev-parse HEAD).profdiff\n"
         f'{program} record --kernel good={old_kernel} --kernel here="$(cat built)" '
-        "--settle 0 --no-call-tree --no-observe --ops 4000 "
+        f"--jobs {whole_run.GUESTS} --settle 0 --no-call-tree --no-observe --ops 4000 "
         f'-o "$session" -- {EXAMPLE} 400 40 || exit 125\n'
         f"""{program} check "$session" --fail-if 'instructions:kernel > +5%'\n"""
     )
     git(tree, "bisect", "start", commits[-1], commits[0])
-    ran = subprocess.run(
-        ["git", "bisect", "run", "sh", str(script)],
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=560,
-    )
+    with whole_run.processors(whole_run.GUESTS):
+        ran = subprocess.run(
+            ["git", "bisect", "run", "sh", str(script)],
+            cwd=tree,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=560,
+        )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"{commits[HISTORY.index('new')]} is the first bad commit" in ran.stdout

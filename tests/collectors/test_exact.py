@@ -12,6 +12,7 @@ from support import EXAMPLE, need_program, run_guests
 
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
 
@@ -23,15 +24,23 @@ COMMAND = [str(EXAMPLE), "400", "50"]
 def test_two_recordings_are_identical(
     qemu: Qemu, kernel: str, cpus: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    image = request.getfixturevalue(kernel) / "bzImage"
-    for result in run_guests(qemu, image, COMMAND, tmp_path, cpus=cpus):
-        assert result.failure is None
-        assert result.counts
-        assert result.counts.kind == "marks"
-        assert result.counts.count.sum() > 500_000
-        assert result.counts.calls
-        assert result.counts.calls.unequal(result.counts.count) == 0
-    first, second = ((tmp_path / name / "counts.bin").read_bytes() for name in ("0", "1"))
+    if cpus == 1:
+        # The main job was made twice on each kernel.
+        session = Session.open(request.getfixturevalue("recorded"))
+        runs = session.finished({"old_kernel": "base", "new_kernel": "new"}[kernel], "exact")
+        files = [session.path(run.files["counts"]) for run in runs]
+    else:
+        image = request.getfixturevalue(kernel) / "bzImage"
+        for result in run_guests(qemu, image, COMMAND, tmp_path, cpus=cpus):
+            assert result.failure is None
+        files = [tmp_path / name / "counts.bin" for name in ("0", "1")]
+    for file in files:
+        counts = Counts.load(file)
+        assert counts.kind == "marks"
+        assert counts.count.sum() > 500_000
+        assert counts.calls
+        assert counts.calls.unequal(counts.count) == 0
+    first, second = (file.read_bytes() for file in files)
     assert first == second
 
 
@@ -131,15 +140,12 @@ def _callgrind(program: Path, out: Path) -> dict[str, int]:
     return dict(counts)
 
 
-def test_the_counts_file_is_read_as_columns(
-    qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
-) -> None:
+def test_the_counts_file_is_read_as_columns(whole_command: Path) -> None:
     """Bytes are part of a place in user space only, and known of all; places are sorted and counted
     once."""
-    program = compile_c("whole", "int main(void) { return 0; }", "-static")
-    result = run_guests(qemu, new_kernel / "bzImage", [str(program)], tmp_path, count=1)[0]
-    assert result.failure is None
-    counts = Counts.load(tmp_path / "0/counts.bin")
+    session = Session.open(whole_command)
+    (run,) = session.finished("b", "exact")
+    counts = Counts.load(session.path(run.files["counts"]))
     assert (counts.kind, counts.opened, counts.closed) == ("command", 1, 1)
     kernel = counts.in_kernel
     assert kernel.any()

@@ -1,6 +1,8 @@
 """The plugin's other build, on Debian's QEMU 10, unpacked beside the installed one."""
 
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from support import EXAMPLE, run_guests
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu, find_qemu
 from profdiff.collectors.kernels.apt import Apt
 
@@ -37,6 +40,22 @@ def newer_qemu(qemu: Qemu) -> Qemu:
     return find_qemu(program)
 
 
+@pytest.fixture(scope="module")
+def recordings(
+    newer_qemu: Qemu, new_kernel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[int], list[Path]]:
+    """The counts files of two guests with as many vCPUs as asked for."""
+
+    @cache
+    def made(cpus: int) -> list[Path]:
+        folder = tmp_path_factory.mktemp("newer-qemu")
+        for result in run_guests(newer_qemu, new_kernel / "bzImage", COMMAND, folder, cpus=cpus):
+            assert result.failure is None
+        return [folder / number / "counts.bin" for number in ("0", "1")]
+
+    return made
+
+
 def test_each_qemu_gets_its_build(qemu: Qemu, newer_qemu: Qemu) -> None:
     assert qemu.version.split()[3] != newer_qemu.version.split()[3]
     assert newer_qemu.plugin_api == 2
@@ -45,41 +64,31 @@ def test_each_qemu_gets_its_build(qemu: Qemu, newer_qemu: Qemu) -> None:
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
-def test_two_recordings_are_identical(
-    newer_qemu: Qemu, new_kernel: Path, cpus: int, tmp_path: Path
-) -> None:
-    image = new_kernel / "bzImage"
-    results = run_guests(newer_qemu, image, COMMAND, tmp_path, cpus=cpus)
-    first, second = ((tmp_path / name / "counts.bin").read_bytes() for name in ("0", "1"))
-    assert results[0].failure is None
-    assert first == second
-    counts = results[0].counts
-    assert counts
+def test_two_recordings_are_identical(recordings: Callable[[int], list[Path]], cpus: int) -> None:
+    first, second = recordings(cpus)
+    assert first.read_bytes() == second.read_bytes()
+    counts = Counts.load(first)
     assert counts.calls
     assert counts.calls.unequal(counts.count) == 0
 
 
 def test_both_qemus_count_the_same_work(
-    qemu: Qemu, newer_qemu: Qemu, new_kernel: Path, tmp_path: Path
+    one_guest: Counts, recordings: Callable[[int], list[Path]]
 ) -> None:
     """The workload's own instructions are equal to the last one; the kernel's but for timer ticks,
     which fall elsewhere, and features of the emulated CPU."""
-    image = new_kernel / "bzImage"
     totals: list[int] = []
     user: list[dict[tuple[int, bytes], int]] = []
-    for emulator, name in ((qemu, "old"), (newer_qemu, "new")):
-        result = run_guests(emulator, image, COMMAND, tmp_path / name, count=1)[0]
-        assert result.failure is None
-        assert result.counts
-        kernel = result.counts.in_kernel
-        totals.append(result.counts.count[kernel].sum())
+    for counts in (one_guest, Counts.load(recordings(1)[0])):
+        kernel = counts.in_kernel
+        totals.append(counts.count[kernel].sum())
         user.append(
             {
                 (int(address), bytes(code)): int(count)
                 for address, code, count in zip(
-                    result.counts.address[~kernel],
-                    result.counts.code[~kernel],
-                    result.counts.count[~kernel],
+                    counts.address[~kernel],
+                    counts.code[~kernel],
+                    counts.count[~kernel],
                     strict=True,
                 )
                 if count

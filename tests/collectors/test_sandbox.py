@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+import whole_run
 
 from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
 from profdiff.collectors.guest.run import GuestRun
@@ -33,13 +34,14 @@ def test_qemu_runs_with_a_filter(qemu: Qemu, new_kernel: Path, tmp_path: Path) -
         folder=tmp_path,
         counts=tmp_path / "counts.bin",
     )
-    guest = GuestRun(arguments, tmp_path, timeout=60)
-    console = tmp_path / "console.log"
-    while not (console.exists() and b"Linux version" in console.read_bytes()):
-        assert not guest.poll()
-        time.sleep(0.02)
-    assert seccomp_mode(guest._process.pid) == 2
-    guest.stop()
+    with whole_run.processors(1):
+        guest = GuestRun(arguments, tmp_path, timeout=60)
+        console = tmp_path / "console.log"
+        while not (console.exists() and b"Linux version" in console.read_bytes()):
+            assert not guest.poll()
+            time.sleep(0.02)
+        assert seccomp_mode(guest._process.pid) == 2
+        guest.stop()
     assert (tmp_path / "counts.bin").stat().st_size > 0
 
 

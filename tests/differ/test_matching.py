@@ -124,7 +124,10 @@ def test_what_differs_between_runs_is_never_left_out() -> None:
     assert "base: unresolved: no-symbol (kernel) differs, 5 to 9" in lines
     moved = [([frame("f")], "f", True, [1, 2]), ([frame("f")], "f", True, [2, 1])]
     lines = [one.text for one in recording.remarks([compare({"base": moved})])]
-    assert "base: every function's count is equal; addresses within them differ" in lines
+    assert (
+        "base: the counts of all functions are equal, but counts at addresses within them differ"
+        in lines
+    )
 
 
 def test_recursion_counts_once() -> None:

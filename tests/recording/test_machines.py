@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support import error_line, need_program, profdiff
 
-from profdiff.collectors.machine.run import LOCAL
+from profdiff.collectors.kernels.address import LOCAL
 from profdiff.session.folder import Session
 from profdiff.symbolization.running_kernel import running_build_id
 

@@ -1,16 +1,20 @@
 """The main job, from the command line, against what was measured beforehand."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import whole_run
 from support import EXAMPLE, error_line, profdiff
 
 from profdiff.recording.run import gnu_build_id
+from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
@@ -127,35 +131,53 @@ def test_a_session_is_reported_elsewhere(recorded: Path, tmp_path: Path) -> None
     assert "commit_anon_folio_batch" in result.stdout
 
 
-def test_the_same_command_resumes(
-    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
-) -> None:
-    """Killed while the second guest runs: the first run is kept, its guest goes with it."""
-    session = tmp_path / "s.profdiff"
+@dataclass(frozen=True)
+class Resumed:
+    """A recording that was killed while its second guest ran, and then resumed: the ``command`` of
+    both, the runs that the first one ``kept``, the guests that were ``left`` of it, and what the
+    second one ``said``."""
+
+    session: Path
+    command: list[str]
+    kept: list[m.Run]
+    left: str
+    said: str
+
+
+@pytest.fixture(scope="module")
+def resumed(
+    old_kernel: Path, new_kernel: Path, tmp_path_factory: pytest.TempPathFactory, qemu: object
+) -> Resumed:
+    session = tmp_path_factory.mktemp("resumed") / "s.profdiff"
     command = ["record", "--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
     command += ["--jobs", "1", "-o", str(session), "--", str(EXAMPLE), "400", "20"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "profdiff", *command], stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 120
-    # The order is drawn.
-    while len(list(session.glob("runs/*/console.log"))) < 2:
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with whole_run.processors(1):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "profdiff", *command], stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 120
+        # The order is drawn.
+        while len(list(session.glob("runs/*/console.log"))) < 2:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     kept = Session.open(session).manifest.runs
-    assert len(kept) == 1
     left = subprocess.run(["pgrep", "-f", str(session / "runs")], capture_output=True, text=True)
-    assert left.stdout == ""
+    return Resumed(session, command, kept, left.stdout, profdiff(*command).stderr)
 
-    result = profdiff(*command)
-    assert kept[0].id not in result.stderr
-    assert {run.id for run in Session.open(session).manifest.runs} == {"old-1", "new-1"}
-    assert Session.open(session).manifest.runs[0] == kept[0]
-    assert "all runs are there already" in profdiff(*command).stderr
-    other = profdiff(*command[:-1], "21", status=2)
+
+def test_the_same_command_resumes(resumed: Resumed) -> None:
+    """The first run is kept; the guest of the second went with its recorder."""
+    assert len(resumed.kept) == 1
+    assert resumed.left == ""
+    assert resumed.kept[0].id not in resumed.said
+    runs = Session.open(resumed.session).manifest.runs
+    assert {run.id for run in runs} == {"old-1", "new-1"}
+    assert runs[0] == resumed.kept[0]
+    assert "all runs are there already" in profdiff(*resumed.command).stderr
+    other = profdiff(*resumed.command[:-1], "21", status=2)
     assert "another workload" in other.stderr
 
 
@@ -163,49 +185,37 @@ def test_interrupting_says_how_to_go_on(
     old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
 ) -> None:
     session = tmp_path / "s.profdiff"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "profdiff", "record", "-o", str(session)),
-            *("--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
-            *("--", str(EXAMPLE), "400", "20"),
-        ],
-        # A test run that was put in the background ignores SIGINT, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not (session / "runs/a-1/console.log").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    with whole_run.processors(2):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "profdiff", "record", "-o", str(session), "--jobs", "2"),
+                *("--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
+                *("--", str(EXAMPLE), "400", "20"),
+            ],
+            # A test run that was put in the background ignores SIGINT, and so would its children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not (session / "runs/a-1/console.log").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted" in errors.splitlines()[-1]
     assert "same command" in errors.splitlines()[-1]
     assert Session.open(session).manifest.runs == []
 
 
-def test_scripts_and_dynamic_programs(
-    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
-) -> None:
-    """A shell script that runs a dynamic program of this machine; functions of its libraries, found
-    by the bytes that executed."""
-    script = tmp_path / "work.sh"
-    script.write_text("#!/bin/sh\nset -e\necho from-a-script\n/work/sort /work/data > /dev/null\n")
-    script.chmod(0o755)
-    data = tmp_path / "data"
-    data.write_text("".join(f"{(i * 7919) % 1000:04}\n" for i in range(1000)))
-    session = tmp_path / "s.profdiff"
-    profdiff(
-        *("record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}", "-o", session),
-        *("--file", "/usr/bin/sort", "--file", data, "--", script),
-    )
-    opened = Session.open(session)
+def test_scripts_and_dynamic_programs(whole_command: Path) -> None:
+    """Functions of the libraries of a dynamic program are found by the bytes that executed."""
+    opened = Session.open(whole_command)
     run = opened.manifest.runs[0]
     assert opened.read(run, "stdout") == b"from-a-script\n"
     assert run.window
     assert run.window.kind == "command"
-    metric = json.loads(profdiff("report", session, "--json", "-").stdout)["metrics"][0]
+    metric = json.loads(profdiff("report", whole_command, "--json", "-").stdout)["metrics"][0]
     user = [row for row in metric["functions"] if row["side"] == "user"]
     objects = {row["object"] for row in user}
     assert {"libc.so.6", "ld-linux-x86-64.so.2", "agent"} <= objects
@@ -217,19 +227,14 @@ def test_scripts_and_dynamic_programs(
     assert sum(lost.values()) < 100
 
 
-def test_a_later_command_may_raise_repeat_ops_and_timeout(
-    old_kernel: Path, new_kernel: Path, tmp_path: Path, qemu: object
-) -> None:
-    session = tmp_path / "s.profdiff"
-    kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}", "-o", session]
-    workload = ["--settle", "0", "--", EXAMPLE, "400", "20"]
-    profdiff("record", *kernels, *workload)
+def test_a_later_command_may_raise_repeat_ops_and_timeout(resumed: Resumed, tmp_path: Path) -> None:
+    session = shutil.copytree(resumed.session, tmp_path / "s.profdiff")
     first = Session.open(session).manifest
-    options = ["--repeat", "2", "--ops", "2000", "--timeout", "700"]
-    profdiff("record", *kernels, *options, *workload)
+    command = [word.replace(str(resumed.session), str(session)) for word in resumed.command[1:]]
+    profdiff("record", "--repeat", "2", "--ops", "2000", "--timeout", "700", *command)
     second = Session.open(session).manifest
     assert second.runs[:2] == first.runs
-    assert [run.id for run in second.runs[2:]] in (["a-2", "b-2"], ["b-2", "a-2"])
+    assert [run.id for run in second.runs[2:]] in (["old-2", "new-2"], ["new-2", "old-2"])
     assert (second.points[0].ops, second.guest.timeout) == (2000, 700)
-    other = profdiff("record", *kernels, "--memory", "256M", *workload, status=2)
+    other = profdiff("record", "--memory", "256M", *command, status=2)
     assert "--memory 512" in other.stderr

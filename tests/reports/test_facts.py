@@ -244,7 +244,7 @@ def test_a_damaged_session_still_has_facts(session: Session) -> None:
 def test_reports_say_it(session: Session) -> None:
     comparison = with_facts(compare(example()), session_facts.read(session))
     shown = text.render(findings([comparison]), Selection(), width=100)
-    assert "\ndiffers: config: 1 option differs (1 relevant: HZ 250 -> 1000)" in shown
+    assert "\ndifferences: config: 1 option differs (1 relevant: HZ 250 -> 1000)" in shown
     data = json.loads(encode(build(findings([comparison]))))
     schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
     jsonschema.validate(data, schema)

@@ -99,7 +99,7 @@ def test_the_newest_session_is_the_default(recorded: Path, tmp_path: Path) -> No
 @pytest.mark.guest
 def test_options_that_cannot_be(recorded: Path, tmp_path: Path) -> None:
     both = profdiff("report", recorded, "--kernel-only", "--user-only", status=2)
-    assert "exclude each other" in error_line(both)
+    assert "cannot be used together" in error_line(both)
     target = tmp_path / "no/such/folder.json"
     line = error_line(profdiff("report", recorded, "--json", target, status=2))
     assert str(target) in line

@@ -139,7 +139,7 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
     assert read.elements <= structure
     rows = [read.cells[at : at + 7] for at in range(7, len(read.cells), 7)]
     assert len(rows) == len(judgements)
-    verdicts = {"holds": "fails", "cannot tell": "cannot tell", "does not hold": "passes"}
+    verdicts = {"holds": "fails", "cannot tell": "inconclusive", "does not hold": "passes"}
     expected = sorted(
         [
             verdicts[one.outcome],
@@ -154,10 +154,10 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
 
 def test_failing_conditions_come_first() -> None:
     lines = github_summary.render(example()[::-1]).decode().splitlines()
-    assert lines[2] == "fails: 1, cannot tell: 1, passes: 1"
+    assert lines[2] == "fails: 1, inconclusive: 1, passes: 1"
     assert [line.split("|")[1].strip() for line in lines[6:]] == [
         "**fails**",
-        "cannot tell",
+        "inconclusive",
         "passes",
     ]
     assert "nothing judged" in github_summary.render([]).decode()

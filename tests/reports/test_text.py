@@ -89,7 +89,7 @@ def test_units_and_sides_are_named() -> None:
     absolute = text.render(findings([comparison]), Selection(), width=100, per_op=False)
     assert "1,100,000" in absolute
     assert "the base" in absolute
-    assert "change and delta are against base" in absolute
+    assert "change and delta are relative to base" in absolute
     assert re.search(r"1,100,000 +\+1,100,000 +new ", absolute)
     assert re.search(r"-300,000 +vanished ", absolute)
     assert "[.isra.0]" in absolute
@@ -111,8 +111,8 @@ def test_three_kernels_have_a_column_each() -> None:
 @pytest.mark.parametrize(
     ("less", "said"),
     [
-        (0, "f alone make 100 % of that."),
-        (90, "f alone change by 10.0 times that, others the other way."),
+        (0, "f alone account for 100 % of that."),
+        (90, "f alone change by 10.0 times that, and others change the other way."),
     ],
 )
 def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
