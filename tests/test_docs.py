@@ -14,10 +14,9 @@ from profdiff.collectors.exact import run as exact
 from profdiff.collectors.guest import channel as guest_channel
 from profdiff.collectors.guest import result as run_result
 from profdiff.commands import COMMANDS
-from profdiff.mail import checklist
 from profdiff.session import manifest
 from profdiff.symbolization._native import reasons
-from profdiff.views import marks
+from profdiff.views import checklist, marks
 from profdiff.views.document import SCHEMA
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
@@ -127,10 +126,10 @@ def test_every_option_of_mail_is_documented() -> None:
     assert len(options) > 15
     for option in options:
         assert re.search(rf"`{option}[ `]", text), option
-    # All points of the checklist, in its order.
+    # All items of the checklist, in its order.
     section = text[text.index("## The evidence") :]
     found = re.findall(r"(?m)^\| ([^|`]+) \| ", section)[1:]
-    assert found == [text for text, _ in checklist.POINTS]
+    assert found == [text for text, _ in checklist.ITEMS]
 
 
 @pytest.mark.guest

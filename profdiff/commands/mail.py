@@ -32,36 +32,87 @@ _ENVELOPE = 6_000
 
 @click.command()
 @click.argument("session", required=False, type=click.Path(path_type=Path))
-@click.option("--at", metavar="NAME=VALUE,...", help="Point of the sweep.  [default: the last]")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The draft (-: only show it).")
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="Point of the sweep to report.  [default: the last point]",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Write the draft to FILE (-: only print it).",
+)
 @click.option(
     "--thread",
     "thread_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Answer a mail of this thread: mbox or mbox.gz, as lore.kernel.org serves it.",
+    help="Reply to a mail in this thread, an mbox or mbox.gz as lore.kernel.org serves it.",
 )
-@click.option("--reply-to", metavar="ID", help="Message-ID of the mail.  [default: the newest]")
-@click.option("--quote", is_flag=True, help="Quote the mail that is answered.")
-@click.option("--regression", is_flag=True, help="[REGRESSION] in the subject, and its list in Cc.")
-@click.option("--subject", metavar="TEXT", help="Another subject.")
-@click.option("--from", "sender", metavar="ADDRESS", help="Who writes.  [default: git config]")
-@click.option("--to", multiple=True, metavar="ADDRESS", help="Who gets it; several may be given.")
-@click.option("--cc", multiple=True, metavar="ADDRESS", help="Who gets a copy; several times.")
-@click.option("--fixes", multiple=True, metavar="COMMIT", help='Culprit: 12 digits ("subject").')
-@click.option("--reported-by", multiple=True, metavar="ADDRESS", help="Trailer Reported-by.")
-@click.option("--closes", multiple=True, metavar="URL", help="Trailer Closes.")
-@click.option("--link", multiple=True, metavar="URL", help="Trailer Link.")
-@click.option("--regzbot", multiple=True, metavar="LINE", help="A command, as 'introduced: v6.17'.")
-@click.option("--real-use", metavar="TEXT", help="Who runs this for real; else it is synthetic.")
+@click.option(
+    "--reply-to", metavar="ID", help="Message-ID of the mail to reply to.  [default: the newest]"
+)
+@click.option("--quote", is_flag=True, help="Quote the mail that you reply to.")
+@click.option(
+    "--regression",
+    is_flag=True,
+    help="Put [REGRESSION] into the subject and Cc the regressions list.",
+)
+@click.option("--subject", metavar="TEXT", help="Subject, instead of the generated one.")
+@click.option("--from", "sender", metavar="ADDRESS", help="Sender.  [default: from git config]")
+@click.option("--to", multiple=True, metavar="ADDRESS", help="Recipient. Can be repeated.")
+@click.option(
+    "--cc", multiple=True, metavar="ADDRESS", help="Recipient of a copy. Can be repeated."
+)
+@click.option(
+    "--fixes",
+    multiple=True,
+    metavar="COMMIT",
+    help='Culprit commit: 12 or more digits and ("subject").',
+)
+@click.option(
+    "--reported-by",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Add a Reported-by trailer. Can be repeated.",
+)
+@click.option(
+    "--closes", multiple=True, metavar="URL", help="Add a Closes trailer. Can be repeated."
+)
+@click.option("--link", multiple=True, metavar="URL", help="Add a Link trailer. Can be repeated.")
+@click.option(
+    "--regzbot",
+    multiple=True,
+    metavar="LINE",
+    help="Add a regzbot command, for example 'introduced: v6.17'.",
+)
+@click.option(
+    "--real-use",
+    metavar="TEXT",
+    help="Say who runs this workload for real. Without it, the mail calls the workload synthetic.",
+)
 @click.option(
     "--reproducer",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The workload's source.  [default: what the session keeps]",
+    help="Source of the workload.  [default: the copy in the session]",
 )
-@click.option("--attach", "kind", type=click.Choice(["folded", "svg"]), help="Attach as text.")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
+@click.option(
+    "--attach",
+    "kind",
+    type=click.Choice(["folded", "svg"]),
+    help="Attach the difference as text/plain.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Show at most N functions.",
+)
 def mail(
     session: Path | None,
     at: str | None,
@@ -84,17 +135,17 @@ def mail(
     kind: Kind | None,
     top: int,
 ) -> None:
-    """Write a draft about SESSION, by default the newest in this folder, that git send-email takes
-    as it is; also as an answer into a thread.
+    """Write a mail about SESSION as a draft for git send-email, optionally as a reply in a thread.
 
-    The draft is shown and written, never sent: the last line says what would send it.
+    SESSION defaults to the newest session in this folder. mail prints and writes the draft and
+    never sends it. The last line shows the command that would send it.
     """
     own = draft.own_address(sender)
     there, quoted = _recipients(thread_file, reply_to, quote, own)
     commands = [trailers.regzbot(text) for text in regzbot]
     if thread_file is None and any(text.startswith("#regzbot ^") for text in commands):
         raise InputError(
-            "--regzbot ^introduced makes the mail that is answered the report: name it with "
+            "--regzbot ^introduced makes the parent mail the report: name the thread with "
             "--thread, or write 'introduced'"
         )
     opened = Session.open(session or newest(Path()))
@@ -143,7 +194,7 @@ def _recipients(
 
 
 def _regression(subject: str) -> str:
-    """``subject`` with the tag, behind ``Re:``, by which b4 knows a reply."""
+    """``subject`` with the tag, after ``Re:``, by which b4 knows a reply."""
     if _REGRESSION in subject:
         return subject
     reply = "Re: " if subject.startswith("Re: ") else ""
@@ -160,5 +211,5 @@ def _send(file: str, sender: Address | None, there: Recipients) -> str:
     options = [f"--from={sender}"] if sender else []
     command = shlex.join(["git", "send-email", *options, file])
     if there.to:
-        return f"not sent; this would: {command}"
-    return f"not sent; this would, after asking whom to send it to (--to): {command}"
+        return f"not sent; to send it: {command}"
+    return f"not sent; to send it (git asks for recipients, or give --to): {command}"

@@ -28,7 +28,8 @@ def section(findings: Findings, real_use: str | None) -> Section:
     """Workload, kernels, machine, how it was counted, state, failed runs, and what else differs."""
     said = recording.workload(findings.manifest, findings.setting).description
     labels = [kernel.label for kernel in findings.kernels]
-    use = f"Real use: {real_use}" if real_use else "It is synthetic: no real user of it is known."
+    synthetic = "The workload is synthetic: no real user of it is known."
+    use = f"Real use: {real_use}" if real_use else synthetic
     same = [one.text for one in state.lines(findings.state) if one.kind != "differs"]
     differs = [f"differences: {line}" for line in facts.summaries(findings.facts, labels, 0)]
     parts: list[Part] = [

@@ -32,15 +32,15 @@ class Thread:
 
     @staticmethod
     def read(path: Path) -> "Thread":
-        """Read a file. Raises InputError when it cannot be read, is no mbox, is empty or too
+        """Read a file. Raises InputError when it cannot be read, is not an mbox, is empty or too
         large."""
         data = _unpacked(path)
         if not data.strip():
             raise InputError(f"--thread {path} is empty")
         if not data.startswith(b"From "):
             raise InputError(
-                f"--thread {path} is no mbox (its first line does not begin with 'From '): take "
-                "t.mbox.gz of the thread from lore.kernel.org"
+                f"--thread {path} is not an mbox (its first line does not begin with 'From '): "
+                "take t.mbox.gz of the thread from lore.kernel.org"
             )
         # The octets of that line are nobody's: some programs put a name there, in any charset.
         starts = [(one.start(), one.end()) for one in _POSTMARK.finditer(data)]
@@ -53,8 +53,8 @@ class Thread:
         messages = [one for one in mails if one and one.id]
         if not messages:
             raise InputError(
-                f"--thread {path} is no mbox: none of its mails has a Message-ID, and headers of "
-                "less than 256 KiB"
+                f"--thread {path} is not an mbox: none of its mails has a Message-ID and headers "
+                "smaller than 256 KiB"
             )
         return Thread(path, messages)
 

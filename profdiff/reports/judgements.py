@@ -6,7 +6,7 @@ from profdiff.base import units
 from profdiff.evidence.condition import Change, Condition, Judgement
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
-VERDICTS = {"holds": "fails", "does not hold": "passes", "cannot tell": "inconclusive"}
+VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
 
 
 def sentence(judgement: Judgement) -> str:

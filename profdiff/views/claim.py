@@ -50,9 +50,9 @@ class Words(NamedTuple):
 
     def values(self, base: float, other: float, *, per_op: bool = False) -> str:
         """Both values, and what they are."""
-        behind = f"{self.unit} per op" if per_op else self.unit
-        both = f"{number(other)} {behind} on both"
-        differ = f"{number(other)} instead of {number(base)} {behind}"
+        unit = f"{self.unit} per op" if per_op else self.unit
+        both = f"{number(other)} {unit} on both"
+        differ = f"{number(other)} instead of {number(base)} {unit}"
         words = f"{self.lead} {both if base == other else differ}"
         return f"{words.strip()}{self.tail}"
 

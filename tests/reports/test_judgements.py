@@ -64,7 +64,7 @@ def test_sentences() -> None:
         "patched: +0.83 % (-1.00 to +3.00), 36.20 to 36.50; 9 runs",
         "old: none, 0 to 0",
     ]
-    undecided = Judgement(CONDITIONS[1], Change("new", 0, 5, 1, 2, decided=False), "cannot tell")
+    undecided = Judgement(CONDITIONS[1], Change("new", 0, 5, 1, 2, decided=False), "inconclusive")
     assert sentence(undecided) == "new: new, 0 to 5 per op; too few runs to tell"
 
 
@@ -82,7 +82,7 @@ def test_junitparser_reads_what_was_judged(judgements: list[Judgement]) -> None:
             assert case.classname == suite.name
             told = [(type(one), one.message) for one in case.result]
             found.append((suite.name, case.name, told))
-    kinds = {"holds": Failure, "cannot tell": Skipped}
+    kinds = {"holds": Failure, "inconclusive": Skipped}
     expected = [
         (
             units.printable(one.change.kernel),
@@ -139,7 +139,7 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
     assert read.elements <= structure
     rows = [read.cells[at : at + 7] for at in range(7, len(read.cells), 7)]
     assert len(rows) == len(judgements)
-    verdicts = {"holds": "fails", "cannot tell": "inconclusive", "does not hold": "passes"}
+    verdicts = {"holds": "fails", "inconclusive": "inconclusive", "does not hold": "passes"}
     expected = sorted(
         [
             verdicts[one.outcome],
