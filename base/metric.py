@@ -1,30 +1,55 @@
-"""What a count counts."""
+"""What a value is a value of: its name, unit and direction, and what kind of value it is."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+Better = Literal["lower", "higher"]
 # Software clocks count nanoseconds (perf_event_open(2)); everything else counts itself.
 _CLOCKS = ("cpu-clock", "task-clock")
 
 
-class Metric(NamedTuple):
-    """``name`` as perf has it, without what only says how precisely it was sampled; ``exact``: from
-    a deterministic collector, where the others are sampled."""
+class Kind(NamedTuple):
+    """Where values come from. The set is open: a collector may define its own.
+
+    ``words`` stand behind a metric in tables. ``verb``: how a sentence says a sum of them: a kernel
+    *executes* 5 % more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
+    event is counted, none is sampled. ``repeatable``: the same guest on an emulator, whose clock
+    counts instructions, gives the same values again.
+    """
 
     name: str
-    exact: bool
+    words: str
+    verb: Literal["executes", "takes", "has"]
+    exact: bool = False
+    repeatable: bool = False
+
+
+EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
+SAMPLED = Kind("samples", "sampled", "takes")
+TIMED = Kind("times", "timed", "has", repeatable=True)
+COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
+
+
+class Metric(NamedTuple):
+    """``name`` of an event is perf's, without what only says how precisely it was sampled. ``unit``
+    is empty where nobody said what it is."""
+
+    name: str
+    unit: str = ""
+    better: Better = "lower"
+    kind: Kind = TIMED
 
     @property
-    def unit(self) -> str:
-        """What one of it is: ``ns``, or the metric's own name."""
-        return "ns" if self.name.partition(":")[0] in _CLOCKS else self.name
+    def exact(self) -> bool:
+        """Whether each event is counted, and none sampled."""
+        return self.kind.exact
 
     @property
     def title(self) -> str:
         """Name and unit, for the head of a table."""
-        return self.name if self.unit == self.name else f"{self.name} ({self.unit})"
+        return self.name if self.unit in ("", self.name) else f"{self.name} ({self.unit})"
 
 
-INSTRUCTIONS = Metric("instructions", exact=True)
+INSTRUCTIONS = Metric("instructions", "instructions", kind=EXACT)
 
 
 def event_metric(event: str) -> Metric:
@@ -35,6 +60,6 @@ def event_metric(event: str) -> Metric:
     """
     name, _, modifiers = event.strip("/").partition(":")
     name = {"cpu-cycles": "cycles"}.get(name, name)
-    kept = "".join(sorted(set(modifiers) & set("ukhGH")))
-    kept = kept.replace("GH", "")
-    return Metric(f"{name}:{kept}" if kept else name, exact=False)
+    kept = "".join(sorted(set(modifiers) & set("ukhGH"))).replace("GH", "")
+    full = f"{name}:{kept}" if kept else name
+    return Metric(full, "ns" if name in _CLOCKS else full, kind=SAMPLED)

@@ -16,11 +16,15 @@ import time
 from pathlib import Path
 
 from profdiff.base.cache import cache_folder
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.exact.run import BASE_APPEND
+from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest import initramfs
-from profdiff.collectors.guest.qemu import Qemu, find_qemu
-from profdiff.collectors.guest.run import GuestRun, RunFailure
+from profdiff.collectors.guest.boot import Boot
+from profdiff.collectors.guest.channel import MEMBERS
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.records import Failure
 from profdiff.collectors.workload.workload import prepare
 
 # What the plugin records, and the limit of its wall time.
@@ -37,29 +41,22 @@ def guest_seconds(
     nothing, for no plugin and no count."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        counts = folder / "counts.bin"
-        arguments = qemu.arguments(
-            image=image,
-            initramfs=archive,
-            append=BASE_APPEND,
-            memory=512,
-            cpus=cpus,
-            folder=folder,
-            counts=counts if what else None,
-            calls=what == "call tree",
-        )
+        boot = Boot(image, archive, "", memory=512, cpus=cpus)
+        options = {"call_tree": what == "call tree"}
+        more = Exact().qemu_arguments(qemu, options, folder) if what else []
+        arguments = qemu.arguments(boot, folder, more)
         cpu = os.times()
         start = time.monotonic()
         guest = GuestRun(arguments, folder, timeout=600)
         while not guest.poll():
             time.sleep(0.02)
         wall = time.monotonic() - start
-        result = guest.result()
-        if isinstance(result, RunFailure):
+        result = guest.result(MEMBERS)
+        if isinstance(result, Failure):
             raise SystemExit(f"the guest failed: {result.message}")
         after = os.times()
         used = after.children_user + after.children_system - cpu.children_user - cpu.children_system
-        return wall, used, int(Counts.load(counts).count.sum()) if what else 0
+        return wall, used, int(Counts.load(folder / "counts.bin").count.sum()) if what else 0
 
 
 def main() -> int:
@@ -71,7 +68,7 @@ def main() -> int:
     parser.add_argument("--cpus", type=int, default=1)
     options = parser.parse_args()
 
-    qemu = find_qemu(options.qemu)
+    qemu = Exact().emulator(ARCHITECTURES[0], options.qemu)
     workload = prepare(
         [str(WORKLOAD), "400", "20000"],
         [],
@@ -83,7 +80,12 @@ def main() -> int:
     walls: dict[str, list[float]] = {what: [] for what in LIMITS}
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "initramfs.cpio.gz"
-        initramfs.build(archive, workload.files, workload.guest_argv, settle=5)
+        own = {
+            "collector.sh": Exact().script().encode(),
+            "argv": initramfs.nul_separated(workload.guest_argv),
+            **Exact().files({}, emulated=True),
+        }
+        initramfs.build(archive, workload.files, own, 5, ARCHITECTURES[0])
         for pair in range(options.pairs):
             without = guest_seconds(qemu, image, archive, cpus=options.cpus, what="")
             line = f"pair {pair + 1}: without {without[0]:.2f} s"

@@ -11,8 +11,10 @@ import pytest
 import whole_run
 from support import EXAMPLE, ODD, need_kernel, need_program, profdiff, run_guests
 
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.qemu import Qemu
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,7 +52,7 @@ def qemu() -> Qemu:
     need_program("busybox", "busybox-static")
     need_program("cpio")
     need_program("cc", "gcc")
-    return find_qemu()
+    return Exact().emulator(ARCHITECTURES[0], None)
 
 
 @pytest.fixture(scope="session")

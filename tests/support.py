@@ -16,11 +16,14 @@ import pytest
 import whole_run
 
 from profdiff.base.cache import cache_folder
+from profdiff.collectors import registry
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.exact.run import ExactRun
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.guest.result import Result
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +34,7 @@ ODD = "a,b,,c d:e%s=f,id=x"
 
 
 @dataclass(frozen=True)
-class GuestResult(RunResult):
+class GuestResult(Result):
     """What an exact run left, with its counts."""
 
     counts: Counts | None = None
@@ -66,8 +69,10 @@ def run_guests(
 ) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
     process may have, and wait for their ends; the files of guest i go to ``folder/i``."""
-    workload = prepare(command, [], cache_folder("workloads"), initramfs.guest_resources())
-    runs: list[ExactRun] = []
+    folders = cache_folder("workloads"), initramfs.guest_resources()
+    workload = prepare(command, [], *folders)
+    settings = Guest(memory=512, append="", settle=settle, timeout=300)
+    runs: list[Running] = []
 
     def running() -> int:
         return sum(not run.poll() for run in runs)
@@ -76,31 +81,29 @@ def run_guests(
         whole_run.processors(min(count, whole_run.GUESTS)),
         tempfile.TemporaryDirectory() as temporary,
     ):
-        archive = Path(temporary) / "initramfs"
-        initramfs.build(archive, workload.files, workload.guest_argv, settle)
+        recorder = Recorder(
+            registry.collector("exact"),
+            {"call_tree": calls},
+            workload,
+            settings,
+            qemu=qemu,
+            observe=False,
+            folder=Path(temporary),
+        )
         for number in range(count):
             while running() >= whole_run.GUESTS:
                 time.sleep(0.05)
             (folder / str(number)).mkdir(parents=True)
-            run = ExactRun(
-                qemu,
-                image=image,
-                initramfs=archive,
-                append="",
-                memory=512,
-                cpus=cpus,
-                timeout=300,
-                folder=folder / str(number),
-                expect_marks=workload.has_marks,
-                calls=calls,
+            kernel = KernelFiles("k", str(image), image)
+            runs.append(
+                recorder.start(Job(kernel, workload.guest_argv, cpus, folder / str(number)))
             )
-            runs.append(run)
         while running():
             time.sleep(0.05)
     return [_with_counts(run.finish(), folder / str(number)) for number, run in enumerate(runs)]
 
 
-def _with_counts(result: RunResult, folder: Path) -> GuestResult:
+def _with_counts(result: Result, folder: Path) -> GuestResult:
     file = result.files.get("counts")
     return GuestResult(**vars(result), counts=Counts.load(folder / file) if file else None)
 

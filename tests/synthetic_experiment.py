@@ -10,7 +10,9 @@ from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.state import State
 
-ICOUNT = m.Qemu(version="QEMU emulator version 7.2.22", arguments=["-icount", "shift=0"])
+ICOUNT = m.Qemu(
+    version="QEMU emulator version 7.2.22", arguments=[], accelerator="tcg", virtual_clock=True
+)
 
 # Values of each boot, by label and point.
 Values = Mapping[str, Sequence[Sequence[Sequence[float]]]]

@@ -1,7 +1,6 @@
 """Documents say what the code does: fields, constants, options, links."""
 
 import re
-import typing
 from pathlib import Path
 
 import msgspec
@@ -10,9 +9,9 @@ from click.testing import CliRunner
 from support import ROOT, profdiff
 
 from profdiff.cli import cli
-from profdiff.collectors.exact import run as exact
+from profdiff.collectors import records, registry
 from profdiff.collectors.guest import channel as guest_channel
-from profdiff.collectors.guest import result as run_result
+from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
 from profdiff.session import manifest
 from profdiff.symbolization._native import reasons
@@ -49,16 +48,17 @@ def test_every_field_of_the_manifest_is_documented(
 
 def test_failure_kinds_and_run_files_are_documented() -> None:
     text = (ROOT / "docs/session.md").read_text()
-    kinds = typing.get_args(typing.get_type_hints(manifest.Failure)["kind"])
-    members = {run_result.NAMES.get(name, name) for name in guest_channel.MEMBERS}
-    for word in [*kinds, *members, manifest.SCHEMA]:
+    known = registry.recording().values()
+    kinds = [*records.FAILURES, *(kind for one in known for kind in one.failures)]
+    members = [one.called.get(name, name) for one in known for name in one.leaves]
+    for word in [*kinds, *members, *guest_channel.MEMBERS, manifest.SCHEMA]:
         assert f"`{word}`" in text, word
 
 
 def test_the_guests_command_line_is_documented() -> None:
     text = (ROOT / "docs/exact-collector.md").read_text()
-    for word in exact.BASE_APPEND.split():
-        if not word.startswith(("console=", "panic=")):
+    for word in BASE_APPEND.split():
+        if not word.startswith("panic="):
             assert word in text, word
 
 

@@ -50,11 +50,18 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
                 **{name: value for name, value in metric.items() if name not in columns},
                 **rows,
                 "stacks": None,
+                # What samples tell is said in words, which may change.
                 "functions": sorted(
-                    metric["functions"], key=lambda row: json.dumps(row, sort_keys=True)
+                    ({**row, "marks": sorted(row["marks"])} for row in metric["functions"]),
+                    key=lambda row: json.dumps(row, sort_keys=True),
                 ),
             }
         )
+    for result in results:
+        for kernel in result["kernels"]:
+            # A sentence as well.
+            if kernel["change"]:
+                kernel["change"]["reason"] = bool(kernel["change"]["reason"])
     return {"kernels": document["kernels"], "metrics": metrics, "results": results}
 
 

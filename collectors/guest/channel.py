@@ -1,5 +1,6 @@
 """What a guest sends over its second serial port: lines that tell its phase, then an archive."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from profdiff.collectors.guest.archive import Gunzip, receive
@@ -11,15 +12,13 @@ _MAX_LINE, _MAX_TEXT = 4096, 1 << 20
 # Far above what a guest sends.
 MAX_ARCHIVE = 512 << 20
 _SMALL, _LARGE, _HUGE = 1 << 20, 64 << 20, 256 << 20
-# What a run leaves in its output folder, in a guest and elsewhere: how many bytes each may have,
-# several times what it has. How large a recording gets is the user's.
+# What any run leaves in its output folder, in a guest and elsewhere: how many bytes each may have,
+# several times what it has.
 MEMBERS = {
-    **dict.fromkeys(("status", "version", "cmdline", "notes", "vdso"), _SMALL),
+    **dict.fromkeys(("status", "version", "cmdline", "notes", "vdso", "environment"), _SMALL),
     **dict.fromkeys(("observed", "state", "vmstat-before", "vmstat-after"), _SMALL),
-    **dict.fromkeys(("environment", "attempt", "perf-refusal.1", "perf-refusal.2"), _SMALL),
     **dict.fromkeys(("dmesg", "modules", "sections", "config", "usage"), _LARGE),
     **dict.fromkeys(("kallsyms", "stdout", "stderr"), _HUGE),
-    "perf.data": 64 << 30,
 }
 
 
@@ -57,8 +56,9 @@ class GuestChannel:
         for line in lines:
             self.phase = phase_of(line[:_MAX_LINE].decode("ascii", "replace")) or self.phase
 
-    def archive(self, folder: Path) -> set[str] | None:
-        """Put the files that the guest sent into ``folder``: their names; None if it sent none.
+    def archive(self, folder: Path, members: Mapping[str, int] = MEMBERS) -> set[str] | None:
+        """Put the files that the guest sent into ``folder``, if ``members`` names them: their
+        names; None if it sent none.
 
         Raises ArchiveError when they did not arrive whole, OSError.
         """
@@ -71,4 +71,4 @@ class GuestChannel:
             if start < 0:
                 return None
             file.seek(start + len(_ARCHIVE))
-            return receive(Gunzip(file, MAX_ARCHIVE), folder, MEMBERS, MAX_ARCHIVE)
+            return receive(Gunzip(file, MAX_ARCHIVE), folder, members, MAX_ARCHIVE)

@@ -26,30 +26,13 @@ for word in $(cat /proc/cmdline); do
 	case $word in profdiff.settle=*) settle=${word#*=} ;; esac
 done
 sleep "$settle"
-if [ -e /profdiff/attempt.1 ]; then
-	# The guest is ours alone: nothing is to stop perf from sampling.
-	echo 1000000 > /proc/sys/kernel/perf_event_max_sample_rate
-	echo 0 > /proc/sys/kernel/perf_cpu_time_max_percent
-	sh /profdiff/environment.sh > $out/environment
-fi
 tell phase measure
 cd /work
-if [ -e /profdiff/attempt.1 ]; then
-	sh /profdiff/perf.sh /profdiff $out
-else
-	cat /proc/vmstat > $out/vmstat-before
-	/profdiff/agent run /profdiff/argv $out/status $out/usage "$(cat /profdiff/boot-runs)" \
-		< /dev/null > $out/stdout 2> $out/stderr
-	cat /proc/vmstat > $out/vmstat-after
-	if [ -e /profdiff/observe ]; then
-		/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1
-	fi
+sh /profdiff/collector.sh /profdiff $out
+if [ -e /profdiff/observe ]; then
+	/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1
 fi
 tell phase collect
-if [ -e /profdiff/attempt.1 ]; then
-	printf 'perf_event_max_sample_rate_after ' >> $out/environment
-	cat /proc/sys/kernel/perf_event_max_sample_rate >> $out/environment
-fi
 sh /profdiff/facts.sh $out
 cd $out
 [ -x /profdiff/agent ] && /profdiff/agent vdso > vdso

@@ -15,17 +15,14 @@ from profdiff.base.atomic import open_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
-from profdiff.collectors.guest.userland import arm64_busybox
+from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf_closure import read_elf
 from profdiff.collectors.workload.workload import GuestFile
 
 AGENT_GUEST_PATH = "/profdiff/agent"
 BUSYBOX_GUEST_PATH = "/bin/busybox"
-# The second serial port, over which a guest talks: COM2, and on QEMU's "virt" a card on PCI.
-CHANNEL_DEVICE = {"x86_64": "/dev/ttyS1", "aarch64": "/dev/ttyS0"}
-ENVIRONMENT_SCRIPT = "environment.sh"
-PERF_SCRIPTS = ("perf.sh", ENVIRONMENT_SCRIPT)
 # What the guest's own parts occupy; a workload cannot put its files there.
 _OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
 
@@ -93,49 +90,45 @@ def static_busybox() -> Path:
     return busybox
 
 
-def own_files(architecture: str = "x86_64") -> list[GuestFile]:
+def own_files(architecture: Architecture) -> list[GuestFile]:
     """The guest's own programs, whose instructions may be part of a window over a whole command."""
-    if architecture != "x86_64":
-        return [GuestFile(arm64_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True)]
+    busybox = static_busybox() if architecture.is_host else foreign_busybox(architecture)
+    programs = {BUSYBOX_GUEST_PATH: busybox}
+    if architecture.agent:
+        programs[AGENT_GUEST_PATH] = build_agent()
     return [
-        GuestFile(static_busybox(), BUSYBOX_GUEST_PATH, executable=True, is_code=True),
-        GuestFile(build_agent(), AGENT_GUEST_PATH, executable=True, is_code=True),
+        GuestFile(program, path, executable=True, is_code=True)
+        for path, program in programs.items()
     ]
 
 
 def build(
     path: Path,
     files: Iterable[GuestFile],
-    guest_argv: Iterable[str],
+    own: Mapping[str, bytes],
     settle: float,
-    *,
-    architecture: str = "x86_64",
-    own: Mapping[str, bytes] | None = None,
-    boot_runs: int = 1,
-    observe: bool = False,
+    architecture: Architecture,
 ) -> None:
     """Write the archive to ``path``; the same input gives the same bytes.
 
-    ``own``: the collector's files beside the agent, by name; with ``attempt.1`` the workload runs
-    under perf, which must be among ``files``; without, it runs ``boot_runs`` times, and with
-    ``observe`` once more under the agent's eyes. Raises InputError for files that cannot be placed,
-    MissingError without cpio, OSError.
+    ``own`` is what lies beside the agent, by name: collector.sh with what it needs, argv; with
+    ``observe`` the workload runs once more under the agent's eyes. Raises InputError for files that
+    cannot be placed, MissingError without cpio, OSError.
     """
     cpio = find_program("cpio")
+    own = {
+        **own,
+        "settle": f"{settle}\n".encode(),
+        "channel": f"{architecture.channel}\n".encode(),
+        "facts.sh": (guest_resources() / "facts.sh").read_bytes(),
+    }
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         root = Path(temporary)
         for name in ("work", "profdiff", "bin"):
             (root / name).mkdir()
         shutil.copyfile(guest_resources() / "init.sh", root / "init")
         (root / "init").chmod(0o755)
-        (root / "profdiff/settle").write_text(f"{settle}\n")
-        (root / "profdiff/boot-runs").write_text(f"{boot_runs}\n")
-        if observe:
-            (root / "profdiff/observe").touch()
-        (root / "profdiff/channel").write_text(f"{CHANNEL_DEVICE[architecture]}\n")
-        (root / "profdiff/argv").write_bytes(nul_separated(guest_argv))
-        shutil.copyfile(guest_resources() / "facts.sh", root / "profdiff/facts.sh")
-        for name, data in (own or {}).items():
+        for name, data in own.items():
             (root / "profdiff" / name).write_bytes(data)
         for file in own_files(architecture):
             _place(root, file)

@@ -2,63 +2,46 @@
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import profdiff.collectors
 from profdiff.base.errors import MissingError
+from profdiff.collectors import records
+from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.programs import find_program
 
-SYSTEM = "qemu-system-x86_64"
 # The processor itself, with its PMU.
 _KVM = ["-accel", "kvm", "-cpu", "host,pmu=on"]
-_MACHINE = {"x86_64": "q35", "aarch64": "virt"}
-# Without random numbers. Arm's default algorithm of pointer authentication takes most of the time.
-_CPU = {"x86_64": "max,-rdrand,-rdseed", "aarch64": "max,pauth-impdef=on"}
 # What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
 _SANDBOX = (
     "-sandbox",
     "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 )
-# What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
-# instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or
-# 26. A boot executes a quarter of a million.
-PLUGIN_MEMORY = 2048
-# Newest first: a QEMU takes one of them.
-_PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
 
 
 @dataclass(frozen=True)
 class Qemu:
-    """A QEMU, and the plugin that it takes if one was asked for. ``firmware`` are folders for
-    ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run guests on the
-    processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if it can be."""
+    """A QEMU, and the build of a TCG plugin that it takes if one was asked for. ``firmware`` are
+    folders for ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run
+    guests on the processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if
+    it can be."""
 
     program: Path
     version: str
-    plugin: Path | None = None
-    plugin_api: int | None = None
+    architecture: Architecture
     firmware: tuple[Path, ...] = ()
-    architecture: str = "x86_64"
     kvm: bool = False
     sandbox: tuple[str, ...] = ()
+    plugin: Path | None = None
+    plugin_api: int | None = None
 
-    def arguments(
-        self,
-        *,
-        image: Path,
-        initramfs: Path,
-        append: str,
-        memory: int,
-        cpus: int,
-        folder: Path,
-        counts: Path | None,
-        calls: bool = False,
-        seed: int = 1,
-    ) -> list[str]:
-        """The command line of one guest; ``memory`` in MiB. Without ``counts`` no plugin is loaded;
-        with ``calls`` it records the call tree too. ``seed``: of the guest's random numbers.
+    def arguments(self, boot: Boot, folder: Path, more: Sequence[str] = ()) -> list[str]:
+        """The command line of one guest, and ``more`` of it; its console and channel go to
+        ``folder``.
 
         Without KVM the machine is deterministic: no random numbers, a fixed date, and virtual time
         that is the number of instructions executed (``-icount``), with all vCPUs in one thread in
@@ -67,54 +50,86 @@ class Qemu:
         arguments = [str(self.program)]
         for place in self.firmware:
             arguments += ["-L", str(place)]
-        arguments += ["-M", _MACHINE[self.architecture]]
+        arguments += ["-M", self.architecture.machine]
         if self.kvm:
             arguments += _KVM
         else:
-            arguments += ["-accel", "tcg", "-cpu", _CPU[self.architecture], "-seed", str(seed)]
+            arguments += ["-accel", "tcg", "-cpu", self.architecture.cpu]
+            arguments += ["-seed", str(boot.variation.seed)]
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
-        arguments += ["-smp", str(cpus), "-m", f"{memory}M"]
+        arguments += ["-smp", str(boot.cpus), "-m", f"{boot.memory}M"]
         arguments += ["-nodefaults", "-display", "none", "-no-reboot"]
         arguments += self.sandbox
         # Not -serial file:PATH, where a comma stays doubled.
         for port, file in (("console", "console.log"), ("channel", "channel")):
-            arguments += ["-chardev", f"file,id={port},path={_escape(folder / file)}"]
-        arguments += ["-serial", "chardev:console"]
-        if self.architecture == "x86_64":
-            arguments += ["-serial", "chardev:channel"]
-        else:
-            arguments += ["-device", "pci-serial,chardev=channel"]
-        arguments += ["-kernel", str(image), "-initrd", str(initramfs), "-append", append]
-        if counts and self.plugin:
-            tree = f"calls={'on' if calls else 'off'}"
-            plugin = f"{_escape(self.plugin)},out={_escape(counts)},memory={PLUGIN_MEMORY},{tree}"
-            arguments += ["-plugin", f"file={plugin}"]
-        return arguments
+            arguments += ["-chardev", f"file,id={port},path={escaped(folder / file)}"]
+        arguments += ["-serial", "chardev:console", *self.architecture.channel_device]
+        arguments += ["-kernel", str(boot.image), "-initrd", str(boot.initramfs)]
+        return [*arguments, "-append", boot.command_line(self.architecture.console), *more]
+
+    def described(self, arguments: Sequence[str]) -> records.Qemu:
+        """A run of it with its ``arguments``, as the session tells it."""
+        return records.Qemu(
+            version=self.version,
+            arguments=list(arguments),
+            plugin_api=self.plugin_api,
+            accelerator="kvm" if self.kvm else "tcg",
+            architecture=self.architecture.name,
+            virtual_clock=not self.kvm,
+        )
 
 
-def find_emulator(architecture: str, program: Path | None = None) -> Qemu:
-    """The QEMU to run guests in without the plugin: on KVM where this machine lets us.
+def find_emulator(architecture: Architecture, program: Path | None = None) -> Qemu:
+    """The QEMU to run guests in without a plugin: on KVM where this machine lets us.
 
     Raises MissingError.
     """
-    path = program or find_program(f"qemu-system-{architecture}")
-    version = _version(path)
-    qemu = Qemu(path, version, firmware=_firmware(path), architecture=architecture)
-    qemu = replace(qemu, sandbox=_sandbox(path))
-    mine = architecture == os.uname().machine and os.access("/dev/kvm", os.R_OK | os.W_OK)
+    qemu = _found(architecture, program)
+    mine = architecture.is_host and os.access("/dev/kvm", os.R_OK | os.W_OK)
     return replace(qemu, kvm=mine and _kvm_works(qemu))
+
+
+def find_qemu(
+    architecture: Architecture, program: Path | None, plugins: Mapping[int, tuple[str, str]]
+) -> Qemu:
+    """The QEMU to run guests in with a TCG plugin: the first of its builds that this QEMU loads.
+    ``plugins``, by the plugin API's version: a build's name, and its arguments for a try.
+
+    Raises MissingError.
+    """
+    qemu = _found(architecture, program)
+    refusals = []
+    for api, (name, arguments) in plugins.items():
+        plugin = _plugin_file(name)
+        loads = f"file={escaped(plugin)},{arguments}"
+        result = _start(qemu.program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
+        if result.returncode == 0:
+            return replace(qemu, plugin=plugin, plugin_api=api)
+        refusals += result.stderr.strip().splitlines()[-1:]
+    if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
+        raise MissingError(
+            f"{qemu.program} was built without TCG plugins: use Debian's "
+            f"{architecture.qemu_package}, or give another QEMU with --qemu"
+        )
+    raise MissingError(f"{qemu.program} loads none of profdiff's plugins: {' / '.join(refusals)}")
+
+
+@cache
+def _found(architecture: Architecture, program: Path | None) -> Qemu:
+    path = program or find_program(architecture.emulator)
+    version = _version(path)
+    return Qemu(path, version, architecture, _firmware(path), sandbox=_sandbox(path))
 
 
 def _kvm_works(qemu: Qemu) -> bool:
     """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
-    machine = ["-M", _MACHINE[qemu.architecture], *_KVM, *qemu.sandbox, "-S"]
+    machine = ["-M", qemu.architecture.machine, *_KVM, *qemu.sandbox, "-S"]
     try:
         return _start(qemu.program, machine).returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
 
-@cache
 def _sandbox(program: Path) -> tuple[str, ...]:
     """The arguments that restrict this QEMU: none if it was built without seccomp, or may not use
     it here."""
@@ -130,35 +145,10 @@ def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[s
     )
 
 
-@cache
-def find_qemu(program: Path | None = None) -> Qemu:
-    """The QEMU to use: ``program``, or the one on PATH. Raises MissingError.
-
-    Which build of the plugin it takes is found by letting it load them.
-    """
-    path = program or find_program(SYSTEM)
-    version = _version(path)
-    firmware = _firmware(path)
-    refusals = []
-    for api, name in _PLUGINS.items():
-        plugin = _plugin_file(name)
-        loads = f"file={_escape(plugin)},out=/dev/null,memory={PLUGIN_MEMORY}"
-        result = _start(path, ["-M", "none", "-accel", "tcg", "-plugin", loads])
-        if result.returncode == 0:
-            return Qemu(path, version, plugin, api, firmware, sandbox=_sandbox(path))
-        refusals += result.stderr.strip().splitlines()[-1:]
-    if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
-        raise MissingError(
-            f"{path} was built without TCG plugins: use Debian's qemu-system-x86, or give another "
-            "QEMU with --qemu"
-        )
-    raise MissingError(f"{path} takes none of profdiff's plugins: {' / '.join(refusals)}")
-
-
 def _version(path: Path) -> str:
     lines = _output([str(path), "--version"]).splitlines()
     if not lines or "QEMU" not in lines[0]:
-        raise MissingError(f"{path} is no QEMU: give another one with --qemu")
+        raise MissingError(f"{path} is not a QEMU: give another one with --qemu")
     return lines[0].strip()
 
 
@@ -183,7 +173,7 @@ def _firmware(program: Path) -> tuple[Path, ...]:
     )
 
 
-def _escape(path: Path) -> str:
+def escaped(path: Path) -> str:
     """A path inside a QEMU option, where a comma is doubled."""
     return str(path).replace(",", ",,")
 

@@ -3,39 +3,90 @@
 import gzip
 import re
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from profdiff.base.atomic import open_atomic
-from profdiff.collectors.guest.run import RunFailure
+from profdiff.base.errors import InputError
 from profdiff.collectors.messages import last_line, read_end, short
+from profdiff.collectors.records import Failure, Instructions, Measured, Sampling, Window
+from profdiff.collectors.workload.usage import Usage, parse_usage
 
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
-# What the members of an archive are called on this side, where it differs.
-NAMES = {"perf.data": "perf-data"}
 
 
 @dataclass(frozen=True)
-class RunResult:
-    """A finished run: the files it left (what it is, to its name in the run's folder), why it
-    failed if it did; ``attempt``: with which of the arguments that were given perf could record,
-    from 1."""
+class Left:
+    """What a run left in ``folder``: ``files`` there, by what they are; or why it left nothing.
+    ``options`` are the collector's. ``emulated``: in a guest without a processor of its own;
+    ``has_marks``: the program holds marks."""
 
+    folder: Path
     files: dict[str, str]
-    exit_status: int | None
-    failure: RunFailure | None
-    wall_seconds: float
-    attempt: int | None = None
+    failure: Failure | None
+    options: Mapping[str, Any]
+    emulated: bool
+    has_marks: bool
+
+    def path(self, what: str) -> Path:
+        """Where a file is. Raises KeyError."""
+        return self.folder / self.files[what]
+
+    def read(self, what: str) -> bytes:
+        """A file whole; empty if there is none. Raises OSError."""
+        return self.path(what).read_bytes() if what in self.files else b""
+
+    def end(self, what: str) -> bytes:
+        """A file's end, however long it is; empty if there is none. Raises OSError."""
+        return read_end(self.path(what)) if what in self.files else b""
+
+    def executions(self) -> list[Usage]:
+        """Each execution of the workload by the agent. Raises OSError."""
+        return parse_usage(self.read("usage"), self.read("stdout"))
 
 
-def take_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """What a run sent to ``folder``: what it is, to its name there. Raises OSError."""
+@dataclass(frozen=True)
+class Result:
+    """A finished run: the files to keep, why it failed if it did, and what it says of itself."""
+
+    files: Mapping[str, str]
+    exit_status: int | None = None
+    failure: Failure | None = None
+    window: Window | None = None
+    sampling: Sampling | None = None
+    instructions: Instructions | None = None
+    measured: list[Measured] = field(default_factory=list)
+
+
+def agents_result(left: Left, measure: Callable[[Left], list[Measured]]) -> Result:
+    """The result where the agent ran the workload, ``measure``d if that went well. Raises
+    OSError."""
+    if left.failure:
+        return Result(left.files, failure=left.failure)
+    status, failure = exit_status(left.end("status"))
+    if failure is None and status is None:
+        reason = last_line(left.end("stderr")) or "the agent did not say why"
+        failure = Failure("protocol", f"the workload did not run: {reason}")
+    result = Result(left.files, status, failure and with_output(failure, left))
+    if failure:
+        return result
+    result = replace(result, window=Window(kind="command", count=len(left.executions())))
+    try:
+        return replace(result, measured=measure(left))
+    except InputError as error:
+        return replace(result, failure=Failure("metric", str(error)))
+
+
+def take_files(folder: Path, names: Iterable[str], called: Mapping[str, str]) -> dict[str, str]:
+    """What a run sent to ``folder``: what it is (``called`` so where that is not its name), to its
+    name there. Raises OSError."""
     files: dict[str, str] = {}
     for name in sorted(names):
         path = folder / name
-        files[NAMES.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
+        files[called.get(name, name)] = f"{name}.gz" if name in _COMPRESSED else name
         if name in _COMPRESSED:
             with (
                 path.open("rb") as plain,
@@ -54,13 +105,7 @@ def guest_files(folder: Path) -> dict[str, str]:
     return {what: name for what, name in own.items() if (folder / name).exists()}
 
 
-def told(folder: Path, files: Mapping[str, str], what: str) -> bytes:
-    """The end of what a run said, of its ``files`` in ``folder``; empty if it did not. Raises
-    OSError."""
-    return read_end(folder / files[what]) if what in files else b""
-
-
-def exit_status(text: bytes) -> tuple[int | None, RunFailure | None]:
+def exit_status(text: bytes) -> tuple[int | None, Failure | None]:
     """The workload's exit status from the agent's words, and its failure if it is one."""
     if not text:
         return None, None
@@ -68,18 +113,19 @@ def exit_status(text: bytes) -> tuple[int | None, RunFailure | None]:
     # As wait(2) gives them.
     number = int(value) if re.fullmatch(r"[0-9]{1,3}", value) else None
     if what == "exit" and number is not None:
-        failed = RunFailure("workload", f"the workload ended with exit status {number}")
+        failed = Failure("workload", f"the workload ended with exit status {number}")
         return number, failed if number else None
     if what == "signal" and number is not None:
-        return None, RunFailure("workload", f"the workload was killed by signal {number}")
+        return None, Failure("workload", f"the workload was killed by signal {number}")
     if what == "exec":
         reason = short(value)
-        return None, RunFailure("workload", f"the guest cannot execute the workload: {reason}")
-    return None, RunFailure("protocol", "no exit status was reported")
+        return None, Failure("workload", f"the guest cannot execute the workload: {reason}")
+    return None, Failure("protocol", "no exit status was reported")
 
 
-def with_output(failure: RunFailure, stderr: bytes) -> RunFailure:
-    """The failure with what the workload said last."""
-    text = last_line(stderr)
-    message = f"{failure.message} ({text})" if text else failure.message
-    return RunFailure(failure.kind, message, failure.console)
+def with_output(failure: Failure, left: Left) -> Failure:
+    """A failure of the workload's with what it said last. Raises OSError."""
+    text = last_line(left.end("stderr"))
+    if not text or failure.kind != "workload":
+        return failure
+    return Failure(failure.kind, f"{failure.message} ({text})", failure.console)

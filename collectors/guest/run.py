@@ -6,26 +6,14 @@ import shutil
 import signal
 import subprocess
 import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from profdiff.collectors.guest.archive import ArchiveError
 from profdiff.collectors.guest.channel import MAX_ARCHIVE, GuestChannel
 from profdiff.collectors.messages import last_line, read_end, short
+from profdiff.collectors.records import Failure
 
-FailureKind = Literal[
-    "boot",
-    "panic",
-    "timeout",
-    "workload",
-    "window",
-    "qemu",
-    "protocol",
-    "perf",
-    "connection",
-    "metric",
-]
 _CONSOLE_LINES = 12
 # What a guest may write to the files of its serial ports, and make QEMU complain of.
 _MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
@@ -33,15 +21,6 @@ _MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 
 _ROOM = 1 << 20
 # How the plugin begins its lines (collectors/tcg-plugin/core/src/memory.rs).
 _PLUGIN = "profdiff plugin: "
-
-
-@dataclass(frozen=True)
-class RunFailure:
-    """Why a run has no result: one line, and the last lines of the console where they help."""
-
-    kind: FailureKind
-    message: str
-    console: list[str] = field(default_factory=list)
 
 
 class GuestRun:
@@ -101,9 +80,9 @@ class GuestRun:
             self._process.kill()
             self._process.wait()
 
-    def result(self) -> set[str] | RunFailure:
-        """The names of the files that the guest sent, which are in the folder now, or why there are
-        none. Call once it has ended. Raises OSError, also when the disk is full."""
+    def result(self, members: Mapping[str, int]) -> set[str] | Failure:
+        """The names of those of ``members`` that the guest sent, which are in the folder now, or
+        why there are none. Call once it has ended. Raises OSError, also when the disk is full."""
         self._channel.poll()
         status = self._process.wait()
         reason = last_line(read_end(self._stderr_path))
@@ -111,10 +90,8 @@ class GuestRun:
         tail = console[-_CONSOLE_LINES:]
         panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
         if self._timed_out:
-            where = {"boot": "while booting", "settle": "while settling"}.get(
-                self.phase, "while the workload ran" if self.phase == "measure" else "at its end"
-            )
-            return RunFailure(
+            where = _WHERE[self.phase]
+            return Failure(
                 "timeout",
                 f"the guest did not finish within {self._timeout:g} s ({where}): raise --timeout, "
                 "or see the console's last lines",
@@ -122,14 +99,14 @@ class GuestRun:
             )
         if self._flooded:
             most = _MOST[self._flooded] >> 20
-            return RunFailure(
+            return Failure(
                 "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
             )
         if status != 0 and reason.startswith(_PLUGIN):
-            return RunFailure("qemu", reason.removeprefix(_PLUGIN), tail)
+            return Failure("qemu", reason.removeprefix(_PLUGIN), tail)
         broken = ""
         try:
-            names = self._channel.archive(self._folder)
+            names = self._channel.archive(self._folder, members)
         except ArchiveError as error:
             names, broken = None, f" whole ({error})"
         if names is not None:
@@ -139,22 +116,22 @@ class GuestRun:
         if panic:
             text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
             started = self.phase != "boot"
-            kind: FailureKind = "panic" if started else "boot"
+            kind = "panic" if started else "boot"
             what = "the kernel panicked" if started else "the kernel never started init"
-            return RunFailure(kind, f"{what}: {short(text)}", tail)
+            return Failure(kind, f"{what}: {short(text)}", tail)
         if status < 0:
             killed = f"QEMU was killed by signal {-status} ({signal.strsignal(-status)})"
-            return RunFailure("qemu", f"{killed}: {reason}" if reason else killed, tail)
+            return Failure("qemu", f"{killed}: {reason}" if reason else killed, tail)
         if status != 0:
-            return RunFailure("qemu", f"QEMU failed: {reason or f'exit status {status}'}", tail)
+            return Failure("qemu", f"QEMU failed: {reason or f'exit status {status}'}", tail)
         if self.phase == "boot":
-            return RunFailure(
+            return Failure(
                 "boot",
-                "the guest ended before init started: is the image an x86-64 kernel with a serial "
-                "console and initramfs support, and --memory large enough?",
+                "the guest ended before init started: does the kernel have a serial console and "
+                "initramfs support, and is --memory large enough?",
                 tail,
             )
-        return RunFailure(
+        return Failure(
             "protocol",
             f"the guest ended in phase {self.phase} without sending its files{broken}",
             tail,
@@ -169,6 +146,14 @@ class GuestRun:
         # Escape sequences of firmware and control characters do not belong on a terminal.
         text = re.sub(r"\x1b\[[0-9;?=]*[A-Za-z]|[^\n\t -~]", "", text)
         return [line for line in text.splitlines() if line.strip()]
+
+
+_WHERE = {
+    "boot": "while booting",
+    "settle": "while settling",
+    "measure": "while the workload ran",
+    "collect": "while shutting down",
+}
 
 
 def _need_room(folder: Path) -> None:

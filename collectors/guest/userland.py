@@ -4,38 +4,35 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.apt import Apt
 
-# The release whose programs run in arm64 guests; any kernel does.
+# The release whose programs run in foreign guests; any kernel does.
 SUITE = "bookworm"
 _PROGRAMS = ("linux-perf", "busybox-static")
-_FILES = [
-    "./usr/bin/perf*",
-    "./bin/busybox",
-    "./usr/bin/busybox",
-    "./lib/aarch64-linux-gnu/*",
-    "./lib/ld-linux-aarch64.so.1",
-    "./usr/lib/aarch64-linux-gnu/*.so*",
-]
+_FILES = ("./usr/bin/perf*", "./bin/busybox", "./usr/bin/busybox", "./lib*/ld-linux-*.so.*")
 
 
-def arm64_busybox() -> Path:
-    """A static busybox for arm64. Raises MissingError, InputError."""
-    root = userland()
+def foreign_busybox(architecture: Architecture) -> Path:
+    """A static busybox for an architecture. Raises MissingError, InputError."""
+    root = userland(architecture)
     for name in ("usr/bin/busybox", "bin/busybox"):
         if (root / name).is_file():
             return root / name
-    raise MissingError("Debian's busybox-static for arm64 holds no busybox")
+    raise MissingError(f"Debian's busybox-static for {architecture.debian} holds no busybox")
 
 
-def userland() -> Path:
-    """Debian's arm64 perf and busybox with what they need, downloaded once."""
-    target = cache_folder("userland") / f"{SUITE}-arm64"
+def userland(architecture: Architecture) -> Path:
+    """Debian's perf and busybox for an architecture with what they need, downloaded once."""
+    name = architecture.debian
+    target = cache_folder("userland") / f"{SUITE}-{name}"
     if target.is_dir():
         return target
+    libraries = f"./lib/{architecture.triplet}/*", f"./usr/lib/{architecture.triplet}/*.so*"
     try:
-        apt = Apt((SUITE,), "arm64")
+        apt = Apt((SUITE,), name)
         packages = apt.closure(_PROGRAMS)
-        return apt.unpack("perf and busybox for arm64", packages, target, _FILES)
+        wanted = [*_FILES, *libraries]
+        return apt.unpack(f"perf and busybox for {name}", packages, target, wanted)
     except InputError as error:
-        raise MissingError(f"no perf for arm64 guests: {error}") from error
+        raise MissingError(f"no perf for {name} guests: {error}") from error

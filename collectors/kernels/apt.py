@@ -20,6 +20,7 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.console import CleanConsole
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import tell
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels.deb_package import locked, unpack_into
 from profdiff.collectors.programs import find_program
 
@@ -34,6 +35,7 @@ _CONFIGURATION = """\
 """
 
 
+_DEBIAN = ARCHITECTURES[0].debian
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -50,10 +52,10 @@ class Package:
 class Apt:
     """apt with a state of its own for the given suites and Debian architecture."""
 
-    def __init__(self, suites: tuple[str, ...], architecture: str = "amd64") -> None:
+    def __init__(self, suites: tuple[str, ...], architecture: str = _DEBIAN) -> None:
         """Fetch the suites' package lists. Raises InputError for an unknown suite, MissingError."""
         self._architecture = architecture
-        foreign = [] if architecture == "amd64" else [architecture]
+        foreign = [] if architecture == _DEBIAN else [architecture]
         self._folder = cache_folder("apt", "-".join([*suites, *foreign]))
         for name in ("lists/partial", "archives/partial", "parts"):
             (self._folder / name).mkdir(parents=True, exist_ok=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels.apt import Apt, Package
 from profdiff.collectors.kernels.deb_package import KERNEL_FILES
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid")
-# A third of the size of plain amd64, and meant for virtual machines.
-DEFAULT_FLAVOUR = "cloud-amd64"
-ARCHITECTURES = ("amd64", "arm64")
+# A third of the size of the plain flavour, and meant for virtual machines.
+DEFAULT_FLAVOUR = f"cloud-{ARCHITECTURES[0].debian}"
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,11 @@ def fetch(spec: str) -> Path:
     flavour = flavour or DEFAULT_FLAVOUR
     is_version = wanted[0].isdigit()
     architecture = flavour.rpartition("-")[2]
-    if architecture not in ARCHITECTURES:
-        known = " or ".join(ARCHITECTURES)
-        raise InputError(f"{spec}: the flavour names no architecture that profdiff boots ({known})")
+    known = [one.debian for one in ARCHITECTURES]
+    if architecture not in known:
+        raise InputError(
+            f"{spec}: the flavour names no architecture that profdiff boots ({' or '.join(known)})"
+        )
     apt = Apt(SUITES if is_version else (wanted,), architecture)
     packages = kernel_packages(apt, architecture)
     kernel = choose(packages, wanted if is_version else None, flavour)

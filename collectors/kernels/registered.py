@@ -29,7 +29,7 @@ def registered() -> dict[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is damaged ({error}): mend or delete it") from error
+        raise InputError(f"{path} is damaged ({error}): repair or delete it") from error
 
 
 def lookup(name: str) -> str | None:

@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels import registered as kernel_registry
+from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.kernels import registered
 from profdiff.collectors.kernels.address import parse_address
 from profdiff.collectors.kernels.deb_package import unpack_kernel
 from profdiff.collectors.kernels.debian import fetch
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.spec import KernelArgument, is_label
 
-_IMAGES = ("bzImage", "vmlinuz", "arch/x86/boot/bzImage")
+_IMAGES = tuple(name for one in ARCHITECTURES for name in one.images)
 _DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")
 _CONFIGS = ("config", ".config")
 
@@ -41,14 +42,14 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     if path.is_file():
         return _image(label, spec, path, Path(debug).expanduser() if debug else None)
     # Only now: a folder or file of that name, which can be seen, comes first.
-    if is_label(spec) and (known := kernel_registry.lookup(spec)) is not None:
+    if is_label(spec) and (known := registered.lookup(spec)) is not None:
         if spec in names:
             raise InputError(f"the name {spec} stands for itself: register it anew")
         return locate(KernelArgument(label, known), (*names, spec))
     if is_label(spec):
         raise InputError(
             f"{spec} is neither a folder or file here nor a kernel's name; "
-            f"{kernel_registry.unknown(spec)}"
+            f"{registered.unknown(spec)}"
         )
     raise InputError(f"no such kernel: {spec} (see profdiff record --help for what a SPEC may be)")
 
@@ -57,10 +58,10 @@ def _folder(label: str, spec: str, folder: Path) -> KernelFiles:
     image = _first(folder, _IMAGES)
     if image is None:
         raise InputError(
-            f"{folder} holds no bzImage and is no build tree with arch/x86/boot/bzImage: build it "
-            "(make bzImage), or name the image file"
+            f"{folder} holds no kernel image ({', '.join(_IMAGES)}): build it (make), or name the "
+            "image file"
         )
-    tree = image.name == "bzImage" and image.parent.name == "boot"
+    tree = image.parent.name == "boot"
     return KernelFiles(
         label,
         spec,

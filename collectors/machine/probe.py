@@ -5,10 +5,12 @@ import time
 
 from profdiff.base.errors import MissingError
 from profdiff.base.temporary import temporary_folder
+from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.machine.run import MachineRun
+from profdiff.collectors.records import Failure
 
 _SECONDS = 60.0
 
@@ -31,7 +33,9 @@ def environment_of(address: Address) -> Environment:
         )
         while not run.poll():
             time.sleep(0.05)
-        names, failure = run.finish()
-        if failure or "environment" not in names:
-            raise MissingError(failure.message if failure else f"{address} says nothing of itself")
+        left = run.result(MEMBERS)
+        if isinstance(left, Failure):
+            raise MissingError(left.message)
+        if "environment" not in left:
+            raise MissingError(f"{address} reported nothing about itself")
         return Environment.parse((folder / "environment").read_text(errors="replace"))

@@ -16,11 +16,11 @@ from typing import IO
 
 from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.guest.archive import ArchiveError, receive
-from profdiff.collectors.guest.channel import MEMBERS, phase_of
-from profdiff.collectors.guest.run import RunFailure
+from profdiff.collectors.guest.channel import phase_of
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.messages import short
 from profdiff.collectors.programs import find_program
+from profdiff.collectors.records import Failure
 from profdiff.collectors.workload.workload import GUEST_FOLDER, PreparedWorkload
 
 # All that goes wrong with a connection, ssh says with this status (ssh(1)).
@@ -157,45 +157,41 @@ class MachineRun:
             self._process.wait()
         self._temporary.close()
 
-    def finish(self) -> tuple[set[str], RunFailure | None]:
-        """Put the files that it left into the folder; their names, and why there are none.
-
-        Raises OSError.
-        """
+    def result(self, members: Mapping[str, int]) -> set[str] | Failure:
+        """The names of those of ``members`` that it left, which are in the folder now, or why there
+        are none. Call once it has ended. Raises OSError."""
         status = self._process.wait()
         for thread in self._threads:
             thread.join(5)
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
-        failure = self._failure(status)
-        names: set[str] = set()
         try:
-            if self._address.host and failure is None:
-                with self._archive.open("rb") as stream:
-                    names = receive(stream, self._folder, MEMBERS, _MAX_ARCHIVE)
-            elif failure is None:
-                names = _take(self._place / "out", self._folder)
+            if failure := self._failure(status):
+                return failure
+            if not self._address.host:
+                return _take(self._place / "out", self._folder, members)
+            with self._archive.open("rb") as stream:
+                return receive(stream, self._folder, members, _MAX_ARCHIVE)
         except ArchiveError as error:
-            message = f"what the run on {self._address} left cannot be taken: {error}"
-            failure = RunFailure("protocol", message)
+            message = f"cannot read the files that the run on {self._address} left: {error}"
+            return Failure("protocol", message)
         finally:
             self._temporary.close()
-        return names, failure
 
-    def _failure(self, status: int) -> RunFailure | None:
+    def _failure(self, status: int) -> Failure | None:
         last = short(self._errors[-1]) if self._errors else ""
         if self._timed_out:
-            return RunFailure(
+            return Failure(
                 "timeout", f"the run did not finish within {self._timeout:g} s: raise --timeout"
             )
         if self._flooded:
             most = _MAX_ARCHIVE >> 30
-            return RunFailure("protocol", f"{self._address} sends more than {most} GiB")
+            return Failure("protocol", f"{self._address} sends more than {most} GiB")
         if self._address.host and status == _SSH_FAILED:
-            return RunFailure("connection", connection_message(self._address, self._errors))
+            return Failure("connection", connection_message(self._address, self._errors))
         if status != 0:
-            return RunFailure("protocol", f"the run on {self._address} failed: {last or status}")
+            return Failure("protocol", f"the run on {self._address} failed: {last or status}")
         return None
 
 
@@ -229,7 +225,7 @@ def connection_message(address: Address, errors: list[str]) -> str:
     text = " ".join(errors)
     last = short(errors[-1]) if errors else "no reason given"
     if "Host key verification failed" in text or "HOST IDENTIFICATION HAS CHANGED" in text:
-        return f"{address}: its host key is not known or has changed: connect once with ssh by hand"
+        return f"{address}: its host key is unknown or has changed: connect once with ssh yourself"
     if "Permission denied" in text:
         return f"{address} refused the login ({last}): load a key into the agent, or see ssh_config"
     if "refused" in text or "Could not resolve" in text or "timed out" in text:
@@ -262,11 +258,11 @@ def unpack(archive: bytes, folder: Path) -> None:
         members.extractall(folder, filter="data")
 
 
-def _take(source: Path, folder: Path) -> set[str]:
-    """Move the files of known names to ``folder``; a workload may have left other things there, to
-    which no link is followed. Raises ArchiveError, OSError."""
+def _take(source: Path, folder: Path, members: Mapping[str, int]) -> set[str]:
+    """Move those of ``members`` that are there to ``folder``; a workload may have left other things
+    there, to which no link is followed. Raises ArchiveError, OSError."""
     found: set[str] = set()
-    for name, most in MEMBERS.items():
+    for name, most in members.items():
         path = source / name
         try:
             status = path.lstat()

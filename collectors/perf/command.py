@@ -73,7 +73,7 @@ def fallback_reason(used: Attempt, wanted: Attempt, refusal: str) -> str | None:
     why = f" ({refusal})" if refusal else ""
     return (
         f"{' and '.join(wanted.events)} cannot be sampled there{why}; "
-        f"{' and '.join(used.events)} was sampled instead"
+        f"perf sampled {' and '.join(used.events)} instead"
     )
 
 

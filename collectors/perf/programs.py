@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from profdiff.base.errors import MissingError
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.userland import userland
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf_closure import closure, read_elf
@@ -11,10 +12,10 @@ from profdiff.collectors.workload.workload import GuestFile
 PERF_GUEST_PATH = "/usr/bin/perf"
 
 
-def perf_files(architecture: str) -> list[GuestFile]:
+def perf_files(architecture: Architecture) -> list[GuestFile]:
     """perf and the libraries that it needs. Raises MissingError, InputError."""
-    root = Path("/") if architecture == "x86_64" else userland()
-    program = find_program("perf") if architecture == "x86_64" else root / "usr/bin/perf"
+    root = Path("/") if architecture.is_host else userland(architecture)
+    program = find_program("perf") if architecture.is_host else root / "usr/bin/perf"
     elf = read_elf(program.resolve())
     if elf is None:
         raise MissingError(

@@ -6,12 +6,43 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.metric import event_metric
+from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.recorded import Recorded
+from profdiff.collectors.records import Measured, Sampling
 from profdiff.symbolization._native import PerfData, PerfText
 from profdiff.symbolization.places import Places
 
 _NOWHERE = Places(np.empty(0, np.uint64), np.empty(0, np.uint32), [])
+
+
+def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = False) -> Sampling:
+    """How a recording was made; ``emulated``: in a guest whose cycles are nanoseconds."""
+    events = [event for event in data.events if not event[0].startswith("dummy")]
+    names = [name for name, *_ in events]
+    rates = {(number, is_frequency) for *_, number, is_frequency in events}
+    number, is_frequency = rates.pop() if len(rates) == 1 else (0, False)
+    return Sampling(
+        version=data.machine["perf_version"],
+        command=data.machine["command"],
+        events=names,
+        period=number if number and not is_frequency else None,
+        frequency=number if number and is_frequency else None,
+        fallback=fallback,
+        virtual_time=emulated and any(name.startswith("cycles") for name in names),
+    )
+
+
+def totals(data: PerfData) -> list[Measured]:
+    """What the samples of each metric stand for."""
+    weights = np.bincount(
+        data.entry_event, weights=data.entry_weight.astype(np.float64), minlength=len(data.events)
+    )
+    sums: dict[Metric, float] = {}
+    for (name, *_), total in zip(data.events, weights.tolist(), strict=False):
+        if not name.startswith("dummy"):
+            metric = event_metric(name)
+            sums[metric] = sums.get(metric, 0.0) + total
+    return [Measured(one.name, one.unit, one.better, True, [sum_]) for one, sum_ in sums.items()]
 
 
 def read(files: Mapping[str, Path]) -> Recorded | None:

@@ -16,10 +16,10 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import host, named
 from profdiff.collectors.messages import short
 
-# ld.so's own, for Debian's multiarch layout and for others'.
-_MULTIARCH = {"EM_X86_64": "x86_64-linux-gnu", "EM_AARCH64": "aarch64-linux-gnu"}
+# ld.so's own, beside Debian's multiarch layout.
 _DEFAULT_FOLDERS = ["lib64", "usr/lib64", "lib", "usr/lib"]
 _THIS_MACHINE = Path("/")
 # Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
@@ -151,9 +151,9 @@ def _folders(by: Elf, program: Elf, root: Path) -> Iterator[Path]:
     origin = str(by.path.resolve().parent)
     for folder in searched:
         yield Path(folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin))
-    multiarch = _MULTIARCH.get(program.machine)
-    for folder in [f"lib/{multiarch}", f"usr/lib/{multiarch}"] if multiarch else []:
-        yield root / folder
+    if known := named(program.machine):
+        yield root / f"lib/{known.triplet}"
+        yield root / f"usr/lib/{known.triplet}"
     for folder in _DEFAULT_FOLDERS:
         yield root / folder
 
@@ -169,6 +169,6 @@ def _cached_libraries() -> dict[str, Path]:
         return {}
     libraries: dict[str, Path] = {}
     for line in listing.splitlines():
-        if match := re.match(r"\s*(\S+) \(.*x86-64.*\) => (/\S+)$", line):
+        if match := re.match(rf"\s*(\S+) \(.*{host().ldconfig}.*\) => (/\S+)$", line):
             libraries.setdefault(match[1], Path(match[2]))
     return libraries

@@ -1,7 +1,6 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -12,14 +11,11 @@ from typing import Literal
 
 from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf_closure import Elf, closure, read_elf
 
 GUEST_FOLDER = "/work"
-# How ELF and people call what a guest can be.
-_MACHINES = {"x86_64": ("EM_X86_64", "x86-64"), "aarch64": ("EM_AARCH64", "arm64")}
-# The marking instructions that profdiff.h emits.
-_MARKS = tuple(b"\x0f\x1f\x80" + bytes([n]) + b"IDP" for n in (1, 2))
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ def prepare(
     extra: Sequence[str],
     build_folder: Path,
     header_folder: Path,
-    architecture: str = "x86_64",
+    architecture: Architecture = ARCHITECTURES[0],
 ) -> PreparedWorkload:
     """Find, compile if it is a ``.c`` file, and collect what ``argv`` needs in the guest.
 
@@ -78,7 +74,8 @@ def prepare(
         _add_interpreter(path, files)
     for text in extra:
         _add_extra(text, files)
-    marked = any(file.is_code and _has_marks(file.source) for file in files.by_path.values())
+    marks = architecture.marks or ()
+    marked = any(file.is_code and _has_any(file.source, marks) for file in files.by_path.values())
     return PreparedWorkload(
         argv=tuple(argv),
         guest_argv=(guest_path, *argv[1:]),
@@ -95,16 +92,14 @@ def prepare_for_machine(
     """As ``prepare``, for a machine that is not a guest: a bare name is a program of its own."""
     if "/" not in argv[0] and not Path(argv[0]).is_file() and not extra:
         return PreparedWorkload(tuple(argv), tuple(argv), "program", has_marks=False)
-    architecture = os.uname().machine
-    known = architecture if architecture in _MACHINES else "x86_64"
-    return prepare(argv, extra, build_folder, header_folder, known)
+    return prepare(argv, extra, build_folder, header_folder, host())
 
 
 class _Files:
     """Guest files by their guest path; two sources for one path are refused."""
 
-    def __init__(self, architecture: str) -> None:
-        self.machine, self._what = _MACHINES[architecture]
+    def __init__(self, architecture: Architecture) -> None:
+        self.architecture = architecture
         self.by_path: dict[str, GuestFile] = {}
 
     def add(self, source: Path, guest_path: str, *, executable: bool, is_code: bool) -> None:
@@ -117,14 +112,15 @@ class _Files:
         self.by_path[guest_path] = GuestFile(source, guest_path, executable, is_code)
 
     def add_closure(self, elf: Elf) -> None:
-        if elf.machine != self.machine:
+        told = self.architecture.told
+        if elf.machine != self.architecture.elf:
             raise InputError(
                 f"{elf.path} is a program for {elf.machine.removeprefix('EM_')}, the guest is "
-                f"{self._what}: build it for {self._what}"
+                f"{told}: build it for {told}"
             )
-        if self.machine != "EM_X86_64" and elf.needed:
+        if not self.architecture.is_host and elf.needed:
             raise InputError(
-                f"{elf.path} is dynamically linked, and its libraries for {self._what} are not "
+                f"{elf.path} is dynamically linked, and its libraries for {told} are not "
                 "here: link it statically"
             )
         libraries = closure(elf)
@@ -149,10 +145,12 @@ def _find_command(command: str) -> Path:
     return path
 
 
-def _compile(source: Path, build_folder: Path, header_folder: Path, architecture: str) -> Path:
+def _compile(
+    source: Path, build_folder: Path, header_folder: Path, architecture: Architecture
+) -> Path:
     """Compile statically, into a folder named for the program's content: whoever else compiles the
     same, or the same source with other headers, at the same time, does not change it."""
-    compiler = find_program("cc" if architecture == "x86_64" else "aarch64-linux-gnu-gcc")
+    compiler = find_program(architecture.compiler)
     build_folder.mkdir(parents=True, exist_ok=True)
     # Absolute paths would make the program, and so its hash, depend on where the source lies.
     place = source.resolve().parent
@@ -183,7 +181,7 @@ def _add_interpreter(script: Path, files: _Files) -> None:
         line = file.readline(256)
     if not line.startswith(b"#!"):
         raise InputError(
-            f"{script} is neither an x86-64 program nor a script that begins with #!, nor a .c file"
+            f"{script} is neither a program nor a script that begins with #!, nor a .c file"
         )
     words = line[2:].decode(errors="replace").split()
     if not words:
@@ -215,10 +213,10 @@ def _add_extra(text: str, files: _Files) -> None:
     elf = read_elf(source)
     executable = bool(source.stat().st_mode & 0o111)
     files.add(source, destination, executable=executable, is_code=elf is not None)
-    if elf and elf.machine == files.machine and (elf.interpreter or elf.needed):
+    if elf and elf.machine == files.architecture.elf and (elf.interpreter or elf.needed):
         files.add_closure(elf)
 
 
-def _has_marks(path: Path) -> bool:
+def _has_any(path: Path, marks: Sequence[bytes]) -> bool:
     data = path.read_bytes()
-    return any(mark in data for mark in _MARKS)
+    return any(mark in data for mark in marks)

@@ -59,7 +59,7 @@ class ExperimentCommand(click.Command):
         if name not in known:
             near = get_close_matches(name, known, 1)
             hint = f": did you mean {near[0]}?" if near else f" (known: {', '.join(sorted(known))})"
-            raise InputError(f"{file}: there is no key {key}{hint}")
+            raise InputError(f"{file}: unknown key {key}{hint}")
         return known[name]
 
 
@@ -73,7 +73,7 @@ def read(file: Path) -> dict[str, Any]:
         raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
     # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is no TOML: {error}") from error
+        raise InputError(f"{file} is not valid TOML: {error}") from error
 
 
 def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> object:
@@ -84,7 +84,7 @@ def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> o
         return [_from(file, words[0]), *words[1:]] if words else []
     if isinstance(parameter, click.Option) and parameter.is_flag:
         if not isinstance(value, bool):
-            raise InputError(f"{file}: {key} is true or false")
+            raise InputError(f"{file}: {key} must be true or false")
         return value
     if isinstance(value, Mapping):
         texts = [f"{one}={_joined(file, key, its)}" for one, its in value.items()]
@@ -97,7 +97,7 @@ def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> o
 
 def _words(file: Path, key: str, value: object) -> list[str]:
     if not isinstance(value, list):
-        raise InputError(f"{file}: {key} is a list")
+        raise InputError(f"{file}: {key} must be a list")
     return [_text(file, key, one) for one in value]
 
 
@@ -109,13 +109,13 @@ def _joined(file: Path, key: str, value: object) -> str:
 
 def _text(file: Path, key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(f"{file}: {key} holds what is neither text nor a number")
+        raise InputError(f"{file}: {key} holds a value that is neither text nor a number")
     # TOML's integers are of 64 bits, its parser's are not.
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise InputError(f"{file}: {key} holds a number that is too large")
     text = str(value)
     if "\0" in text:
-        raise InputError(f"{file}: {key} holds a NUL, as no argument can")
+        raise InputError(f"{file}: {key} holds a NUL, which an argument cannot")
     return text
 
 

@@ -1,15 +1,18 @@
 """``profdiff kernel``: names for kernels, and fetching them beforehand."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.terminal import say, tell
-from profdiff.collectors.kernels import registered as kernel_registry
-from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument, derive_label
+
+if TYPE_CHECKING:
+    from profdiff.collectors.kernels.files import KernelFiles
 
 
 @click.group()
@@ -21,7 +24,7 @@ def kernel() -> None:
       a folder with bzImage and vmlinux, or a kernel build tree
       an image, with its debug ELF:  IMAGE,vmlinux=ELF
       Debian packages:               IMAGE.deb,DEBUG.deb
-      a kernel of Debian's archive:  debian:trixie-backports, debian:6.17.13,
+      a kernel from Debian's archive:debian:trixie-backports, debian:6.17.13,
                                      debian:sid/amd64 (a flavour)
     """
 
@@ -37,25 +40,31 @@ def add(name: str, spec: str) -> None:
       profdiff kernel add debian debian:trixie-backports
       profdiff record --kernel good --kernel debian -- ./workload
 
-    Paths are made absolute. A NAME that is known gets the new meaning.
+    Paths are made absolute. An existing NAME is replaced.
     """
-    kernel_registry.add(name, spec)
-    say(f"{name} = {kernel_registry.lookup(name)}")
+    from profdiff.collectors.kernels import registered
+
+    registered.add(name, spec)
+    say(f"{name} = {registered.lookup(name)}")
 
 
 @kernel.command()
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget NAME. Files stay where they are."""
-    kernel_registry.remove(name)
+    from profdiff.collectors.kernels import registered
+
+    registered.remove(name)
 
 
 @kernel.command("list")
 def list_() -> None:
-    """List names, what they stand for, and what is wrong with it."""
-    names = kernel_registry.registered()
+    """List names, what they stand for, and any problems."""
+    from profdiff.collectors.kernels import registered
+
+    names = registered.registered()
     if not names:
-        tell("no names yet: profdiff kernel add NAME SPEC")
+        tell("no kernels registered yet: use profdiff kernel add NAME SPEC")
     width = max(map(len, names), default=0)
     for name, spec in names.items():
         say(f"{name:{width}}  {spec}  {_state(name, spec)}".rstrip())
@@ -64,11 +73,13 @@ def list_() -> None:
 @kernel.command()
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC|NAME...")
 def fetch(specs: tuple[str, ...]) -> None:
-    """Download and unpack kernels now; prints where their files are.
+    """Download and unpack kernels now, and print where their files are.
 
     \b
       profdiff kernel fetch debian:bookworm-backports debian:trixie-backports
     """
+    from profdiff.collectors.kernels.source import locate
+
     for spec in specs:
         files = locate(KernelArgument(derive_label(spec), spec))
         say(f"{spec}:")
@@ -87,6 +98,8 @@ def _parts(files: KernelFiles) -> list[tuple[str, object]]:
 
 def _state(name: str, spec: str) -> str:
     """A remark on a spec that can be checked without a network, and without unpacking."""
+    from profdiff.collectors.kernels.source import locate
+
     if spec.startswith("debian:"):
         return ""
     packages = [Path(part) for part in spec.split(",")]

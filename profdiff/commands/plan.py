@@ -6,40 +6,32 @@ from typing import Any
 
 import click
 
-from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import printable, say
-from profdiff.commands.experiment import Experiment, experiment_options
+from profdiff.commands.experiment import experiment, experiment_options
 from profdiff.commands.experiment_file import ExperimentCommand
-from profdiff.recording import preparation, schedule
-from profdiff.recording.plan import continued
-from profdiff.session import points
 
 _SHOWN = 40
 
 
 @click.command(cls=ExperimentCommand)
 @experiment_options
-@click.option("--all", "everything", is_flag=True, help="Name every run, however many.")
-def plan(jobs: int | None, everything: bool, **options: Any) -> None:
-    """Show what record would run with the same options, in which order, and about how long it
-    takes. Nothing is run or written."""
-    asked = Experiment.from_options({**options, "jobs": jobs})
+@click.option("--all", "everything", is_flag=True, help="List every run, however many there are.")
+def plan(everything: bool, **options: Any) -> None:
+    """Show what record would run with the same options, in which order, and roughly how long it
+    would take. plan runs and writes nothing."""
+    from profdiff.base.temporary import temporary_folder
+    from profdiff.recording import schedule
+    from profdiff.recording.plan import continued
+    from profdiff.session import points
+
+    asked = experiment(options)
     manifest = continued(asked.folder, asked.planned)
     with temporary_folder() as temporary:
-        recorders = preparation.recorders(
-            manifest,
-            asked.place,
-            asked.emulators,
-            asked.workload,
-            asked.ways,
-            timeout=options["timeout"],
-            observe=True,
-            folder=temporary,
-        )
+        recorders = asked.recorders(manifest, temporary)
     pending = schedule.missing_runs(manifest, asked.kernels, recorders)
     done = sum(run.failure is None for run in manifest.runs)
     failed = len(manifest.runs) - done
-    by_collector = Counter(run.recorder.collector for run in pending)
+    by_collector = Counter(run.recorder.collector.name for run in pending)
     say(
         f"{asked.folder}: {len(manifest.kernels)} kernels, {len(manifest.points)} points, "
         f"{', '.join(manifest.collectors)}; {done} runs are there, {failed} failed, "
@@ -53,14 +45,15 @@ def plan(jobs: int | None, everything: bool, **options: Any) -> None:
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
         say(
             printable(
-                f"{number:4}  {run.recorder.collector:5}  {run.kernel.label:16}  "
+                f"{number:4}  {run.recorder.collector.name:5}  {run.kernel.label:16}  "
                 f"{', '.join(told):24}  {' '.join(words)}"
             ).rstrip()
         )
     if len(pending) > len(shown):
         say(f"      ... and {len(pending) - len(shown):,} more (--all names them)")
     if pending:
-        seconds, known = schedule.seconds_left(manifest, pending, jobs or os.cpu_count() or 1)
+        jobs = options["jobs"] or os.cpu_count() or 1
+        seconds, known = schedule.seconds_left(manifest, pending, jobs)
         basis = f"as {known} finished runs did" if known else "assumed: nothing was recorded yet"
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
         say(f"about {_duration(seconds)} ({counts}; {basis})")

@@ -4,7 +4,7 @@ import numpy as np
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
@@ -23,7 +23,7 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
-        keep(session, kernel.label, kernel.module_files())
+        keep(session, kernel.label, module_files(kernel.modules))
 
 
 def lines(session: Session) -> list[str]:

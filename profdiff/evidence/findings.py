@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
+from profdiff.collectors import registry
 from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
@@ -13,7 +14,6 @@ from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel, Manifest
-from profdiff.session.origin import kind
 from profdiff.session.state import State, compare_states
 
 
@@ -47,7 +47,7 @@ class Findings:
         remarks: list[str] = []
         # A recording that goes on may have other points by now, or timed runs.
         if measured and not _profiled(results, setting):
-            if any(kind(name).profiles for name in session.manifest.collectors):
+            if any(registry.collector(name).profiles for name in session.manifest.collectors):
                 base = session.manifest.kernels[0].label
                 remarks = [
                     f"no functions are shown: {base} has no finished profile at this point yet"
@@ -94,7 +94,7 @@ def _profiled(results: Results, setting: points.Setting) -> bool:
             for point in setting.points
         )
         for collector in manifest.collectors
-        if kind(collector).profiles
+        if registry.collector(collector).profiles
     )
 
 

@@ -9,7 +9,8 @@ from statistics import median
 
 import numpy as np
 
-from profdiff.collectors.workload.metrics import Metric
+from profdiff.base.metric import Metric
+from profdiff.collectors import registry
 from profdiff.evidence.statistics import (
     Estimate,
     NoiseFloor,
@@ -20,7 +21,6 @@ from profdiff.evidence.statistics import (
     spread,
 )
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.session.origin import emulator, kind
 from profdiff.session.points import Cells, Setting, by_boot, cells, settings
 
 _RULE = Rule()
@@ -208,7 +208,7 @@ class _Gatherer:
             collector=collector,
             metric=metric,
             per_op=per_op,
-            deterministic=emulated and kind(collector).repeatable,
+            deterministic=emulated and registry.collector(collector).kind.repeatable,
             virtual=emulated and _of_time(metric.unit),
             cells=found,
             changes=[],
@@ -274,8 +274,7 @@ def _emulated(runs: Cells) -> Set[str]:
     for (_, collector, _), some in runs.items():
         for run in some:
             if run.failure is None:
-                where = emulator(run)
-                counted = where is not None and where.virtual_clock
+                counted = run.qemu is not None and run.qemu.virtual_clock
                 found[collector] = found.get(collector, True) and counted
     return {collector for collector, emulated in found.items() if emulated}
 

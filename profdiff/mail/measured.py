@@ -1,10 +1,10 @@
 """The section that says what was measured and how, before any number is shown."""
 
 from profdiff.base import units
+from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
 from profdiff.reports.table import Column, draw
-from profdiff.session import origin
 from profdiff.views import facts, machine, recording, state
 from profdiff.views.machine import Machine
 
@@ -78,7 +78,7 @@ def _how(findings: Findings) -> list[str]:
 def _timed(findings: Findings, where: Machine) -> list[str]:
     """How timed runs ran, which no comparison tells of."""
     finished = machine.finished_runs(findings)
-    runs = [run for run in finished if not origin.kind(run.collector).profiles]
+    runs = [run for run in finished if not registry.profiles(run.collector)]
     if not runs:
         return []
     inside = findings.manifest.boot_runs

@@ -16,7 +16,8 @@ from profdiff.base import bounded
 from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError
-from profdiff.collectors.perf.samples import of_data, of_text
+from profdiff.collectors.kernels.files import module_files
+from profdiff.collectors.perf.samples import of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
@@ -34,7 +35,7 @@ from profdiff.symbolization._native import (
 )
 from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id, module_name
+from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
 from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
 from profdiff.symbolization.symbolizer import symbolize
 
@@ -63,7 +64,7 @@ class Imported:
     source: Source
     kernel: m.Kernel
     command: list[str]
-    perf: m.PerfRun | None
+    sampling: m.Sampling | None
     recorded: Recorded
     chains: Chains | None = None
     architecture: str = ""
@@ -140,11 +141,7 @@ def _read_perf(source: Source) -> Imported:
         build_id=build_id,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
     )
-    perf = m.PerfRun(
-        version=machine["perf_version"],
-        command=machine["command"],
-        events=[name for name, *_ in data.events],
-    )
+    perf = sampling(data)
     return Imported(
         source,
         kernel,
@@ -166,10 +163,7 @@ def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None
             raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
     elif build_id and build_id == running_build_id():
         kallsyms = running_kallsyms()
-    modules: dict[str, Path] = {}
-    for path in sorted(source.modules.rglob("*.ko*")) if source.modules else []:
-        modules.setdefault(module_name(path.name), path)
-    return KernelSymbols(debug_elf, kallsyms, modules)
+    return KernelSymbols(debug_elf, kallsyms, module_files(source.modules))
 
 
 def _binaries(source: Source, data: PerfData) -> Binaries:
@@ -214,7 +208,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
                 started=_modified(one.source.path),
                 wall_seconds=0.0,
                 files={},
-                perf=one.perf,
+                sampling=one.sampling,
             )
             for one in imported
         ],

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.files import KernelFiles, image_architecture
+from profdiff.collectors import registry
+from profdiff.collectors.architecture import of_image
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.workload.workload import GuestFile, PreparedWorkload
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
@@ -41,7 +43,7 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
     if built and known and built != known:
         raise InputError(
             f"{files.label}: {files.image or files.spec} has build id {known}, {files.debug_elf} "
-            f"has {built}: give the vmlinux of this very build"
+            f"has {built}: give the vmlinux of that build"
         )
     digest = None
     if files.image:
@@ -62,10 +64,10 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
 
 
 def _known_build_id(files: KernelFiles) -> str | None:
-    """What an x86 image or the running kernel says; others say it when they run."""
+    """What the running kernel says, or an image that does; others say it when they run."""
     if files.machine is not None:
         return running_build_id() if not files.machine.host else None
-    if files.image and image_architecture(files.image) == "x86_64":
+    if files.image and of_image(files.image).image_has_build_id:
         return KernelImage.open(str(files.image)).build_id
     return None
 
@@ -146,14 +148,14 @@ def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         before = known.get(kernel.label)
         if before and before.build_id and before.build_id != kernel.build_id:
             raise InputError(
-                f"{kernel.label} was recorded on a kernel with build id {before.build_id}, now one "
-                f"with {kernel.build_id} runs: give it another label"
+                f"{kernel.label} was recorded on a kernel with build id {before.build_id}, but the "
+                f"machine now runs {kernel.build_id}: give it another label"
             )
         alike = [k.label for k in old.kernels if k.build_id == kernel.build_id and not k.twin_of]
         twin = next(iter(alike), kernel.label)
         if twin != kernel.label and kernel.twin_of is None:
             raise InputError(
-                f"{kernel.label} is the kernel that was recorded as {twin} (build id "
+                f"{kernel.label} is the kernel already recorded as {twin} (build id "
                 f"{kernel.build_id}): boot the other kernel first"
             )
     added = [kernel for kernel in new.kernels if kernel.label not in known]
@@ -172,7 +174,7 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     return m.replace(
         old,
         collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
-        perf=old.perf or new.perf,
+        options={**new.options, **old.options},
         kernels=[*old.kernels, *new.kernels[len(old.kernels) :]],
         repeat=max(old.repeat, new.repeat),
         twin_repeat=max(old.twin_repeat, new.twin_repeat),
@@ -194,12 +196,9 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new) or old.difference != new.difference:
         return f"another sweep ({len(old.points)} points)"
-    if old.call_tree != new.call_tree:
-        return "a call tree" if old.call_tree else "--no-call-tree"
-    if old.boot_runs != new.boot_runs:
-        return f"--boot-runs {old.boot_runs}"
-    if old.metrics != new.metrics:
-        return f"other metrics ({', '.join(old.metrics) or 'none'})"
+    for name, value in new.options.items():
+        if old.options[name] != value:
+            return registry.spelled(name, old.options[name])
     if old.order != new.order:
         vary = " --vary-boots" if old.order.vary else ""
         return f"--seed {old.order.seed}{vary}"
@@ -207,10 +206,6 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
         was = getattr(old.guest, field, None)
         if was != getattr(new.guest, field, None):
             return f"--{field} {was}"
-    for field in m.PerfOptions.__struct_fields__ if new.perf else ():
-        was = getattr(old.perf, field, None)
-        if was != getattr(new.perf, field, None):
-            return f"other options of perf ({field}: {was})"
     return None
 
 

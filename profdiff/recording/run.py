@@ -14,13 +14,14 @@ from profdiff.base import units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.progress import Progress
-from profdiff.collectors.guest.boot_variation import NO_VARIATION, Variation
-from profdiff.collectors.guest.result import RunResult
+from profdiff.collectors.guest.boot import NO_VARIATION, Variation
+from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.recording.recorders import ActiveRun, Recorder
+from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.recording.schedule import PendingRun, missing_runs
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
+from profdiff.session.points import substitute
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.1
@@ -30,7 +31,7 @@ _NAMED = 3
 @dataclass(frozen=True)
 class _Active:
     pending: PendingRun
-    run: ActiveRun
+    run: Running
     folder: Path
     started: str
 
@@ -82,31 +83,33 @@ def _start(session: Session, pending: PendingRun) -> _Active:
             manifest.order.seed, pending.kernel.label, pending.repetition, settle
         )
     point = manifest.points[pending.point]
-    active = pending.recorder.start(pending.kernel, point, variation, folder)
-    return _Active(pending, active, folder, m.timestamp())
+    guest_argv = pending.recorder.workload.guest_argv
+    argv = tuple(substitute(word, point.parameters) for word in guest_argv)
+    job = Job(pending.kernel, argv, point.cpus or 1, folder, variation)
+    return _Active(pending, pending.recorder.start(job), folder, m.timestamp())
 
 
 def _enter(session: Session, item: _Active) -> m.Run:
     """Add the ended run to the manifest, and what it told of its kernel."""
     result = item.run.finish()
-    own, found_later = item.pending.recorder.describe(item.run, result, item.folder)
     prefix = f"runs/{item.pending.id}"
-    failure = result.failure or found_later
     run = m.Run(
         id=item.pending.id,
         kernel=item.pending.kernel.label,
-        collector=item.pending.recorder.collector,
+        collector=item.pending.recorder.collector.name,
         point=item.pending.point,
         repetition=item.pending.repetition,
         started=item.started,
         boot=_boot(item, result),
-        wall_seconds=round(result.wall_seconds, 3),
+        wall_seconds=round(item.run.wall_seconds, 3),
         files={what: f"{prefix}/{name}" for what, name in sorted(result.files.items())},
-        failure=m.Failure(kind=failure.kind, message=failure.message, console=failure.console)
-        if failure
-        else None,
+        qemu=item.run.emulator,
+        sampling=result.sampling,
+        failure=result.failure,
         exit_status=result.exit_status,
-        **own,
+        window=result.window,
+        instructions=result.instructions,
+        measured=result.measured,
     )
     manifest = session.manifest
     kernels = [
@@ -117,7 +120,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
     return run
 
 
-def _boot(item: _Active, result: RunResult) -> str | None:
+def _boot(item: _Active, result: Result) -> str | None:
     """Which boot of a machine the run was in (random(4), boot_id)."""
     if item.pending.kernel.machine is None or "state" not in result.files:
         return None
@@ -126,7 +129,7 @@ def _boot(item: _Active, result: RunResult) -> str | None:
     return found[1] if found else None
 
 
-def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) -> m.Kernel:
+def _told(session: Session, kernel: m.Kernel, item: _Active, result: Result) -> m.Kernel:
     """The kernel with what its guest said of it. Raises InputError when the booted kernel is not
     the one that the debug ELF belongs to, or not the one of an earlier run."""
     if "version" not in result.files:
@@ -138,7 +141,7 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) 
     if booted and kernel.build_id and booted != kernel.build_id:
         raise InputError(
             f"{kernel.label}: the booted kernel has build id {booted}, its debug ELF or an earlier "
-            f"run {kernel.build_id}: give the vmlinux of this very build"
+            f"run {kernel.build_id}: give the vmlinux of that build"
         )
     others = [
         known
@@ -148,7 +151,7 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) 
     twin = next((known for known in others if known.build_id == booted), None)
     if booted and twin and item.pending.kernel.machine is not None:
         raise InputError(
-            f"{kernel.label} is the kernel that was recorded as {twin.label} (build id {booted}): "
+            f"{kernel.label} is the kernel already recorded as {twin.label} (build id {booted}): "
             "boot the other kernel first"
         )
     config = kernel.config
@@ -167,7 +170,7 @@ def _told(session: Session, kernel: m.Kernel, item: _Active, result: RunResult) 
     )
 
 
-def _keep_config(session: Session, item: _Active, result: RunResult) -> str | None:
+def _keep_config(session: Session, item: _Active, result: Result) -> str | None:
     if "config" in result.files:
         return f"runs/{item.pending.id}/{result.files['config']}"
     source = item.pending.kernel.config
@@ -184,14 +187,16 @@ def outcome(run: m.Run) -> str:
     """A run's outcome in one line."""
     if run.failure:
         return f"failed: {run.failure.message}"
-    if run.instructions:
-        total = run.instructions.kernel + run.instructions.user
-        return f"{total:,} instructions ({run.wall_seconds:.1f} s)"
-    if run.perf:
-        return f"sampled {' and '.join(run.perf.events)} ({run.wall_seconds:.1f} s)"
+    if run.sampling:
+        return f"sampled {' and '.join(run.sampling.events)} ({run.wall_seconds:.1f} s)"
     if run.measured:
-        told = ", ".join(
-            f"{one.name} {median(one.values):,.6g} {one.unit}" for one in run.measured[:_NAMED]
-        )
+        told = ", ".join(map(_measured, run.measured[:_NAMED]))
         return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"
+
+
+def _measured(one: m.Measured) -> str:
+    value = median(one.values)
+    told = f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+    words = [told, one.unit] if one.name == one.unit else [one.name, told, one.unit]
+    return " ".join(filter(None, words))

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.recording.recorders import Recorder
+from profdiff.collectors.recorder import Recorder
 from profdiff.session import manifest as m
 from profdiff.session.points import cells
 
@@ -41,11 +42,11 @@ def missing_runs(
             random.Random(f"{manifest.order.seed}:{turn}").shuffle(round_)  # noqa: S311
             for point, kernel in round_:
                 wanted = manifest.twin_repeat if kernel.label in twins else manifest.repeat
-                made = known.get((kernel.label, recorder.collector, point), ())
+                made = known.get((kernel.label, recorder.collector.name, point), ())
                 if turn >= wanted - sum(run.failure is None for run in made):
                     continue
                 number = len(made) + turn + 1
-                name = _run_id(manifest, kernel.label, recorder.collector, point, number)
+                name = _run_id(manifest, kernel.label, recorder.collector.name, point, number)
                 missing.append(PendingRun(name, kernel, recorder, point, number))
     return missing
 
@@ -53,7 +54,7 @@ def missing_runs(
 def _run_id(
     manifest: m.Manifest, label: str, collector: m.Collector, point: int, number: int
 ) -> str:
-    suffix = f"-{number}" if collector == "exact" else f"-{collector}-{number}"
+    suffix = f"-{number}" if registry.is_default(collector) else f"-{collector}-{number}"
     if len(manifest.points) > 1:
         suffix = f"-p{point + 1}{suffix}"
     # A label may be as long as an id.
@@ -72,8 +73,8 @@ def seconds_left(
     averages = {collector: mean(seconds) for collector, seconds in made.items()}
     total, known = 0.0, 0
     for run in pending:
-        same = made.get(run.recorder.collector, [])
+        same = made.get(run.recorder.collector.name, [])
         known += len(same)
-        each = averages.get(run.recorder.collector, _ASSUMED_SECONDS)
+        each = averages.get(run.recorder.collector.name, _ASSUMED_SECONDS)
         total += each if run.recorder.alone else each / jobs
     return total, min(known, len(manifest.runs))

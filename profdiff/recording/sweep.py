@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 
@@ -11,6 +12,18 @@ from profdiff.session.points import substitute
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MAX_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``texts``, ``difference`` and ``ops`` as --sweep, --difference and --ops have them;
+    ``zipped``: parameters side by side instead of crossed."""
+
+    texts: Sequence[str]
+    zipped: bool
+    difference: str | None
+    ops: str | None
+    cpus: Sequence[int]
 
 
 def parse_sweep(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -38,25 +51,19 @@ def parse_difference(text: str | None) -> m.Difference | None:
     return m.Difference(match[1], int(match[2]), int(match[3]))
 
 
-def points(
-    parameters: Mapping[str, Sequence[str]],
-    cpus: Sequence[int | None],
-    *,
-    zipped: bool,
-    ops: str | None,
-    difference: m.Difference | None,
-    command: Sequence[str],
-) -> list[m.Point]:
-    """All points: ``parameters`` crossed, or one by one (``zipped``), each with every number of
-    vCPUs and with both lengths of ``difference``.
+def points(asked: Asked, command: Sequence[str], *, in_guests: bool) -> list[m.Point]:
+    """All points: parameters crossed, or one by one, each in guests with every number of vCPUs, and
+    with both lengths of the difference.
 
-    ``ops``: a number, or a product of numbers and ``{NAME}``; with ``difference`` one that depends
-    on the length. ``command``: where parameters are to be used. Raises InputError for a parameter
-    that the command does not use.
+    ``ops`` is a number, or a product of numbers and ``{NAME}``; with a difference one that depends
+    on the length. Raises InputError for a parameter that the command does not use.
     """
+    parameters, difference = parse_sweep(asked.texts), parse_difference(asked.difference)
+    cpus: Sequence[int | None] = asked.cpus if in_guests else [None]
+    zipped, ops = asked.zipped, asked.ops
     names = [*parameters, *([difference.parameter] if difference else [])]
     if difference and difference.parameter in parameters:
-        raise InputError(f"--difference {difference.parameter}: the name is swept already")
+        raise InputError(f"--difference {difference.parameter}: the parameter is already swept")
     used = set(re.findall(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", " ".join(command)))
     for name in names:
         if name not in used:
@@ -79,8 +86,8 @@ def points(
         lengths = [{difference.parameter: str(n)} for n in (difference.short, difference.long)]
         if ops is not None and f"{{{difference.parameter}}}" not in ops:
             raise InputError(
-                f"--ops {ops}: both lengths would hold as many operations, their difference none; "
-                f"multiply by {{{difference.parameter}}}"
+                f"--ops {ops}: both lengths would hold the same number of operations, so their "
+                f"difference would hold none: multiply by {{{difference.parameter}}}"
             )
     made = [({**row, **length}, number) for row in rows for number in cpus for length in lengths]
     return [m.Point(row, number, _ops(ops, row)) for row, number in made]
@@ -94,8 +101,8 @@ def _ops(rule: str | None, parameters: Mapping[str, str]) -> int | None:
         text = factor.strip().replace(",", "")
         if not re.fullmatch(r"\d{1,18}", text) or int(text) == 0:
             raise InputError(
-                f"--ops {rule}: {factor.strip()!r} is no number: write a number, or a product of "
-                "numbers and {NAME} of a sweep"
+                f"--ops {rule}: {factor.strip()!r} is not a number: write a number, or a product "
+                "of numbers and {NAME} of a sweep"
             )
         result *= int(text)
     if result >= 2**63:

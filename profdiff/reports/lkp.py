@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
+from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
-from profdiff.session import origin
 from profdiff.session.manifest import Manifest
 
 _RULE = "=" * 89
@@ -53,7 +53,7 @@ def workload_series(findings: Findings) -> list[Series]:
             ],
         )
         for result in findings.results.at(findings.setting)
-        if not origin.kind(result.collector).profiles
+        if not registry.profiles(result.collector)
     ]
 
 

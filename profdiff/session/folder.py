@@ -12,7 +12,10 @@ import msgspec
 
 from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError, ProfdiffError, SessionError
+from profdiff.collectors import registry
+from profdiff.session import first_schema
+from profdiff.session.first_schema import FIRST_SCHEMA
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Run
 
 _MANIFEST = "manifest.json"
@@ -122,7 +125,7 @@ class Session:
     @property
     def profiling(self) -> list[str]:
         """The session's collectors that tell functions apart."""
-        return [name for name in self.manifest.collectors if name != "timed"]
+        return [name for name in self.manifest.collectors if registry.collector(name).profiles]
 
     def kernel(self, label: str) -> Kernel:
         """The kernel with that label. Raises KeyError."""
@@ -189,14 +192,17 @@ def is_session(folder: Path) -> bool:
 def _decode(path: Path, data: bytes) -> Manifest:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
-        if schema != SCHEMA:
+        if schema not in (SCHEMA, FIRST_SCHEMA):
             known = SCHEMA.rpartition("/")[0]
             if schema.rpartition("/")[0] == known:
                 raise SessionError(
                     f"{path} has schema {schema}, this profdiff reads {SCHEMA}: use a newer one"
                 )
             raise SessionError(f"{path} is no manifest of a profdiff session (schema {schema!r})")
-        manifest = msgspec.json.decode(data, type=Manifest)
+        if schema == FIRST_SCHEMA:
+            manifest = first_schema.decode(data)
+        else:
+            manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
     labels = [kernel.label for kernel in manifest.kernels]
@@ -205,6 +211,11 @@ def _decode(path: Path, data: bytes) -> Manifest:
     ids = [run.id for run in manifest.runs]
     if len(set(ids)) != len(ids) or not {run.kernel for run in manifest.runs} <= set(labels):
         raise SessionError(f"{path} has runs that do not fit its kernels")
+    for name in {*manifest.collectors, *(run.collector for run in manifest.runs)}:
+        try:
+            registry.collector(name)
+        except ProfdiffError as error:
+            raise SessionError(f"{path}: {error}") from error
     return manifest
 
 

@@ -9,7 +9,17 @@ from typing import Annotated, Literal
 
 import msgspec
 
-SCHEMA = "profdiff.session/1"
+from profdiff.base.metric import Better as Better
+from profdiff.collectors.records import Count, Name, Part, Text, Value
+from profdiff.collectors.records import Failure as Failure
+from profdiff.collectors.records import Guest as Guest
+from profdiff.collectors.records import Instructions as Instructions
+from profdiff.collectors.records import Measured as Measured
+from profdiff.collectors.records import Qemu as Qemu
+from profdiff.collectors.records import Sampling as Sampling
+from profdiff.collectors.records import Window as Window
+
+SCHEMA = "profdiff.session/2"
 
 
 replace = msgspec.structs.replace
@@ -32,17 +42,9 @@ SafePath = Annotated[
         max_length=1024,
     ),
 ]
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Collector = Literal["exact", "perf", "timed", "import"]
-Better = Literal["lower", "higher"]
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z")]
-Text = Annotated[str, msgspec.Meta(max_length=65536)]
-Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+# The name of one that is registered, which opening a session checks.
+Collector = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
 Hex = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
-
-
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of all parts of the manifest."""
 
 
 class WorkloadFile(Part, frozen=True):
@@ -70,7 +72,7 @@ class Point(Part, frozen=True):
     """Under what a kernel is measured: values of the sweep's parameters, vCPUs (null where no guest
     is used), and how many operations the workload then does. A cell is a kernel at a point."""
 
-    parameters: dict[Name, Text] = {}
+    parameters: dict[Name, Text] = msgspec.field(default_factory=dict)
     cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
 
@@ -92,28 +94,6 @@ class Order(Part, frozen=True):
     vary: bool = False
 
 
-class Measured(Part, frozen=True):
-    """One metric of a run: its values, one for each execution of the workload in that boot.
-    ``is_total``: they are of the whole window, so that operations divide them; what a workload says
-    of itself is not."""
-
-    name: Text
-    unit: Text
-    better: Better
-    is_total: bool
-    values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]
-
-
-class Guest(Part, frozen=True):
-    """The machine that every run had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
-    in seconds of wall time for a whole run."""
-
-    memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
-    append: str
-    settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
-    timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
-
-
 class Kernel(Part, frozen=True):
     """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
     the exact collector; ``image_sha256`` is there if an image was booted. ``twin_of``: it is the
@@ -132,74 +112,11 @@ class Kernel(Part, frozen=True):
     twin_of: Label | None = None
 
 
-class Failure(Part, frozen=True):
-    """Why a run has no result. ``message`` is one line; ``console`` its console's last lines."""
-
-    kind: Literal[
-        "boot",
-        "panic",
-        "timeout",
-        "workload",
-        "window",
-        "qemu",
-        "protocol",
-        "perf",
-        "connection",
-        "metric",
-    ]
-    message: str
-    console: list[str] = []
-
-
-class Window(Part, frozen=True):
-    """What was measured: the workload's own marks, or the whole command."""
-
-    kind: Literal["marks", "command"]
-    count: Count
-
-
-class Instructions(Part, frozen=True):
-    """Instructions counted inside the window, by the half of the address space they ran in."""
-
-    kernel: Count
-    user: Count
-
-
-class Qemu(Part, frozen=True):
-    """The emulator: its version line and every argument, as they were passed."""
-
-    version: str
-    arguments: list[str]
-    plugin_api: int | None = None
-
-
-class PerfOptions(Part, frozen=True):
-    """How perf samples. ``events`` are one group; ``period``: events between samples; or
-    ``frequency``: samples per second. ``arguments`` go to ``perf record`` as they are."""
-
-    events: list[str]
-    period: Annotated[int, msgspec.Meta(ge=1, le=2**62)] | None = None
-    frequency: Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None = None
-    call_graph: Literal["fp", "lbr", "dwarf"] = "fp"
-    arguments: list[str] = []
-
-
-class PerfRun(Part, frozen=True):
-    """What perf was asked for in one run. ``fallback``: why it sampled something else than
-    ``events`` of the options, or null. ``virtual_time``: QEMU's cycles, which are nanoseconds."""
-
-    version: str
-    command: list[str]
-    events: list[str]
-    fallback: str | None = None
-    virtual_time: bool = False
-
-
 class Run(Part, frozen=True, kw_only=True):
-    """One execution of the workload on one kernel in one boot, or with ``timed`` several. ``point``
-    is a row of the manifest's points. ``boot``: the machine's boot, in which other runs were too;
-    a guest's run has one of its own. ``files`` maps what a file is (``counts``, ``perf-data``,
-    ``stdout``, ``dmesg`` …) to its path in the session."""
+    """The workload on one kernel in one boot, executed ``boot_runs`` times. ``point`` is a row of
+    the manifest's points. ``boot``: the machine's boot, in which other runs were too; a guest's run
+    has one of its own. ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
+    ``dmesg`` …) to its path in the session."""
 
     id: Label
     kernel: Label
@@ -211,16 +128,17 @@ class Run(Part, frozen=True, kw_only=True):
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
     files: dict[str, SafePath]
     qemu: Qemu | None = None
-    perf: PerfRun | None = None
+    sampling: Sampling | None = None
     failure: Failure | None = None
     exit_status: int | None = None
     window: Window | None = None
     instructions: Instructions | None = None
-    measured: list[Measured] = []
+    measured: list[Measured] = msgspec.field(default_factory=list)
 
 
 class Manifest(Part, frozen=True, kw_only=True):
-    """The whole of ``manifest.json``. The first kernel is the base."""
+    """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
+    collectors, by the option's name."""
 
     schema: str
     profdiff: str
@@ -229,15 +147,18 @@ class Manifest(Part, frozen=True, kw_only=True):
     collectors: list[Collector]
     repeat: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
     verify: bool
-    call_tree: bool = True
     twin_repeat: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
-    boot_runs: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
-    metrics: list[Text] = []
+    options: dict[Name, Value] = msgspec.field(default_factory=dict)
     order: Order = Order()
     difference: Difference | None = None
     points: Annotated[list[Point], msgspec.Meta(min_length=1, max_length=10**5)]
     workload: Workload
     guest: Guest | None = None
-    perf: PerfOptions | None = None
     kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]
+
+    @property
+    def boot_runs(self) -> int:
+        """How often a run executes the workload in its boot."""
+        told = self.options.get("boot_runs")
+        return told if isinstance(told, int) else 1

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profdiff.base import units
+from profdiff.base.metric import Kind
+from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result, is_time
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.session import origin
 from profdiff.session.manifest import Kernel
 from profdiff.views import answers
 from profdiff.views.machine import machine
@@ -66,9 +67,9 @@ def _counted(noun: str, verb: str) -> Words:
 
 def _words(result: Result) -> Words:
     """Of a result. An emulated clock counts instructions: that is never called time."""
-    kind = origin.kind(result.collector)
-    if kind.profiles:
-        return _counted(result.metric.name, kind.verb)
+    collector = registry.collector(result.collector)
+    if collector.profiles:
+        return _counted(result.metric.name, collector.kind.verb)
     name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
     if is_time(result.metric) and result.virtual:
         noun, tail = "instructions on an emulated clock", " (1 ns is one instruction)"
@@ -98,7 +99,7 @@ def claim(findings: Findings) -> Claim:
 
 def _rank(result: Result) -> tuple[int, bool]:
     # Timed runs are deterministic where an emulated clock counts instructions.
-    timed = not origin.kind(result.collector).profiles
+    timed = not registry.profiles(result.collector)
     return (2 if result.deterministic else 0) if timed else 1, result.is_wall_time
 
 
@@ -160,8 +161,8 @@ def _of_counts(findings: Findings) -> Claim:
     )
 
 
-def _kind(comparison: Comparison) -> origin.Kind:
-    return origin.kind(comparison.runs[0].collector)
+def _kind(comparison: Comparison) -> Kind:
+    return registry.collector(comparison.runs[0].collector).kind
 
 
 def _worst(result: Result) -> tuple[int, Estimate]:

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from profdiff.collectors import registry
 from profdiff.evidence import results, statistics
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
-from profdiff.session import origin
 from profdiff.session.points import Setting
 from profdiff.views import notes, result, state
 from profdiff.views.record import Record
@@ -175,7 +175,7 @@ def is_shown(told: Results) -> bool:
         told.scattered
         or len(every) > 1
         or len(told.kernels) > 2
-        or not origin.kind(every[0].collector).profiles
+        or not registry.profiles(every[0].collector)
     )
 
 

@@ -7,7 +7,6 @@ from typing import Literal
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.session.manifest import Run
-from profdiff.session.origin import emulator
 from profdiff.views.record import Record
 
 
@@ -27,11 +26,11 @@ class Machine(Record, frozen=True):
 
 def machine(findings: Findings) -> Machine:
     """What the finished runs ran on."""
-    emulators = [one for run in findings.manifest.runs if (one := emulator(run))]
-    finished = [one for run in finished_runs(findings) if (one := emulator(run))]
+    emulators = [run.qemu for run in findings.manifest.runs if run.qemu]
+    finished = [run.qemu for run in finished_runs(findings) if run.qemu]
     told = [own.get("architecture") for own in findings.facts.machines.values()]
     names = [*filter(None, told), *(one.architecture for one in emulators if one.architecture)]
-    emulated = any(one.accelerator == "tcg" for one in finished)
+    emulated = any(one.accelerator != "kvm" for one in finished)
     return Machine(
         architecture=units.printable(names[0]) if names else "",
         kind="emulator" if emulated else "virtual machine" if finished else "machine",

@@ -4,9 +4,9 @@ answers of timed runs, a sentence each."""
 from collections.abc import Iterator
 from typing import Literal
 
+from profdiff.collectors import registry
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict, smallest_p
-from profdiff.session import origin
 from profdiff.session.points import Setting
 from profdiff.views.record import Record
 from profdiff.views.result import bounds, delta, judged, number, title
@@ -20,7 +20,7 @@ class Note(Record, frozen=True):
     means, by which ``rule`` a change is one, which ``p`` can be reached, a ``reason`` of a verdict,
     and what the noise ``floor`` is."""
 
-    kind: Literal["boots", "machine", "varied", "exact", "rule", "p", "reason", "floor"]
+    kind: Literal["boots", "machine", "varied", "counts", "rule", "p", "reason", "floor"]
     text: str
 
 
@@ -44,7 +44,7 @@ def _notes(results: Results) -> Iterator[Note]:
         text = "exact: counted, not sampled; one boot cannot show whether counts repeat"
         if results.repeated:
             text = "exact: counts that are equal in every boot; they need no statistics"
-        yield Note(kind="exact", text=text)
+        yield Note(kind="counts", text=text)
     if statistical:
         yield from _statistics(results, statistical)
     if any(result.noise for result in every):
@@ -90,7 +90,7 @@ def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
 
 def answers(results: Results, setting: Setting) -> list[str]:
     """One sentence for each metric that timed runs measured and each kernel but the base."""
-    timed = [one for one in results.at(setting) if not origin.kind(one.collector).profiles]
+    timed = [one for one in results.at(setting) if not registry.profiles(one.collector)]
     # What the workload says of itself comes before the time of the whole command.
     timed.sort(key=lambda one: one.is_wall_time)
     return [

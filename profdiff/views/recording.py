@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from profdiff.base import units
+from profdiff.collectors import registry
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
 from profdiff.session.manifest import Manifest
@@ -40,7 +41,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         (run.window.kind, run.window.count)
         for run in manifest.runs
         if run.window and not run.failure and run.point == setting.point
-        if run.collector != "timed"
+        if registry.profiles(run.collector)
     }
     window = " or ".join(
         f"{number} marked window{'s' if number != 1 else ''}"
@@ -108,10 +109,8 @@ def _counted(comparison: Comparison) -> list[Remark]:
     qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
     guest = comparison.manifest.guest
     machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
-    text = (
-        "instructions, exact: every instruction between the marks, in the whole guest, counted by "
-        f"QEMU TCG ({', '.join(qemus)}{machine})"
-    )
+    how = registry.collector(comparison.runs[0].collector).how
+    text = f"{comparison.metric.title}, exact: {how} ({', '.join(qemus)}{machine})"
     return _all("how", [text])
 
 
@@ -119,7 +118,8 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
     """What was sampled how, in which order of trust."""
     runs = group[0].runs
     names = " and ".join(comparison.metric.title for comparison in group)
-    versions = sorted({run.perf.version for run in runs if run.perf and run.perf.version})
+    told = [run.sampling for run in runs if run.sampling]
+    versions = sorted({one.version for one in told if one.version})
     rates = sorted(
         f"{number:,} samples a second" if a_second else f"one sample every {number:,}"
         for number, a_second in group[0].rates
@@ -128,9 +128,9 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
     by = f" by perf {', '.join(versions)}" if versions else ""
     where = ", in a guest under QEMU: these are not timings" if runs[0].qemu else ""
     what = ", whole command" if any(run.window for run in runs) else ""
-    fallbacks = {run.perf.fallback for run in runs if run.perf and run.perf.fallback}
+    fallbacks = {one.fallback for one in told if one.fallback}
     cautions = [f"NOT what was asked for: {reason}" for reason in sorted(fallbacks)]
-    if any(run.perf and run.perf.virtual_time for run in runs):
+    if any(one.virtual_time for one in told):
         cautions.append(
             "cycles are QEMU's virtual time (1 GHz, one instruction per nanosecond), not processor "
             "cycles"

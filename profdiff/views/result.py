@@ -4,10 +4,10 @@ metric. ``str`` of a cell is its text."""
 import math
 from statistics import median
 
+from profdiff.collectors import registry
 from profdiff.evidence import results
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
-from profdiff.session import origin
 from profdiff.views.record import Record
 
 
@@ -121,12 +121,12 @@ def title(result: Result) -> str:
 
 def source(result: Result) -> str:
     """Where values come from: ``sampled``."""
-    kind = origin.kind(result.collector)
+    collector = registry.collector(result.collector)
     if result.virtual:
         return "timed by the guest's clock, 1 ns per instruction: instruction counts, NOT time"
-    if result.deterministic and not kind.profiles:
+    if result.deterministic and not collector.profiles:
         return "of timed runs in an emulated guest"
-    return kind.words
+    return collector.kind.words
 
 
 def number(value: float) -> str:

@@ -21,9 +21,11 @@ from tars import tar
 
 from profdiff.collectors.guest.archive import ArchiveError, Gunzip, receive
 from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
-from profdiff.collectors.guest.result import exit_status, take_files, told
-from profdiff.collectors.guest.run import GuestRun, RunFailure
-from profdiff.collectors.machine.run import Address, MachineRun
+from profdiff.collectors.guest.result import Left, exit_status, take_files
+from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.kernels.address import Address
+from profdiff.collectors.machine.run import MachineRun
+from profdiff.collectors.records import Failure
 
 FORMATS = (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT)
 # What a bomb holds, and what may be allocated while it is read.
@@ -64,10 +66,10 @@ def from_machine(folder: Path, archive: bytes, errors: str = "") -> set[str] | s
         )
         while not run.poll():
             time.sleep(0.01)
-        names, failure = run.finish()
+        names = run.result(MEMBERS)
     finally:
         os.environ["PATH"] = path
-    return failure.message if failure else names
+    return names.message if isinstance(names, Failure) else names
 
 
 BOTH = pytest.mark.parametrize("receiver", [from_guest, from_machine])
@@ -277,7 +279,7 @@ def test_this_machine_is_read_as_others_are(tmp_path: Path) -> None:
     )
     while not run.poll():
         time.sleep(0.01)
-    assert run.finish() == ({"status"}, None)
+    assert run.result(MEMBERS) == {"status"}
     assert (tmp_path / "status").read_text() == "exit 0\n"
 
 
@@ -286,7 +288,7 @@ def test_large_text_is_compressed(tmp_path: Path) -> None:
         file.truncate(LARGE)
     (tmp_path / "perf.data").write_bytes(b"PERFILE2")
     with little_memory():
-        files = take_files(tmp_path, {"kallsyms", "perf.data"})
+        files = take_files(tmp_path, {"kallsyms", "perf.data"}, {"perf.data": "perf-data"})
     assert files == {"kallsyms": "kallsyms.gz", "perf-data": "perf.data"}
     with gzip.open(tmp_path / "kallsyms.gz") as packed:
         assert sum(len(part) for part in iter(lambda: packed.read(1 << 20), b"")) == LARGE
@@ -294,13 +296,16 @@ def test_large_text_is_compressed(tmp_path: Path) -> None:
 
 
 def test_the_end_of_what_was_said(tmp_path: Path) -> None:
+    def left(files: dict[str, str]) -> Left:
+        return Left(tmp_path, files, None, {}, emulated=True, has_marks=False)
+
     with (tmp_path / "stderr").open("wb") as file:
         file.truncate(LARGE)
         file.seek(0, 2)
         file.write(b"\nlast words\n")
     with little_memory():
-        assert told(tmp_path, {"stderr": "stderr"}, "stderr").endswith(b"\nlast words\n")
-    assert told(tmp_path, {}, "stderr") == b""
+        assert left({"stderr": "stderr"}).end("stderr").endswith(b"\nlast words\n")
+    assert left({}).end("stderr") == b""
 
 
 @pytest.mark.parametrize(
@@ -321,8 +326,8 @@ def test_a_guest_that_floods_a_port_is_ended(tmp_path: Path, name: str, most: in
     while not guest.poll():
         time.sleep(0.01)
     with little_memory():
-        failure = guest.result()
-    assert isinstance(failure, RunFailure)
+        failure = guest.result(MEMBERS)
+    assert isinstance(failure, Failure)
     assert failure.message == f"the guest wrote more than {most} MiB to its {name}"
 
 

@@ -8,8 +8,10 @@ import pytest
 from support import run_guests
 
 from profdiff.collectors.guest import run as guest_run
+from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.run import GuestRun, RunFailure
+from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.records import Failure
 
 
 @pytest.mark.guest
@@ -28,24 +30,24 @@ def test_a_guest_that_sends_without_end(
     assert "more than 1 MiB" in result.failure.message
 
 
-def ended(script: str, folder: Path) -> set[str] | RunFailure:
+def ended(script: str, folder: Path) -> set[str] | Failure:
     """The result of a shell script in QEMU's place, in ``folder``."""
     run = GuestRun(["sh", "-c", f'cd "$1"; {script}', "sh", str(folder)], folder, timeout=60)
     while not run.poll():
         time.sleep(0.01)
-    return run.result()
+    return run.result(MEMBERS)
 
 
 def test_qemus_complaints_without_end(tmp_path: Path) -> None:
     failure = ended("exec yes >&2", tmp_path)
-    assert isinstance(failure, RunFailure)
+    assert isinstance(failure, Failure)
     assert failure.kind == "protocol"
     assert failure.message == "the guest wrote more than 64 MiB to its qemu.stderr"
 
 
 def test_a_signal_that_ended_qemu_is_named(tmp_path: Path) -> None:
     failure = ended("echo what happened >&2; kill -ABRT $$", tmp_path)
-    assert isinstance(failure, RunFailure)
+    assert isinstance(failure, Failure)
     assert failure.kind == "qemu"
     assert failure.message == "QEMU was killed by signal 6 (Aborted): what happened"
 

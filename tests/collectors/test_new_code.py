@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import run_guests
 
-from profdiff.collectors.guest import qemu as qemu_module
+from profdiff.collectors.exact import entry
 from profdiff.collectors.guest.qemu import Qemu
 
 pytestmark = pytest.mark.guest
@@ -81,7 +81,7 @@ def test_code_without_end_is_a_failed_run(
     qemu: Qemu, new_kernel: Path, jit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here without so much memory, for what takes a minute else."""
-    monkeypatch.setattr(qemu_module, "PLUGIN_MEMORY", 64)
+    monkeypatch.setattr(entry, "PLUGIN_MEMORY", 64)
     command = [str(jit), "100000000"]
     result = run_guests(qemu, new_kernel / "bzImage", command, tmp_path, count=1, settle=0)[0]
     assert result.counts is None

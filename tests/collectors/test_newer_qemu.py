@@ -10,8 +10,10 @@ from support import EXAMPLE, run_guests
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.guest.qemu import Qemu, find_qemu
+from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.apt import Apt
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
@@ -37,7 +39,7 @@ def newer_qemu(qemu: Qemu) -> Qemu:
             file.unlink()
     if subprocess.run([program, "--version"], check=False, capture_output=True).returncode:
         pytest.skip("QEMU 10 from bookworm-backports needs libraries of Debian 12")
-    return find_qemu(program)
+    return Exact().emulator(ARCHITECTURES[0], program)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from profdiff.collectors.kernels.address import Address, parse_address
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.machine.run import pack, unpack
 from profdiff.collectors.perf.command import PerfRequest, attempts, fallback_reason, refusal_line
+from profdiff.collectors.perf.rights import has_pmu, rights
 
 
 def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:
@@ -17,7 +18,7 @@ def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:
     assert first.arguments[:4] == ("-e", "{cycles,instructions}", "-c", "1000003")
     assert second.arguments[:2] == ("-e", "cpu-clock")
     assert fallback_reason(first, first, "") is None
-    assert "cpu-clock was sampled instead" in str(fallback_reason(second, first, "why"))
+    assert "perf sampled cpu-clock instead" in str(fallback_reason(second, first, "why"))
 
 
 def test_what_was_asked_for_is_not_replaced() -> None:
@@ -93,15 +94,15 @@ def environment(**values: str) -> Environment:
 
 
 def test_what_stops_perf_has_one_command_that_mends_it() -> None:
-    found = environment(user="1000", perf_event_paranoid="3", kptr_restrict="1").rights()
-    mends = {one.what: one.mend for one in found if one.state == "missing"}
+    found = environment(user="1000", perf_event_paranoid="3", kptr_restrict="1")
+    mends = {one.what: one.fix for one in rights(found) if one.state == "missing"}
     assert mends == {
         "perf": "apt-get install linux-perf",
         "perf_event_paranoid": "sysctl kernel.perf_event_paranoid=1",
         "kptr_restrict": "sysctl kernel.kptr_restrict=0",
     }
     root = environment(user="0", perf="/usr/bin/perf", perf_event_paranoid="3", kptr_restrict="1")
-    assert not [one for one in root.rights() if one.state == "missing"]
+    assert not [one for one in rights(root) if one.state == "missing"]
 
 
 def test_the_watchdog_and_what_makes_noise() -> None:
@@ -109,8 +110,8 @@ def test_the_watchdog_and_what_makes_noise() -> None:
     text += "randomize_va_space 2\nnuma_balancing 1\ntransparent_hugepage always [madvise] never\n"
     text += "mitigation a: Mitigation: x\nmitigation b: Not affected\n"
     found = Environment.parse(text)
-    assert found.has_pmu
-    assert "NMI watchdog" in {one.what for one in found.rights() if one.state == "noise"}
+    assert has_pmu(found)
+    assert "NMI watchdog" in {one.what for one in rights(found) if one.state == "noise"}
     noise = {one.what: one.value for one in found.noise()}
     assert noise["transparent huge pages"] == "madvise"
     assert noise["mitigations"] == "1 of 2 vulnerabilities mitigated"

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 import whole_run
 
-from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
+from profdiff.collectors.architecture import ARM64, X86_64
+from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.boot import Boot
+from profdiff.collectors.guest.qemu import Qemu, find_emulator
 from profdiff.collectors.guest.run import GuestRun
 
 
@@ -25,15 +28,9 @@ def test_qemu_runs_with_a_filter(qemu: Qemu, new_kernel: Path, tmp_path: Path) -
     if not qemu.sandbox:
         pytest.skip(f"{qemu.version} was built without seccomp, or may not use it here")
     (tmp_path / "initramfs").touch()
-    arguments = qemu.arguments(
-        image=new_kernel / "bzImage",
-        initramfs=tmp_path / "initramfs",
-        append="console=ttyS0 panic=-1",
-        memory=256,
-        cpus=1,
-        folder=tmp_path,
-        counts=tmp_path / "counts.bin",
-    )
+    boot = Boot(new_kernel / "bzImage", tmp_path / "initramfs", "", memory=256, cpus=1)
+    more = Exact().qemu_arguments(qemu, {"call_tree": False}, tmp_path)
+    arguments = qemu.arguments(boot, tmp_path, more)
     with whole_run.processors(1):
         guest = GuestRun(arguments, tmp_path, timeout=60)
         console = tmp_path / "console.log"
@@ -53,5 +50,5 @@ def test_a_qemu_without_seccomp(tmp_path: Path) -> None:
         "case $* in *-sandbox*) echo '-sandbox support is not enabled' >&2; exit 1;; esac\n"
     )
     program.chmod(0o755)
-    assert find_emulator("aarch64", program).sandbox == ()
-    assert find_qemu(program).sandbox == ()
+    assert find_emulator(ARM64, program).sandbox == ()
+    assert Exact().emulator(X86_64, program).sandbox == ()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.elf_closure import closure, read_elf
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare
@@ -152,7 +153,7 @@ def test_scripts_bring_their_interpreter(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("echo no interpreter\n", "neither an x86-64 program nor a script"),
+        ("echo no interpreter\n", "neither a program nor a script"),
         ("#!\n", "names no interpreter"),
         ("#!/no/such/thing\n", "/no/such/thing, which is not here"),
         ("", "neither"),
@@ -310,7 +311,7 @@ def test_the_file_system_is_the_same_each_time(
     workload = ready(script(tmp_path, "#!/bin/sh\n"))
     archives = []
     for name in ("one", "two"):
-        initramfs.build(tmp_path / name, workload.files, workload.guest_argv, 5)
+        initramfs.build(tmp_path / name, workload.files, {}, 5, X86_64)
         archives.append((tmp_path / name).read_bytes())
     assert archives[0] == archives[1]
     listing = subprocess.run(
@@ -328,4 +329,4 @@ def test_profdiffs_own_places_are_refused(
     work = script(tmp_path, "#!/bin/sh\n")
     workload = ready(work, extra=(f"{work}:/profdiff/agent",))
     with pytest.raises(InputError, match="profdiff's own"):
-        initramfs.build(tmp_path / "a", workload.files, workload.guest_argv, 5)
+        initramfs.build(tmp_path / "a", workload.files, {}, 5, X86_64)

@@ -89,17 +89,17 @@ def test_paths_beside_the_file_are_meant_from_there(
     ("text", "words"),
     [
         ("repeats = 3", "did you mean repeat?"),
-        ("experiment = 'x'", "there is no key experiment"),
+        ("experiment = 'x'", "unknown key experiment"),
         ("xyzzy = 3", "known: aa, append"),
         ("repeat = true", "neither text nor a number"),
         ("repeat = 1979-05-27", "neither text nor a number"),
-        ("all = true", "there is no key all"),
-        ("zip = 1", "zip is true or false"),
-        ("command = 'true'", "command is a list"),
-        ("command = [", "is no TOML"),
+        ("all = true", "unknown key all"),
+        ("zip = 1", "zip must be true or false"),
+        ("command = 'true'", "command must be a list"),
+        ("command = [", "is not valid TOML"),
         ("sweep = {size = [[1]]}", "neither text nor a number"),
-        ("a = " + "[" * 100_000, "is no TOML"),
-        ("repeat = " + "9" * 5000, "is no TOML"),
+        ("a = " + "[" * 100_000, "is not valid TOML"),
+        ("repeat = " + "9" * 5000, "is not valid TOML"),
         ("repeat = 0x" + "f" * 5000, "repeat holds a number that is too large"),
         ("repeat = 9223372036854775808", "repeat holds a number that is too large"),
         ('command = ["true", "a\\u0000b"]', "command holds a NUL"),
@@ -121,7 +121,11 @@ def test_a_name_that_is_too_long_is_no_path(tmp_path: Path) -> None:
 def test_hostile_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "large.toml").write_bytes(b"#" * (2**20 + 1))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    for name, words in (("large", "too large"), ("binary", "no TOML"), ("absent", "cannot read")):
+    for name, words in (
+        ("large", "too large"),
+        ("binary", "not valid TOML"),
+        ("absent", "cannot read"),
+    ):
         result = profdiff("plan", "--experiment", tmp_path / f"{name}.toml", status=2)
         assert words in error_line(result)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support import profdiff
 from synthetic_experiment import ICOUNT, recorded
 
+from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence import measured_change
 from profdiff.evidence.condition import Condition
@@ -74,7 +75,7 @@ def test_how_long_is_left_takes_linear_time(tmp_path: Path) -> None:
     made = session(tmp_path / "s.profdiff", 10_000)
 
     class Timed:
-        collector, alone = "timed", False
+        collector, alone = registry.collector("timed"), False
 
     files: list[KernelFiles] = [KernelFilesLike(label) for label in ("base", "new")]  # type: ignore[misc]
     wanted = m.replace(made.manifest, repeat=2)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from synthetic import manifest
 
 from profdiff.base.errors import InputError
+from profdiff.collectors import registry
+from profdiff.collectors.collector import Collector
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.recording import schedule, sweep
 from profdiff.session import manifest as m
@@ -27,8 +29,11 @@ def command(names: Any) -> list[str]:
 
 
 def made(parameters: Any, cpus: Any = (1,), **options: Any) -> list[m.Point]:
-    chosen = {"zipped": False, "ops": None, "difference": None, "command": command(parameters)}
-    return sweep.points(parameters, cpus, **{**chosen, **options})
+    words = options.pop("command", command(parameters))
+    texts = [f"{name}={','.join(values)}" for name, values in parameters.items()]
+    chosen = {"zipped": False, "ops": None, "difference": None, **options}
+    asked = sweep.Asked(texts, cpus=cpus, **chosen)
+    return sweep.points(asked, words, in_guests=True)
 
 
 @given(PARAMETERS, st.lists(st.integers(1, 8), min_size=1, max_size=3, unique=True))
@@ -73,10 +78,10 @@ def test_zipped_parameters_go_side_by_side() -> None:
         (lambda: sweep.parse_sweep(["size=1,,2"]), "empty"),
         (lambda: made({"size_kib": ["4"]}, command=["./w", "{size_kb}"]), "it has {size_kb}"),
         (lambda: made({"size": ["4"]}, command=["./w"]), "does not use {size}"),
-        (lambda: made({"size": ["x"]}, ops="{size}*2"), "'x' is no number"),
-        (lambda: made({}, ops="9" * 19), "no number"),
+        (lambda: made({"size": ["x"]}, ops="{size}*2"), "'x' is not a number"),
+        (lambda: made({}, ops="9" * 19), "not a number"),
         (lambda: made({}, ops="999999999999*999999999999"), "more than can be counted"),
-        (lambda: made({}, ops="0"), "no number"),
+        (lambda: made({}, ops="0"), "not a number"),
         (lambda: sweep.parse_difference("N=2,1"), "SHORT,LONG"),
         (lambda: sweep.parse_difference("N=1"), "SHORT,LONG"),
         (
@@ -97,7 +102,7 @@ def test_a_difference_pairs_points() -> None:
     found = made(
         parameters,
         (1, 2),
-        difference=difference,
+        difference="N=100,300",
         command=["./w", "{size}", "{N}"],
         ops="{size} * {N}",
     )
@@ -120,16 +125,15 @@ def test_a_difference_pairs_points() -> None:
 
 def test_operations_that_cancel_are_refused() -> None:
     """Else all of the difference would be taken for the cost of one."""
-    difference = sweep.parse_difference("N=100,300")
     with pytest.raises(InputError, match=r"--ops 40: .*multiply by \{N\}"):
-        made({}, difference=difference, command=["./w", "{N}"], ops="40")
+        made({}, difference="N=100,300", command=["./w", "{N}"], ops="40")
 
 
 @dataclass(frozen=True)
 class Recorder:
     """A collector that is only asked for its name."""
 
-    collector: m.Collector = "exact"
+    collector: Collector = registry.collector("exact")  # noqa: RUF009
     alone: bool = False
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from support import ROOT, need_program
 
-from profdiff.collectors.workload.metrics import Metric, Wanted, read
+from profdiff.base.metric import Metric
+from profdiff.collectors.workload.metrics import Wanted, read
 
 HERE = Path(__file__).resolve().parent
 SOURCES = sorted(ROOT.glob("examples/*/*.c"))

@@ -116,8 +116,9 @@ UNPACK = """
 import sys
 from profdiff.collectors.kernels import apt
 from profdiff.collectors.guest import userland
+from profdiff.collectors.architecture import ARM64
 apt.MIRROR, apt.KEYRING = f"file:{sys.argv[1]}", f"{sys.argv[1]}/key.gpg"
-print(userland.arm64_busybox().read_text())
+print(userland.foreign_busybox(ARM64).read_text())
 """
 
 

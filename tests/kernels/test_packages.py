@@ -13,6 +13,7 @@ from support import need_program
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.kernels import deb_package
 from profdiff.collectors.kernels.deb_package import unpack_kernel
+from profdiff.collectors.kernels.files import module_files
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument
 
@@ -62,8 +63,8 @@ def test_the_layout_until_6_18(tmp_path: Path) -> None:
     assert files.debug_elf
     assert files.debug_elf.read_text() == "usr/lib/debug/boot/vmlinux-6.12-x"
     assert files.config
-    assert list(files.module_files()) == ["a"]
-    assert "debug" not in str(files.module_files()["a"])
+    assert list(module_files(files.modules)) == ["a"]
+    assert "debug" not in str(module_files(files.modules)["a"])
 
 
 @pytest.mark.parametrize("name", ["vmlinuz", "vmlinuz.unsigned"])
@@ -84,7 +85,7 @@ def test_a_configuration_is_no_module(tmp_path: Path) -> None:
     binary = package(tmp_path, "linux-binary", f"{folder}/vmlinuz", module)
     files = locate(KernelArgument("k", str(binary)))
     assert files.config is None
-    assert list(files.module_files()) == ["configfs"]
+    assert list(module_files(files.modules)) == ["configfs"]
 
 
 def test_packages_without_or_with_two_kernels(tmp_path: Path) -> None:
@@ -226,5 +227,5 @@ def test_two_processes_unpack_once(tmp_path: Path, cache: Path) -> None:
 def test_without_dpkg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingError, match="dpkg-deb is not on this machine"):
+    with pytest.raises(MissingError, match="dpkg-deb is not installed: Debian's packages"):
         unpack_kernel([deb])

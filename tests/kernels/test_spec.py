@@ -9,7 +9,7 @@ from support import error_line, profdiff
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.kernels import registered as kernel_registry
-from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument, derive_label, is_label, parse_arguments
 
@@ -76,7 +76,10 @@ def test_a_build_tree(tmp_path: Path) -> None:
     files = at(tree)
     assert files.image == tree / "arch/x86/boot/bzImage"
     assert (files.debug_elf, files.config) == (tree / "vmlinux", tree / ".config")
-    assert files.module_files() == {"my_fs": tree / "fs/my-fs.ko", "b": tree / "drivers/a/b.ko"}
+    assert module_files(files.modules) == {
+        "my_fs": tree / "fs/my-fs.ko",
+        "b": tree / "drivers/a/b.ko",
+    }
 
 
 def test_an_image_with_and_without_its_debug_elf(tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_an_image_with_and_without_its_debug_elf(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_kernel(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no bzImage"):
+    with pytest.raises(InputError, match=r"no kernel image \(bzImage"):
         at(tmp_path)
 
 

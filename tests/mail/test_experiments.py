@@ -18,11 +18,16 @@ from profdiff.views.machine import machine
 
 ICOUNT = m.Qemu(
     version="QEMU emulator version 7.2.22",
-    arguments=["/usr/bin/qemu-system-x86_64", "-accel", "tcg", "-icount", "shift=0"],
+    arguments=[],
+    accelerator="tcg",
+    architecture="x86_64",
+    virtual_clock=True,
 )
 KVM = m.Qemu(
     version="QEMU emulator version 7.2.22",
-    arguments=["/usr/bin/qemu-system-x86_64", "-accel", "kvm"],
+    arguments=[],
+    accelerator="kvm",
+    architecture="x86_64",
 )
 STEADY = [100.0, 100.1, 100.2, 100.3, 100.4]
 WALL = m.Measured("wall-time", "ns", "lower", True, [1.0])

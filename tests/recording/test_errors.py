@@ -65,9 +65,9 @@ def test_one_kernel(old_kernel: Path) -> None:
     ("arguments", "said"),
     [
         (["nonsense"], "No such command 'nonsense' (see profdiff --help)"),
-        (["record", "--kernel", "a"], "no COMMAND: write what to record after --"),
+        (["record", "--kernel", "a"], "no COMMAND: write the command to record after --"),
         (["record", "--kernel", "a", "--memory", "x", "--", "y"], "write 512M or 2G"),
-        (["record", "--kernel", "a", "--collector", "x", "--", "y"], "'x' is no collector"),
+        (["record", "--kernel", "a", "--collector", "x", "--", "y"], "'x' is not a collector"),
     ],
 )
 def test_arguments_that_cannot_be(arguments: list[str], said: str) -> None:
@@ -129,7 +129,7 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
         ("/no/such/folder", "no such kernel"),
         ("x=", "nothing is named"),
         ("b d=.", "no label"),
-        (".", "no bzImage"),
+        (".", "no kernel image (bzImage"),
         ("nothing.deb", "nothing.deb"),
         ("debian:/", "debian:SUITE"),
     ],
@@ -292,9 +292,9 @@ def test_no_session(tmp_path: Path) -> None:
 
 
 def test_a_session_of_a_newer_schema(copy: Path) -> None:
-    change_manifest(copy, lambda manifest: manifest.update(schema="profdiff.session/2"))
+    change_manifest(copy, lambda manifest: manifest.update(schema="profdiff.session/3"))
     line = error_line(profdiff("report", copy, status=2))
-    assert "profdiff.session/2" in line
+    assert "profdiff.session/3" in line
     assert "newer" in line
 
 

@@ -44,16 +44,16 @@ def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None
     assert "profdiff report" in said.stdout
     (run,) = Session.open(session).manifest.runs
     assert run.exit_status == 0
-    assert run.perf
+    assert run.sampling
     shown = profdiff("report", session).stdout
     assert "getppid" in shown
-    if "instructions" not in run.perf.events:
+    if "instructions" not in run.sampling.events:
         assert "NOT what was asked for" in shown
     if running_build_id() is None:
         pytest.skip("the running kernel has no build id")
     # Not rebooted: the same kernel under another name would be compared with itself.
     line = error_line(profdiff("record", "--kernel", "b=running", "-o", session, status=2))
-    assert "is the kernel that was recorded as a" in line
+    assert "is the kernel already recorded as a" in line
     # As after a reboot: what was recorded was another kernel. The workload comes from the session.
     manifest = json.loads((session / "manifest.json").read_text())
     manifest["kernels"][0]["build_id"] = "ab" * 20
@@ -79,10 +79,10 @@ def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> N
             (programs / name).symlink_to(found)
     command = ["record", "--kernel", LOCAL, "-o", tmp_path / "y", "--", "true"]
     result = profdiff(*command, env={"PATH": str(programs)}, status=2)
-    assert "there is no perf" in error_line(result)
+    assert "perf is missing" in error_line(result)
     assert "profdiff doctor" in error_line(result)
     exact = ["record", "--collector", "exact", "--kernel", LOCAL, "--", "true"]
-    assert "a machine runs already" in error_line(profdiff(*exact, status=2))
+    assert "it cannot record a machine" in error_line(profdiff(*exact, status=2))
     both = ["record", "--count", "5", "--frequency", "5", "--kernel", LOCAL, "--", "true"]
     assert "exclude each other" in error_line(profdiff(*both, status=2))
 
@@ -201,7 +201,7 @@ def test_doctor_over_ssh(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("config", "told"),
-    [("config-unknown", "host key is not known"), ("config-nokey", "refused the login")],
+    [("config-unknown", "host key is unknown"), ("config-nokey", "refused the login")],
 )
 def test_a_login_that_fails(server: Server, tmp_path: Path, config: str, told: str) -> None:
     command = ["record", "--kernel", server.spec, "-o", tmp_path / "s", "--", "true"]

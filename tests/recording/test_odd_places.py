@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from support import ODD, need_program
 
+from profdiff.collectors.architecture import named
+from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.qemu import find_emulator
 from profdiff.session.folder import Session
 
@@ -27,16 +29,10 @@ def test_the_ports_files_are_where_they_are_looked_for(architecture: str, tmp_pa
     folder = tmp_path / ODD
     folder.mkdir()
     (tmp_path / "nothing").touch()
-    qemu = find_emulator(architecture)
-    arguments = qemu.arguments(
-        image=tmp_path / "no-kernel",
-        initramfs=tmp_path / "nothing",
-        append="",
-        memory=128,
-        cpus=1,
-        folder=folder,
-        counts=None,
-    )
+    known = named(architecture)
+    assert known
+    boot = Boot(tmp_path / "no-kernel", tmp_path / "nothing", "", memory=128, cpus=1)
+    arguments = find_emulator(known).arguments(boot, folder)
     # QEMU opens its ports before it looks for the kernel, and ends there.
     result = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert "no-kernel" in result.stderr

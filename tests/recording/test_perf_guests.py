@@ -27,9 +27,9 @@ def test_a_guest_without_a_pmu_is_sampled_by_its_clock_and_says_so(
     runs = [run for run in manifest.runs if run.collector == "perf"]
     assert sorted(run.kernel for run in runs) == ["base", "new"]
     for run in runs:
-        assert run.perf
-        assert run.perf.events == ["cpu-clock"]
-        assert "cycles and instructions cannot be sampled" in str(run.perf.fallback)
+        assert run.sampling
+        assert run.sampling.events == ["cpu-clock"]
+        assert "cycles and instructions cannot be sampled" in str(run.sampling.fallback)
         assert {"perf-data", "environment", "kallsyms", "notes", "symbols"} <= run.files.keys()
     shown = profdiff("report", counted_and_sampled, "--top", "10").stdout
     assert "NOT what was asked for: cycles and instructions" in shown
@@ -67,7 +67,7 @@ def test_nothing_is_recorded_twice(
     again = profdiff(*command, "--", EXAMPLE, "400", "2000")
     assert "all runs are there already" in again.stderr
     other = profdiff(*command, "--count", "99999", "--", EXAMPLE, "400", "2000", status=2)
-    assert "other options of perf" in error_line(other)
+    assert "--count" in error_line(other)
 
 
 @pytest.mark.guest
@@ -125,10 +125,10 @@ def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
     runs = Session.open(session).manifest.runs
     assert [run.collector for run in runs] == ["perf", "perf"]
     for run in runs:
-        assert run.perf
-        assert run.perf.events == ["cycles", "instructions"]
-        assert run.perf.fallback is None
-        assert run.perf.virtual_time
+        assert run.sampling
+        assert run.sampling.events == ["cycles", "instructions"]
+        assert run.sampling.fallback is None
+        assert run.sampling.virtual_time
     shown = profdiff("report", session, "--width", "140").stdout
     assert "cycles are QEMU's virtual time" in shown
     data = json.loads(profdiff("report", session, "--json", "-").stdout)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import compare, example, findings, frame
 
-from profdiff.base.metric import Metric
+from profdiff.base.metric import SAMPLED, Metric
 from profdiff.profile.comparison import Comparison
 from profdiff.reports import charts
 
@@ -164,7 +164,8 @@ def test_samples_are_told(tmp_path: Path) -> None:
     exact = compare(example())
     fields = {name: getattr(exact, name) for name in Comparison.__dataclass_fields__}
     sampled = Comparison(
-        **fields | {"metric": Metric("cpu-clock", exact=False), "samples": exact.self_ // 1000}
+        **fields
+        | {"metric": Metric("cpu-clock", "ns", kind=SAMPLED), "samples": exact.self_ // 1000}
     )
     charts.write(findings([exact, sampled]), tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}

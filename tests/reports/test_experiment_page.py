@@ -56,7 +56,7 @@ def column(page: Page, number: int) -> list[str]:
 def test_timed_runs_alone(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, experiment(), tmp_path, 1300)
     assert "new has latency, ns" in page.page.inner_text("h1")
-    assert "instruction counts by an emulated clock" in page.page.inner_text("h1")
+    assert "instruction counts from an emulated clock" in page.page.inner_text("h1")
     assert page.page.inner_text("#differs") == "base: 6.0.0 → new: 6.1.0. They differ in release."
     for hidden in ("#profile", "#charts", "#state-section", "#functions"):
         assert page.page.is_hidden(hidden)
@@ -137,7 +137,7 @@ def test_a_state_that_differs_stands_above_everything_measured(
     lines = page.page.inner_text("#state").splitlines()
     assert lines[0] == "STATE DIFFERS: AnonHugePages of the workload (KiB): base 0, new 16384"
     assert lines[1:] == [
-        "same state: 1,200 minor faults, 0 as exit status",
+        "same state: 1,200 minor faults, exit status 0",
         "state not known: output",
     ]
     look = "line => [getComputedStyle(line).fontWeight, line.getBoundingClientRect().bottom]"

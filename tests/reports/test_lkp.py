@@ -14,7 +14,7 @@ from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
 
 from profdiff.base.errors import InputError
-from profdiff.base.metric import Metric
+from profdiff.base.metric import SAMPLED, Metric
 from profdiff.reports import lkp
 from profdiff.session import manifest
 
@@ -127,7 +127,7 @@ def test_totals_shares_and_failures_stand_in_one_table() -> None:
 def test_each_collector_has_a_table() -> None:
     exact = compare(example())
     runs = [manifest.replace(run, collector="perf") for run in exact.runs]
-    sampled = replace(exact, metric=Metric("cycles:u", exact=False), runs=runs)
+    sampled = replace(exact, metric=Metric("cycles:u", "cycles:u", kind=SAMPLED), runs=runs)
     text = lkp.render([exact, sampled], [lkp.Series("work.ns", [[1.0], [2.0]])])
     first, second = text.split("collector/")[1:]
     assert "  exact/" in first

@@ -1,5 +1,6 @@
 """The page's flamegraphs, sandwich view and facts, in a real Chromium."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -243,16 +244,18 @@ def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
 def test_facts_and_charts_are_shown_if_there(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = html.document
+    encode, build = html.document.encode, html.document.build
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><script>x</script></svg>"
     facts = {
-        **written(findings([compare(call_stacks())]))["facts"],
+        **json.loads(encode(build(findings([compare(call_stacks())]))))["facts"],
         "differences": [{"what": "Mitigations", "values": {"base": "on", "new": "off"}}],
         "config": [
             {"option": "CONFIG_X", "values": {"base": "y", "new": None}, "relevant": True},
         ],
     }
-    monkeypatch.setattr(html, "document", lambda all_: {**written(all_), "facts": facts})
+    monkeypatch.setattr(
+        html.document, "encode", lambda built, **more: encode(built, facts=facts, **more)
+    )
     chart = {"title": "Runs", "about": "functions", "svg": svg}
     monkeypatch.setattr(html.charts, "figures", lambda all_: [chart])
     page = Page(browser, compare(call_stacks()), tmp_path, 1280)

@@ -12,7 +12,8 @@ import pytest
 from support import need_program
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload.metrics import Metric, Wanted, read
+from profdiff.base.metric import Metric
+from profdiff.collectors.workload.metrics import Wanted, read
 
 HERE = Path(__file__).resolve().parent
 

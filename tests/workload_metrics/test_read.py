@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload.metrics import FORMATS, MAX_OUTPUT, Metric, Wanted, read
+from profdiff.base.metric import Metric
+from profdiff.collectors.workload.metrics import FORMATS, MAX_OUTPUT, Wanted, read
 from profdiff.collectors.workload.metrics.reading import number, unit, usual_better
 
 SAMPLES = Path(__file__).resolve().parent / "samples"

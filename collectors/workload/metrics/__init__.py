@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
+from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN, Format, readings
-from profdiff.collectors.workload.metrics.reading import Better, Reading, usual_better
-from profdiff.collectors.workload.metrics.wanted import Metric, Wanted
+from profdiff.collectors.workload.metrics.reading import Reading, usual_better
+from profdiff.collectors.workload.metrics.wanted import Wanted
 
-__all__ = ["FORMATS", "MAX_OUTPUT", "Better", "Format", "Metric", "Reading", "Wanted", "read"]
+__all__ = ["FORMATS", "MAX_OUTPUT", "Format", "Reading", "Wanted", "read"]
 
 MAX_OUTPUT = 16 * 2**20
 # Colours of programs that take a serial line for a terminal.

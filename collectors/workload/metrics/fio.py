@@ -12,8 +12,9 @@ from itertools import chain
 from typing import Any
 
 from profdiff.base.errors import InputError
+from profdiff.base.metric import Better
 from profdiff.collectors.workload.metrics import json_document
-from profdiff.collectors.workload.metrics.reading import Better, Reading
+from profdiff.collectors.workload.metrics.reading import Reading
 
 _DIRECTIONS = ("read", "write", "trim", "sync")
 # Of a direction. bw is bw_bytes in KiB/s, io_kbytes io_bytes: once is enough.

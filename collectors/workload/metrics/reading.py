@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Better = Literal["lower", "higher"]
+from profdiff.base.metric import Better
 
 
 class Reading(NamedTuple):

@@ -10,9 +10,9 @@ geometric or harmonic means over its instances in text, and arithmetic ones in Y
 import re
 from collections.abc import Iterator
 
+from profdiff.base.metric import Better
 from profdiff.collectors.workload.metrics.reading import (
     NUMBER,
-    Better,
     Reading,
     lines,
     number,

@@ -6,7 +6,8 @@ The names are the groups of ``_LINES``, and ``latency_p95`` for whichever percen
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import NUMBER, Better, Reading, lines, number
+from profdiff.base.metric import Better
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, lines, number
 
 _LINES = [
     re.compile(line.replace("<", "(?P<").replace(">", f">{NUMBER})"), re.ASCII)

@@ -3,23 +3,15 @@
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from profdiff.base.errors import InputError
+from profdiff.base.metric import Better
 from profdiff.collectors.workload.metrics import pattern
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN
-from profdiff.collectors.workload.metrics.reading import Better
 
 _HEAD = re.compile(r"[^:=]*")
 _MAX_NAME, _MAX_UNIT = 200, 40
-
-
-class Metric(NamedTuple):
-    """``unit`` is empty where nobody said what it is."""
-
-    name: str
-    unit: str
-    better: Better
 
 
 @dataclass(frozen=True)

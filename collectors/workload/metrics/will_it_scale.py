@@ -8,7 +8,8 @@ plots, ``linear`` is computed; -1 stands for a program that failed. A program gi
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import Better, Reading, lines, number
+from profdiff.base.metric import Better
+from profdiff.collectors.workload.metrics.reading import Reading, lines, number
 
 _HEADER = ["tasks", "processes", "processes_idle", "threads", "threads_idle", "linear"]
 _AVERAGE = re.compile(r"^average:(\d+)$", re.M | re.ASCII)

@@ -5,6 +5,8 @@ use object::elf::{FileHeader64, ET_REL, PT_NOTE};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::LittleEndian;
 
+use crate::little_endian::u32_at;
+
 /// A GNU build id: the linker's hash of what it wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BuildId(Vec<u8>);
@@ -25,12 +27,10 @@ impl BuildId {
     /// The id in ELF notes, if it is among them.
     pub(crate) fn in_notes(mut notes: &[u8]) -> Option<Self> {
         const NT_GNU_BUILD_ID: u32 = 3;
-        while let Some((header, rest)) = notes.split_first_chunk::<12>() {
-            let word = |at: usize| {
-                let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
-                u32::from_le_bytes(bytes)
-            };
-            let (name_size, size, kind) = (word(0) as usize, word(4) as usize, word(8));
+        loop {
+            let word = |at| u32_at(notes, at);
+            let (name_size, size, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
+            let rest = notes.get(12..)?;
             let name = rest.get(..name_size)?;
             let start = name_size.checked_next_multiple_of(4)?;
             let description = rest.get(start..start.checked_add(size)?)?;
@@ -40,7 +40,6 @@ impl BuildId {
             let next = start.checked_add(size.checked_next_multiple_of(4)?)?;
             notes = rest.get(next..)?;
         }
-        None
     }
 }
 

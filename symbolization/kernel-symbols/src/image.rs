@@ -3,6 +3,7 @@ use std::path::Path;
 use crate::build_id::{streamed_build_id, BuildId};
 use crate::compression::Compression;
 use crate::file::FileBytes;
+use crate::little_endian::{u16_at, u32_at};
 use crate::{Error, Result};
 
 /// What an x86 kernel image (bzImage, vmlinuz) says of itself.
@@ -43,9 +44,7 @@ impl KernelImage {
         if bytes.get(0x202..0x206)? != b"HdrS" {
             return None;
         }
-        let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let version_at = usize::from(half(0x20e)?) + SECTOR;
+        let version_at = usize::from(u16_at(bytes, 0x20e)?) + SECTOR;
         let version = bytes.get(version_at..)?;
         let version = version.get(..version.iter().take(1024).position(|byte| *byte == 0)?)?;
         // 0 stands for 4, for the sake of loaders of 1991.
@@ -54,12 +53,13 @@ impl KernelImage {
             count => usize::from(*count),
         };
         let payload = || {
-            let protocol = half(0x206)?;
+            let protocol = u16_at(bytes, 0x206)?;
             if protocol < 0x0208 {
                 return None; // payload_offset came with 2.08
             }
-            let start = ((setup_sectors + 1) * SECTOR).checked_add(word(0x248)? as usize)?;
-            bytes.get(start..start.checked_add(word(0x24c)? as usize)?)
+            let start =
+                ((setup_sectors + 1) * SECTOR).checked_add(u32_at(bytes, 0x248)? as usize)?;
+            bytes.get(start..start.checked_add(u32_at(bytes, 0x24c)? as usize)?)
         };
         let build_id = payload().and_then(|payload| {
             let mut reader = Compression::of(payload)?.reader(payload).ok()?;

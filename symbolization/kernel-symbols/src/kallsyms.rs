@@ -138,9 +138,7 @@ impl Kallsyms {
                     let key = u64::from(symbol.name.start) + 1;
                     let name = self.name(symbol);
                     let name = out.string(key, || String::from_utf8_lossy(name).into_owned());
-                    let function = out.function(name, 0, 0);
-                    out.frame(function, false, 0, 0);
-                    out.resolved(name);
+                    out.symbol(name, 0, 0);
                 }
                 None => out.unresolved(Reason::OutsideText),
             }

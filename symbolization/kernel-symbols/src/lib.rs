@@ -17,6 +17,7 @@ mod flatten;
 mod image;
 mod index;
 mod kallsyms;
+mod little_endian;
 mod module;
 mod ranges;
 mod relocation;

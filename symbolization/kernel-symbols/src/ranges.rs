@@ -44,9 +44,7 @@ impl SymbolRanges {
             match last.filter(|(_, (start, length, _))| address.0 - start < *length) {
                 Some((row, (_, _, name))) => {
                     let name = out.string(row as u64 + 1, || name.clone());
-                    let function = out.function(name, 0, 0);
-                    out.frame(function, false, 0, 0);
-                    out.resolved(name);
+                    out.symbol(name, 0, 0);
                 }
                 None => out.unresolved(Reason::NoSymbol),
             }

@@ -138,6 +138,13 @@ impl ResolutionBuilder {
         out.chain_frames.push(frame);
     }
 
+    /// The present address is done: it has one frame, of a function that is known by a symbol alone.
+    pub(crate) fn symbol(&mut self, name: u32, file: u32, line: u32) {
+        let function = self.function(name, file, 0);
+        self.frame(function, false, file, line);
+        self.resolved(name);
+    }
+
     /// The present address is done; it has the frames added since the one before.
     pub(crate) fn resolved(&mut self, symbol: u32) {
         self.end(symbol, Reason::Resolved);

@@ -32,34 +32,31 @@ impl<'d> Bytes<'d> {
         self.take(bytes).map(|_| ())
     }
 
+    /// The next bytes, lowest first.
+    #[inline]
+    fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        let mut bytes = *first;
+        if self.order == Order::Big {
+            bytes.reverse();
+        }
+        Some(bytes)
+    }
+
     #[inline]
     pub(crate) fn u64(&mut self) -> Option<u64> {
-        let (first, rest) = self.rest.split_first_chunk::<8>()?;
-        self.rest = rest;
-        Some(match self.order {
-            Order::Little => u64::from_le_bytes(*first),
-            Order::Big => u64::from_be_bytes(*first),
-        })
+        self.number().map(u64::from_le_bytes)
     }
 
     #[inline]
     pub(crate) fn u32(&mut self) -> Option<u32> {
-        let (first, rest) = self.rest.split_first_chunk::<4>()?;
-        self.rest = rest;
-        Some(match self.order {
-            Order::Little => u32::from_le_bytes(*first),
-            Order::Big => u32::from_be_bytes(*first),
-        })
+        self.number().map(u32::from_le_bytes)
     }
 
     #[inline]
     pub(crate) fn u16(&mut self) -> Option<u16> {
-        let (first, rest) = self.rest.split_first_chunk::<2>()?;
-        self.rest = rest;
-        Some(match self.order {
-            Order::Little => u16::from_le_bytes(*first),
-            Order::Big => u16::from_be_bytes(*first),
-        })
+        self.number().map(u16::from_le_bytes)
     }
 
     /// A string as perf's headers hold it: a length, then so many bytes, padded with NULs.

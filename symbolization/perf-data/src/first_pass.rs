@@ -11,29 +11,13 @@ use crate::profile::{KernelMapping, KernelSymbol};
 use crate::records::{self, Record, Start};
 use crate::sample::ReadValues;
 use crate::statistics::Statistics;
+use crate::strings::Strings;
 use crate::timeline::Event;
 
 // PERF_RECORD_MISC_*.
 const MISC_COMM_EXEC: u16 = 1 << 13;
 const MISC_MMAP_DATA: u16 = 1 << 13;
 const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
-
-#[derive(Debug, Default)]
-pub(crate) struct Strings {
-    pub(crate) list: Vec<String>,
-    known: HashMap<String, u32>,
-}
-
-impl Strings {
-    pub(crate) fn intern(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.known.get(text) {
-            return *number;
-        }
-        self.list.push(text.into());
-        self.known.insert(text.into(), self.list.len() as u32 - 1);
-        self.list.len() as u32 - 1
-    }
-}
 
 /// Everything but the samples: it must be known before them, whatever its place in the file.
 pub(crate) struct FirstPass<'h> {

@@ -24,6 +24,7 @@ mod sample;
 mod script;
 mod second_pass;
 mod statistics;
+mod strings;
 mod text;
 mod text_profile;
 mod timeline;

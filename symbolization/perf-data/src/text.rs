@@ -26,13 +26,10 @@ pub fn parse_text(path: &Path) -> Result<TextProfile> {
         None => Err(kind(path, "it is empty")),
         Some(line) if script::is_header(line) => Ok(script::parse(&text)),
         Some(line) if folded::is_line(line) => folded::parse(path, &text),
-        Some(line) => Err(kind(
-            path,
-            format!(
-                "its first line begins {:?}",
-                line.chars().take(40).collect::<String>()
-            ),
-        )),
+        Some(line) => {
+            let start: String = line.chars().take(40).collect();
+            Err(kind(path, format!("its first line begins {start:?}")))
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 use hashbrown::HashMap;
 use stacks::{FunctionStacks, Tree};
 
+use crate::strings::Strings;
+
 /// A function as text names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TextFunction {
@@ -45,19 +47,13 @@ pub(crate) struct Builder {
     pub(crate) out: TextProfile,
     tree: Tree,
     functions: HashMap<TextFunction, u32>,
-    events: HashMap<String, u32>,
+    events: Strings,
     entries: HashMap<(i64, u32), usize>,
 }
 
 impl Builder {
     pub(crate) fn event(&mut self, name: &str) -> u32 {
-        if let Some(event) = self.events.get(name) {
-            return *event;
-        }
-        let event = self.out.events.len() as u32;
-        self.out.events.push(name.into());
-        self.events.insert(name.into(), event);
-        event
+        self.events.intern(name)
     }
 
     /// The function's number.
@@ -103,6 +99,7 @@ impl Builder {
 
     pub(crate) fn finish(mut self) -> TextProfile {
         self.out.stacks = self.tree.out;
+        self.out.events = self.events.list;
         self.out
     }
 }

@@ -67,33 +67,21 @@ impl PerfData {
 
     #[getter]
     fn objects(&self) -> Vec<(&'static str, &str, Option<&str>, u32)> {
-        let objects = self.from.objects.iter();
-        objects
-            .map(|object| {
-                (
-                    pd::ObjectKind::NAMES[object.kind as usize],
-                    object.path.as_str(),
-                    Some(object.build_id.as_str()).filter(|id| !id.is_empty()),
-                    object.pid,
-                )
-            })
-            .collect()
+        let objects = self.from.objects.iter().map(|object| {
+            let kind = pd::ObjectKind::NAMES[object.kind as usize];
+            let id = Some(object.build_id.as_str()).filter(|id| !id.is_empty());
+            (kind, object.path.as_str(), id, object.pid)
+        });
+        objects.collect()
     }
 
     #[getter]
     fn kernel_mappings(&self) -> Vec<(&str, u64, u64, u64, Option<&str>)> {
-        let mappings = self.from.kernel_mappings.iter();
-        mappings
-            .map(|mapping| {
-                (
-                    mapping.name.as_str(),
-                    mapping.start,
-                    mapping.length,
-                    mapping.offset,
-                    Some(mapping.build_id.as_str()).filter(|id| !id.is_empty()),
-                )
-            })
-            .collect()
+        let mappings = self.from.kernel_mappings.iter().map(|one| {
+            let id = Some(one.build_id.as_str()).filter(|id| !id.is_empty());
+            (one.name.as_str(), one.start, one.length, one.offset, id)
+        });
+        mappings.collect()
     }
 
     #[getter]
@@ -166,31 +154,19 @@ impl PerfData {
 }
 
 /// Stacks that came as text.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
 pub(crate) struct PerfText {
-    #[pyo3(get)]
     format: &'static str,
-    #[pyo3(get)]
     events: Vec<String>,
-    #[pyo3(get)]
     function_name: Vec<String>,
-    #[pyo3(get)]
     function_object: Vec<String>,
-    #[pyo3(get)]
     function_in_kernel: Vec<bool>,
-    #[pyo3(get)]
     function_unresolved: Vec<bool>,
-    #[pyo3(get)]
     sides_known: bool,
-    #[pyo3(get)]
     stacks: Py<FunctionStacks>,
-    #[pyo3(get)]
     entry_event: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     entry_weight: Py<PyArray1<u64>>,
-    #[pyo3(get)]
     entry_samples: Py<PyArray1<u64>>,
-    #[pyo3(get)]
     unknown_lines: u64,
 }
 

@@ -58,17 +58,12 @@ pub(crate) fn outer_calls<'py>(
 }
 
 /// Stacks of functions, as columns.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
 pub(crate) struct FunctionStacks {
-    #[pyo3(get)]
     parent: Py<PyArray1<i64>>,
-    #[pyo3(get)]
     function: Py<PyArray1<i64>>,
-    #[pyo3(get)]
     depth: Py<PyArray1<i64>>,
-    #[pyo3(get)]
     inlined: Py<PyArray1<bool>>,
-    #[pyo3(get)]
     entry_stack: Py<PyArray1<i64>>,
 }
 

@@ -20,31 +20,19 @@ fn addresses<T>(array: &PyReadonlyArray1<'_, u64>, kind: fn(u64) -> T) -> Vec<T>
 }
 
 /// Chains of N addresses, as columns.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
 pub(crate) struct Resolution {
-    #[pyo3(get)]
     strings: Py<PyList>,
-    #[pyo3(get)]
     function_name: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     function_file: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     function_line: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_function: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_inlined: Py<PyArray1<bool>>,
-    #[pyo3(get)]
     frame_file: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     frame_line: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     chain_offsets: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     chain_frames: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     symbol: Py<PyArray1<u32>>,
-    #[pyo3(get)]
     reason: Py<PyArray1<u8>>,
 }
 
@@ -143,11 +131,8 @@ impl Kallsyms {
         avma: PyReadonlyArray1<'py, u64>,
     ) -> Bound<'py, PyArray1<i64>> {
         let owners = self.0.owners(&addresses(&avma, Avma));
-        let owners: Vec<i64> = owners
-            .into_iter()
-            .map(|owner| owner.map_or(-1, i64::from))
-            .collect();
-        owners.into_pyarray(py)
+        let owners = owners.into_iter();
+        PyArray1::from_iter(py, owners.map(|owner| owner.map_or(-1, i64::from)))
     }
 
     fn resolve(&self, py: Python<'_>, avma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {
@@ -202,22 +187,15 @@ pub(crate) fn place_user<'py>(
     let placed = py
         .detach(|| ks::place_user(&paths, &instructions))
         .map_err(native)?;
-    let object: Vec<u32> = placed
+    let objects = placed.iter().map(|one| one.map_or(0, |(object, _)| object));
+    let svmas = placed.iter().map(|one| one.map_or(0, |(_, svma)| svma.0));
+    let reasons = placed
         .iter()
-        .map(|one| one.map_or(0, |(object, _)| object))
-        .collect();
-    let svma: Vec<u64> = placed
-        .iter()
-        .map(|one| one.map_or(0, |(_, svma)| svma.0))
-        .collect();
-    let reason: Vec<u8> = placed
-        .iter()
-        .map(|one| one.err().unwrap_or(ks::Reason::Resolved) as u8)
-        .collect();
+        .map(|one| one.err().unwrap_or(ks::Reason::Resolved) as u8);
     Ok((
-        object.into_pyarray(py),
-        svma.into_pyarray(py),
-        reason.into_pyarray(py),
+        PyArray1::from_iter(py, objects),
+        PyArray1::from_iter(py, svmas),
+        PyArray1::from_iter(py, reasons),
     ))
 }
 
@@ -256,12 +234,12 @@ pub(crate) fn file_offsets_to_svma<'py>(
     let placed = py
         .detach(|| ks::file_offsets_to_svma(&path, &offsets))
         .map_err(native)?;
-    let svma: Vec<u64> = placed
-        .iter()
-        .map(|one| one.map_or(0, |svma| svma.0))
-        .collect();
-    let found: Vec<bool> = placed.iter().map(Option::is_some).collect();
-    Ok((svma.into_pyarray(py), found.into_pyarray(py)))
+    let svmas = placed.iter().map(|one| one.map_or(0, |svma| svma.0));
+    let found = placed.iter().map(Option::is_some);
+    Ok((
+        PyArray1::from_iter(py, svmas),
+        PyArray1::from_iter(py, found),
+    ))
 }
 
 /// Names of the reason codes.

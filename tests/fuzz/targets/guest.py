@@ -13,11 +13,19 @@ from fuzz.structured import gzipped, in_gzip
 from fuzz.target import Mutation, Target
 from profdiff.collectors.guest.archive import ArchiveError, receive
 from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
-from profdiff.collectors.guest.result import take_files
-from profdiff.collectors.perf import guest as perf_guest
-from profdiff.collectors.timed import run as timed
+from profdiff.collectors.guest.result import Left, take_files
+from profdiff.collectors.perf.entry import Perf
+from profdiff.collectors.timed.entry import Timed
 from profdiff.collectors.workload.usage import parse_usage
 
+_MEMBERS = {**MEMBERS, **Perf().leaves}
+_PERF_OPTIONS = {
+    "events": None,
+    "count": None,
+    "frequency": None,
+    "call_graph": "fp",
+    "perf_args": [],
+}
 _MARK = b"profdiff: archive\n"
 _TEXT = b"[    0.00] Linux\nprofdiff: phase settle\nprofdiff: phase measure\n"
 
@@ -53,7 +61,7 @@ def in_tar(random: Random, data: bytes) -> bytes:
         head[125:136] = (integer(random, 8) & (2**63 - 1)).to_bytes(11, "big")
     elif action == 3:
         names = [
-            *sorted(MEMBERS),
+            *sorted(_MEMBERS),
             "../stdout",
             "/stdout",
             "./stdout",
@@ -88,11 +96,13 @@ _packed_tar = gzipped(in_tar)
 
 def _judged(folder: Path, names: set[str]) -> str:
     """What is said of a run that left these files."""
-    assert names <= MEMBERS.keys()
+    assert names <= _MEMBERS.keys()
     assert {path.name for path in folder.iterdir()} - {"channel"} == names
-    files = take_files(folder, names)
-    results = [perf_guest.judge(folder, files, None, 1.0, "put it there")]
-    results.append(timed._judge(folder, files, None, 1.0))
+    files = take_files(folder, names, Perf().called)
+    results = [
+        one.judge(Left(folder, files, None, options, emulated=True, has_marks=False))
+        for one, options in ((Perf(), _PERF_OPTIONS), (Timed(), {"metrics": []}))
+    ]
     if "usage" in files:
         for usage in parse_usage((folder / "usage").read_bytes(), b"1.5 s\n"):
             assert all(value >= 0 for value in usage.values.values())
@@ -105,11 +115,11 @@ def _read_channel(data: bytes, folder: Path) -> str:
     for _ in range(3):
         channel.poll()
     assert len(channel.phase) < 100
-    return _judged(folder, channel.archive(folder) or set())
+    return _judged(folder, channel.archive(folder, _MEMBERS) or set())
 
 
 def _read_archive(data: bytes, folder: Path) -> str:
-    return _judged(folder, receive(io.BytesIO(data), folder, MEMBERS, 1 << 26))
+    return _judged(folder, receive(io.BytesIO(data), folder, _MEMBERS, 1 << 26))
 
 
 # What callers make a failed run of.

@@ -10,6 +10,7 @@ from fuzz.structured import in_json, in_lines
 from fuzz.target import Target
 from profdiff.base.errors import InputError
 from profdiff.collectors.machine.environment import Environment
+from profdiff.collectors.perf.rights import has_pmu
 from profdiff.collectors.workload.metrics import FORMATS, Wanted, read
 from profdiff.collectors.workload.metrics.formats import PATTERN, readings
 from profdiff.symbolization._native import SymbolRanges
@@ -67,7 +68,7 @@ def _read_environment(data: bytes, folder: Path) -> None:
     found = Environment.parse(data.decode(errors="replace"))
     assert all(isinstance(value, str) for value in found.values.values())
     found.number("perf_event_paranoid")
-    assert found.has_pmu in (True, False)
+    assert has_pmu(found) in (True, False)
     assert found.rate_changed is None or len(found.rate_changed) == 2
 
 

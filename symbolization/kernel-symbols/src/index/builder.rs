@@ -4,6 +4,7 @@ use super::format::{Column, Writer};
 use super::merge::{merge, Merged};
 use super::symbols::symbols;
 use crate::budget::Budget;
+use crate::build_id::BuildId;
 use crate::dwarf::{convert, Debug, DebugData};
 use crate::elf::Elf;
 use crate::{Error, Result};
@@ -42,9 +43,10 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
         + symbols.len() * 20
         + (64 << 10);
     let mut out = Writer::new(capacity);
+    let build_id = elf.build_id();
     out.bytes(
         Column::BuildId,
-        elf.build_id().as_ref().map_or(&[], |id| id.bytes()),
+        build_id.as_ref().map_or(&[], BuildId::bytes),
     );
     out.bytes(Column::Inlines, &[u8::from(!debug.headers.is_empty())]);
     let mut offset = 0;
@@ -54,49 +56,22 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     });
     out.u32s(Column::StringOffsets, std::iter::once(0).chain(ends));
     out.bytes(Column::StringBytes, &strings.list.concat());
-    out.u32s(
-        Column::FunctionName,
-        functions.iter().map(|function| function.name),
-    );
-    out.u32s(
-        Column::FunctionFile,
-        functions.iter().map(|function| function.file),
-    );
-    out.u32s(
-        Column::FunctionLine,
-        functions.iter().map(|function| function.line),
-    );
-    out.u32s(Column::NodeFunction, nodes.iter().map(|node| node.function));
-    out.u32s(Column::NodeParent, nodes.iter().map(|node| node.parent));
-    out.u32s(
-        Column::NodeCallFile,
-        nodes.iter().map(|node| node.call_file),
-    );
-    out.u32s(
-        Column::NodeCallLine,
-        nodes.iter().map(|node| node.call_line),
-    );
-    out.u64s(
-        Column::SegmentStart,
-        segments.iter().map(|segment| segment.start),
-    );
-    out.u64s(
-        Column::SegmentEnd,
-        segments.iter().map(|segment| segment.end),
-    );
-    out.u32s(
-        Column::SegmentNode,
-        segments.iter().map(|segment| segment.node),
-    );
-    out.u64s(Column::RowAddress, rows.iter().map(|row| row.address));
-    out.u32s(Column::RowFile, rows.iter().map(|row| row.file));
-    out.u32s(Column::RowLine, rows.iter().map(|row| row.line));
-    out.u64s(
-        Column::SymbolStart,
-        symbols.iter().map(|symbol| symbol.start),
-    );
-    out.u64s(Column::SymbolEnd, symbols.iter().map(|symbol| symbol.end));
-    out.u32s(Column::SymbolName, symbols.iter().map(|symbol| symbol.name));
+    out.u32s(Column::FunctionName, functions.iter().map(|f| f.name));
+    out.u32s(Column::FunctionFile, functions.iter().map(|f| f.file));
+    out.u32s(Column::FunctionLine, functions.iter().map(|f| f.line));
+    out.u32s(Column::NodeFunction, nodes.iter().map(|n| n.function));
+    out.u32s(Column::NodeParent, nodes.iter().map(|n| n.parent));
+    out.u32s(Column::NodeCallFile, nodes.iter().map(|n| n.call_file));
+    out.u32s(Column::NodeCallLine, nodes.iter().map(|n| n.call_line));
+    out.u64s(Column::SegmentStart, segments.iter().map(|s| s.start));
+    out.u64s(Column::SegmentEnd, segments.iter().map(|s| s.end));
+    out.u32s(Column::SegmentNode, segments.iter().map(|s| s.node));
+    out.u64s(Column::RowAddress, rows.iter().map(|r| r.address));
+    out.u32s(Column::RowFile, rows.iter().map(|r| r.file));
+    out.u32s(Column::RowLine, rows.iter().map(|r| r.line));
+    out.u64s(Column::SymbolStart, symbols.iter().map(|s| s.start));
+    out.u64s(Column::SymbolEnd, symbols.iter().map(|s| s.end));
+    out.u32s(Column::SymbolName, symbols.iter().map(|s| s.name));
     out.u32s(Column::TextName, names.into_iter());
     out.u64s(Column::TextStart, elf.text().map(|text| text.svma.0));
     out.u64s(Column::TextSize, elf.text().map(|text| text.size));

@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use crate::little_endian::{u32_at, u64_at};
+
 /// What every index file starts with.
 pub(crate) const MAGIC: &[u8; 8] = b"PDSYMIDX";
 
@@ -97,30 +99,16 @@ impl Writer {
 
 /// The ranges of an index file's columns; None if it is damaged, cut short or of another version.
 pub(crate) fn columns(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
-    let word = |at: usize| {
-        bytes
-            .get(at..at + 4)?
-            .try_into()
-            .ok()
-            .map(u32::from_le_bytes)
-    };
-    let long = |at: usize| {
-        bytes
-            .get(at..at + 8)?
-            .try_into()
-            .ok()
-            .map(u64::from_le_bytes)
-    };
-    if !bytes.starts_with(MAGIC) || word(8)? != VERSION {
+    if !bytes.starts_with(MAGIC) || u32_at(bytes, 8)? != VERSION {
         return None;
     }
-    if crc32fast::hash(bytes.get(16..)?) != word(12)? {
+    if crc32fast::hash(bytes.get(16..)?) != u32_at(bytes, 12)? {
         return None;
     }
     (0..COLUMNS)
         .map(|i| {
-            let start = usize::try_from(long(16 + i * 16)?).ok()?;
-            let end = start.checked_add(usize::try_from(long(24 + i * 16)?).ok()?)?;
+            let start = usize::try_from(u64_at(bytes, 16 + i * 16)?).ok()?;
+            let end = start.checked_add(usize::try_from(u64_at(bytes, 24 + i * 16)?).ok()?)?;
             (start >= HEADER && end <= bytes.len() || start == end).then_some(start..end)
         })
         .collect()

@@ -9,6 +9,7 @@ use crate::build_id::BuildId;
 use crate::compression::Compression;
 use crate::elf::{Elf, TextSection};
 use crate::file::{FileBytes, FileIdentity};
+use crate::little_endian::{u32_at, u64_at};
 use crate::{Error, Result, Svma};
 
 /// The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library.
@@ -114,19 +115,11 @@ impl SymbolIndex {
 
     /// A value, or the highest number past the column's end: no index, address or line is that.
     pub(super) fn u32(&self, column: Column, row: usize) -> u32 {
-        let at = row.saturating_mul(4);
-        let bytes = self.column(column).get(at..at.saturating_add(4));
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .map_or(u32::MAX, u32::from_le_bytes)
+        u32_at(self.column(column), row.saturating_mul(4)).unwrap_or(u32::MAX)
     }
 
     pub(super) fn u64(&self, column: Column, row: usize) -> u64 {
-        let at = row.saturating_mul(8);
-        let bytes = self.column(column).get(at..at.saturating_add(8));
-        bytes
-            .and_then(|bytes| bytes.try_into().ok())
-            .map_or(u64::MAX, u64::from_le_bytes)
+        u64_at(self.column(column), row.saturating_mul(8)).unwrap_or(u64::MAX)
     }
 
     pub(super) fn string(&self, index: u32) -> &[u8] {

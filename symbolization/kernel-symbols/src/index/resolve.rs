@@ -48,9 +48,7 @@ impl SymbolIndex {
                 // Assembly: no declaration, but perhaps a line.
                 let name = out.string(u64::from(symbol), || text(symbol));
                 let file = out.string(u64::from(file), || text(file));
-                let function = out.function(name, file, 0);
-                out.frame(function, false, file, line);
-                out.resolved(name);
+                out.symbol(name, file, line);
             }
             None if self.in_text(address) => out.unresolved(Reason::NoSymbol),
             None => out.unresolved(Reason::OutsideText),

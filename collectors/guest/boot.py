@@ -1,7 +1,12 @@
-"""How one boot of an emulated guest differs from another, as boots of a machine do."""
+"""A guest that is to be booted: its kernel, its machine, and how its boot differs from another."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
+
+# Reproducible and quiet: no address space randomisation, no mitigations that depend on the host's
+# CPU model, and a panic ends the guest at once.
+BASE_APPEND = "nokaslr norandmaps mitigations=off panic=-1"
 
 
 @dataclass(frozen=True)
@@ -29,3 +34,20 @@ class Variation:
 
 
 NO_VARIATION = Variation()
+
+
+@dataclass(frozen=True)
+class Boot:
+    """``append``: kernel arguments behind profdiff's own; ``memory`` in MiB."""
+
+    image: Path
+    initramfs: Path
+    append: str
+    memory: int
+    cpus: int
+    variation: Variation = NO_VARIATION
+
+    def command_line(self, console: str) -> str:
+        """The kernel's."""
+        own = self.variation.words(f"console={console} {BASE_APPEND}")
+        return f"{own} {self.append}".strip()

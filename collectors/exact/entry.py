@@ -1,0 +1,154 @@
+"""The exact collector: every instruction between two marks, counted by QEMU's TCG with a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profdiff.base.errors import MissingError, ProfdiffError, SessionError
+from profdiff.base.metric import EXACT, INSTRUCTIONS
+from profdiff.collectors.collector import Collector, Options
+
+if TYPE_CHECKING:
+    from profdiff.collectors.architecture import Architecture
+    from profdiff.collectors.exact.counts import Counts
+    from profdiff.collectors.guest.qemu import Qemu
+    from profdiff.collectors.guest.result import Left, Result
+    from profdiff.collectors.machine.environment import Environment, Finding
+    from profdiff.collectors.recorded import Recorded
+    from profdiff.collectors.records import Failure
+
+# Newest first: a QEMU takes one of them.
+_PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
+# What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
+# instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or
+# 26. A boot executes a quarter of a million.
+PLUGIN_MEMORY = 2048
+_FILE = "counts.bin"
+
+
+class Exact(Collector):
+    """Guests only: what is not emulated cannot be counted so."""
+
+    name = "exact"
+    kind = EXACT
+    help = "every instruction, counted by QEMU"
+    how = "every instruction between the marks, in the whole guest, counted by QEMU TCG"
+    options = (
+        click.Option(
+            ["--call-tree/--no-call-tree"],
+            default=True,
+            help="Record who calls whom with exact counts, which takes about 20 % longer.",
+        ),
+    )
+    failures = ("window",)
+    profiles = True
+
+    def refusal(self, architecture: Architecture | None) -> str | None:
+        """See Collector."""
+        if architecture is None:
+            return "--collector exact boots kernels in guests; it cannot record a machine"
+        if architecture.marks is None:
+            told = architecture.told
+            return f"--collector exact works only in x86-64 guests, not in {told} guests"
+        return None
+
+    def emulator(self, architecture: Architecture, program: Path | None) -> Qemu:
+        """See Collector."""
+        from profdiff.collectors.guest.qemu import find_qemu
+
+        tried = f"out=/dev/null,memory={PLUGIN_MEMORY}"
+        return find_qemu(architecture, program, {n: (one, tried) for n, one in _PLUGINS.items()})
+
+    def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
+        """See Collector."""
+        from profdiff.collectors.guest.qemu import escaped
+
+        if qemu.plugin is None:
+            raise MissingError(f"{qemu.program} has no plugin to count with")
+        out = f"out={escaped(folder / _FILE)},memory={PLUGIN_MEMORY}"
+        tree = f"calls={'on' if options['call_tree'] else 'off'}"
+        return ["-plugin", f"file={escaped(qemu.plugin)},{out},{tree}"]
+
+    def findings(
+        self, architecture: Architecture | None, environment: Environment | None
+    ) -> list[Finding]:
+        """See Collector."""
+        from profdiff.collectors.machine.environment import Finding
+
+        if architecture is None or self.refusal(architecture):
+            return []
+        try:
+            qemu = self.emulator(architecture, None)
+        except ProfdiffError as error:
+            return [Finding("exact counts", "missing", str(error))]
+        return [Finding("exact counts", "ok", f"plugin API {qemu.plugin_api}: {qemu.version}")]
+
+    def judge(self, left: Left) -> Result:
+        """Raises OSError and MissingError when the disk is full."""
+        from profdiff.collectors.exact.counts import Counts
+        from profdiff.collectors.records import Instructions, Measured, Window
+
+        result = super().judge(left)
+        if left.failure:
+            return result
+        # The plugin writes through QEMU: a full disk shows as a file that is cut short.
+        try:
+            counts = Counts.load(left.folder / _FILE)
+        except SessionError as error:
+            raise MissingError(
+                f"QEMU could not write the counts ({error}): free some disk space"
+            ) from error
+        failure = result.failure or _window_failure(counts, left.has_marks)
+        window = None if counts.kind == "none" else Window(kind=counts.kind, count=counts.closed)
+        result = replace(
+            result, files={**left.files, "counts": _FILE}, failure=failure, window=window
+        )
+        if failure:
+            return result
+        kernel = int(counts.count[counts.in_kernel].sum())
+        user = int(counts.count[~counts.in_kernel].sum())
+        metric = INSTRUCTIONS
+        total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
+        return replace(
+            result, instructions=Instructions(kernel=kernel, user=user), measured=[total]
+        )
+
+    def read(self, files: Mapping[str, Path]) -> Recorded | None:
+        """See Collector."""
+        from profdiff.collectors.exact.counts import Counts
+        from profdiff.collectors.recorded import Recorded
+        from profdiff.symbolization.places import Places
+
+        if "counts" not in files:
+            return None
+        counts = Counts.load(files["counts"])
+        places = Places.of_code(counts.address, counts.code)
+        column = counts.count[:, None]
+        return Recorded((INSTRUCTIONS,), places, counts.executed, lambda: column, counts.calls)
+
+
+def _window_failure(counts: Counts, expect_marks: bool) -> Failure | None:
+    from profdiff.collectors.records import Failure
+
+    never = "the window never opened"
+    if counts.misplaced and not counts.opened:
+        why = f"{never}: PROFDIFF_STOP() executed without PROFDIFF_START() before it"
+    elif expect_marks and counts.kind != "marks":
+        why = f"{never}: the program has marks, but PROFDIFF_START() never executed"
+    elif counts.opened > counts.closed:
+        why = "the window never closed: PROFDIFF_STOP() must follow PROFDIFF_START()"
+    elif counts.misplaced:
+        why = (
+            f"{counts.misplaced} marks were out of place: PROFDIFF_START() and PROFDIFF_STOP() "
+            "must alternate, over all threads"
+        )
+    elif counts.opened == 0:
+        why = f"{never}: the agent's marks did not execute"
+    else:
+        return None
+    return Failure("window", why)

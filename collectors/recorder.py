@@ -1,0 +1,186 @@
+"""A collector that is ready to record: how its runs are started, and what they come to.
+
+Runs are polled from one thread.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors import records
+from profdiff.collectors.collector import Collector, Options
+from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
+from profdiff.collectors.guest.channel import MEMBERS
+from profdiff.collectors.guest.initramfs import build, build_agent, guest_resources, nul_separated
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.result import Left, Result, guest_files, take_files
+from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.machine.run import MachineRun, workload_there
+from profdiff.collectors.workload.workload import PreparedWorkload
+
+_MACHINE_SCRIPTS = ("machine.sh", "facts.sh", "environment.sh")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run that is to be made: ``argv`` as a guest runs it; ``cpus`` of a guest; ``folder`` is
+    empty, and gets what the run leaves."""
+
+    kernel: KernelFiles
+    argv: tuple[str, ...]
+    cpus: int
+    folder: Path
+    variation: Variation = NO_VARIATION
+
+
+class Recorder:
+    """``collector`` with its ``options``, for runs of ``workload`` in guests under ``qemu``, or
+    without it on the machines that the kernels name. ``guest.timeout`` is both's."""
+
+    def __init__(
+        self,
+        collector: Collector,
+        options: Options,
+        workload: PreparedWorkload,
+        guest: records.Guest,
+        *,
+        qemu: Qemu | None,
+        observe: bool,
+        folder: Path,
+    ) -> None:
+        """``folder`` is for what guests boot from. With ``observe`` guests run the workload once
+        more under the agent's eyes, where there is an agent."""
+        self.collector = collector
+        self.options = options
+        self.workload = workload
+        self.guest = guest
+        self.qemu = qemu
+        self._observe = observe
+        self._folder = folder
+        self._archives: dict[tuple[str, ...], Path] = {}
+
+    @property
+    def emulated(self) -> bool:
+        """Whether runs are in guests without a processor of their own."""
+        return self.qemu is not None and not self.qemu.kvm
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside a run: it would be in the caches, unless time itself
+        is counted."""
+        return not self.emulated
+
+    def start(self, job: Job) -> "Running":
+        """Start a run. Raises as ``initramfs.build``, and OSError."""
+        if job.kernel.machine is not None:
+            return self._start_there(job)
+        if self.qemu is None or job.kernel.image is None:
+            raise InputError(f"{job.kernel.label}: there is neither a guest nor a machine for it")
+        boot = Boot(
+            job.kernel.image,
+            self._archive(self.qemu, job.argv),
+            self.guest.append,
+            self.guest.memory,
+            job.cpus,
+            job.variation,
+        )
+        more = self.collector.qemu_arguments(self.qemu, self.options, job.folder)
+        arguments = self.qemu.arguments(boot, job.folder, more)
+        return Running(self, job, GuestRun(arguments, job.folder, self.guest.timeout), arguments)
+
+    def _start_there(self, job: Job) -> "Running":
+        address = job.kernel.machine
+        assert address is not None  # noqa: S101
+        resources = guest_resources()
+        files = {name: (resources / name).read_bytes() for name in _MACHINE_SCRIPTS}
+        command, programs = workload_there(address, self.workload, job.argv)
+        if self.collector.uses_agent:
+            programs["agent"] = build_agent()
+        run = MachineRun(
+            address,
+            script="machine.sh",
+            files=files | self._own_files(command),
+            programs=programs,
+            folder=job.folder,
+            timeout=self.guest.timeout,
+            # On this machine the workload runs as the user would start it.
+            work_folder=Path.cwd(),
+        )
+        return Running(self, job, run, run.command)
+
+    def _own_files(self, argv: list[str] | tuple[str, ...]) -> dict[str, bytes]:
+        own = self.collector.files(self.options, emulated=self.emulated)
+        script = self.collector.script().encode()
+        return {**own, "collector.sh": script, "argv": nul_separated(argv)}
+
+    def _archive(self, qemu: Qemu, argv: tuple[str, ...]) -> Path:
+        """What a guest boots from to run ``argv``, built when the first run needs it."""
+        if argv not in self._archives:
+            own = self._own_files(argv)
+            if self._observe and self.collector.uses_agent and qemu.architecture.agent:
+                own["observe"] = b""
+            files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
+            files |= {file.guest_path: file for file in self.workload.files}
+            self._folder.mkdir(parents=True, exist_ok=True)
+            path = self._folder / f"{len(self._archives)}.cpio.gz"
+            build(path, files.values(), own, self.guest.settle, qemu.architecture)
+            self._archives[argv] = path
+        return self._archives[argv]
+
+
+class Running:
+    """A run in progress; ``arguments``: the command line of what runs."""
+
+    def __init__(
+        self, recorder: Recorder, job: Job, run: GuestRun | MachineRun, arguments: list[str]
+    ) -> None:
+        self._recorder = recorder
+        self._job = job
+        self._run = run
+        self.arguments = arguments
+
+    @property
+    def phase(self) -> str:
+        """boot (of a machine: connecting), settle, measure or collect."""
+        return self._run.phase
+
+    @property
+    def wall_seconds(self) -> float:
+        """How long it has taken."""
+        return self._run.wall_seconds
+
+    @property
+    def emulator(self) -> records.Qemu | None:
+        """What the guest runs on; None on a machine."""
+        qemu = self._recorder.qemu
+        return qemu.described(self.arguments) if qemu and self._job.kernel.machine is None else None
+
+    def poll(self) -> bool:
+        """Look after the run; True when it has ended."""
+        return self._run.poll()
+
+    def stop(self) -> None:
+        """End it early; it will have no result."""
+        self._run.stop()
+
+    def finish(self) -> Result:
+        """Take what it left, and judge it. Raises OSError, MissingError."""
+        collector, folder = self._recorder.collector, self._job.folder
+        members: Mapping[str, int] = {**MEMBERS, **collector.leaves}
+        outcome = self._run.result(members)
+        failure = outcome if isinstance(outcome, records.Failure) else None
+        names = set() if isinstance(outcome, records.Failure) else outcome
+        files = take_files(folder, names, collector.called)
+        if self.emulator:
+            files |= guest_files(folder)
+        left = Left(
+            folder,
+            files,
+            failure,
+            self._recorder.options,
+            self._recorder.emulated,
+            self._recorder.workload.has_marks,
+        )
+        return collector.judge(left)

@@ -1,0 +1,93 @@
+"""What a run says of itself, in the words of the session's manifest (``docs/session.md``)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from profdiff.base.metric import Better
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z")]
+Text = Annotated[str, msgspec.Meta(max_length=65536)]
+Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+Value = bool | int | float | Text | list[Text] | None
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of all parts of the manifest."""
+
+
+class Guest(Part, frozen=True):
+    """The machine that every guest had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
+    in seconds of wall time for a whole run, on machines too."""
+
+    memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
+    append: str
+    settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
+
+
+class Failure(Part, frozen=True, kw_only=False):
+    """Why a run has no result. ``kind`` is one of FAILURES, or one of its collector's own;
+    ``message`` is one line; ``console`` holds the last lines of the console where they help."""
+
+    kind: Name
+    message: str
+    console: list[str] = []
+
+
+FAILURES = ("boot", "panic", "timeout", "workload", "qemu", "protocol", "connection", "metric")
+"""How any collector's run may fail."""
+
+
+class Window(Part, frozen=True):
+    """What was measured: the workload's own marks, or the whole command."""
+
+    kind: Literal["marks", "command"]
+    count: Count
+
+
+class Instructions(Part, frozen=True):
+    """Instructions counted inside the window, by the half of the address space they ran in."""
+
+    kernel: Count
+    user: Count
+
+
+class Qemu(Part, frozen=True):
+    """The emulator: its version line, every argument as it was passed, and what follows from them.
+    ``virtual_clock``: the guest's clock counts its instructions, one each nanosecond."""
+
+    version: str
+    arguments: list[str]
+    plugin_api: int | None = None
+    accelerator: Literal["tcg", "kvm"] | None = None
+    architecture: str | None = None
+    virtual_clock: bool = False
+
+
+class Sampling(Part, frozen=True):
+    """How a run was sampled. ``version`` and ``command`` of the program that did; ``events`` that
+    it really sampled; every ``period`` events, or with a ``frequency`` in samples a second.
+    ``fallback``: why it sampled something else than was asked for, or null. ``virtual_time``: its
+    cycles are QEMU's, which are nanoseconds."""
+
+    version: str
+    command: list[str]
+    events: list[str]
+    period: Annotated[int, msgspec.Meta(ge=1, le=2**62)] | None = None
+    frequency: Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None = None
+    fallback: str | None = None
+    virtual_time: bool = False
+
+
+class Measured(Part, frozen=True, kw_only=False):
+    """One metric of a run: its values, one for each execution of the workload in that boot.
+    ``is_total``: they are of the whole window, so that operations divide them; what a workload says
+    of itself is not."""
+
+    name: Text
+    unit: Text
+    better: Better
+    is_total: bool
+    values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]

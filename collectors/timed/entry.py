@@ -1,0 +1,70 @@
+"""The timed collector: the workload alone, neither counted nor sampled, several times in a boot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from profdiff.base.metric import TIMED, Metric
+from profdiff.collectors.collector import Collector
+
+if TYPE_CHECKING:
+    from profdiff.collectors.guest.result import Left
+    from profdiff.collectors.records import Measured, Value
+
+WALL_TIME = Metric("wall-time", "ns")
+
+
+class Timed(Collector):
+    """Wall time, and the metrics that the workload prints of itself."""
+
+    name = "timed"
+    kind = TIMED
+    help = "only the workload's time and what it prints"
+    how = "the command alone, not profiled"
+    options = (
+        click.Option(
+            ["--metric", "metrics"],
+            multiple=True,
+            metavar="[NAME[:UNIT[:lower|higher]]=]FORMAT[:KEY]",
+            help="A metric that timed runs read from the workload's output "
+            "(docs/workload-metrics.md). Can be repeated.",
+        ),
+        click.Option(
+            ["--boot-runs"],
+            type=click.IntRange(1, 10_000),
+            default=1,
+            show_default=True,
+            help="How many times a timed run executes the workload in its boot.",
+        ),
+    )
+    selected_by = ("metrics",)
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """See Collector."""
+        from profdiff.collectors.workload.metrics import Wanted
+
+        parsed = [str(Wanted.parse(text)) for text in given["metrics"]]
+        return super().settings({**given, "metrics": parsed})
+
+    def measure(self, left: Left) -> list[Measured]:
+        """Wall time and the wanted metrics of all executions in a boot. Raises InputError when one
+        of them does not have what is wanted."""
+        from profdiff.collectors.records import Measured
+        from profdiff.collectors.workload.metrics import Wanted, read
+
+        executions = left.executions()
+        wanted = [Wanted.parse(text) for text in left.options["metrics"]]
+        found: dict[Metric, list[float]] = {}
+        for execution in executions:
+            for metric, values in read(wanted, execution.output).items() if wanted else ():
+                found.setdefault(metric, []).extend(values)
+        walls = [float(one.values["wall_ns"]) for one in executions if "wall_ns" in one.values]
+        told = [(WALL_TIME, True, walls)] if walls else []
+        told += [(metric, False, values) for metric, values in found.items()]
+        return [
+            Measured(metric.name, metric.unit, metric.better, is_total, values)
+            for metric, is_total, values in told
+        ]
