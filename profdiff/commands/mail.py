@@ -2,10 +2,11 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +15,9 @@ from profdiff.base.terminal import say, tell
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.evidence.findings import Findings, choose
-from profdiff.mail import address, content, draft, letter, recipients, thread, trailers
+from profdiff.mail import address, attachment, content, draft, letter, recipients, thread, trailers
 from profdiff.mail.address import Address
-from profdiff.mail.attachment import Attachment, Kind, attach
+from profdiff.mail.attachment import Attachment, Kind
 from profdiff.mail.letter import Letter, Notes, Quote, Section
 from profdiff.mail.recipients import Recipients
 from profdiff.mail.reproducer import Reproducer
@@ -30,89 +31,57 @@ _REGRESSIONS = Address("", "regressions@lists.linux.dev")
 _ENVELOPE = 6_000
 
 
+_FILE, _TOP = click.Path(path_type=Path), click.IntRange(1)
+_KINDS = click.Choice(["folded", "svg"])
+
+
+def _option(name: str, metavar: str, text: str, **more: Any) -> Callable[[Any], Any]:
+    return click.option(*name.split(), metavar=metavar, help=text, **more)
+
+
+def _repeated(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    return _option(name, metavar, f"{text} Can be repeated.", multiple=True)
+
+
 @click.command()
-@click.argument("session", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--at",
-    metavar="NAME=VALUE,...",
-    help="Point of the sweep to report.  [default: the last point]",
+@click.argument("session", required=False, type=_FILE)
+@_option("--at", "NAME=VALUE,...", "Point of the sweep to report.  [default: the last point]")
+@_option("--output -o", "FILE", "Write the draft to FILE (-: only print it).", required=True)
+@_option(
+    "--thread thread_file",
+    "FILE",
+    "Reply to a mail in this thread, an mbox or mbox.gz as lore.kernel.org serves it.",
+    type=_FILE,
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Write the draft to FILE (-: only print it).",
-)
-@click.option(
-    "--thread",
-    "thread_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Reply to a mail in this thread, an mbox or mbox.gz as lore.kernel.org serves it.",
-)
-@click.option(
-    "--reply-to", metavar="ID", help="Message-ID of the mail to reply to.  [default: the newest]"
-)
+@_option("--reply-to", "ID", "Message-ID of the mail to reply to.  [default: the newest]")
 @click.option("--quote", is_flag=True, help="Quote the mail that you reply to.")
 @click.option(
     "--regression",
     is_flag=True,
     help="Put [REGRESSION] into the subject and Cc the regressions list.",
 )
-@click.option("--subject", metavar="TEXT", help="Subject, instead of the generated one.")
-@click.option("--from", "sender", metavar="ADDRESS", help="Sender.  [default: from git config]")
-@click.option("--to", multiple=True, metavar="ADDRESS", help="Recipient. Can be repeated.")
-@click.option(
-    "--cc", multiple=True, metavar="ADDRESS", help="Recipient of a copy. Can be repeated."
-)
-@click.option(
-    "--fixes",
-    multiple=True,
-    metavar="COMMIT",
-    help='Culprit commit: 12 or more digits and ("subject").',
-)
-@click.option(
-    "--reported-by",
-    multiple=True,
-    metavar="ADDRESS",
-    help="Add a Reported-by trailer. Can be repeated.",
-)
-@click.option(
-    "--closes", multiple=True, metavar="URL", help="Add a Closes trailer. Can be repeated."
-)
-@click.option("--link", multiple=True, metavar="URL", help="Add a Link trailer. Can be repeated.")
-@click.option(
-    "--regzbot",
-    multiple=True,
-    metavar="LINE",
-    help="Add a regzbot command, for example 'introduced: v6.17'.",
-)
-@click.option(
+@_option("--subject", "TEXT", "Subject, instead of the generated one.")
+@_option("--from sender", "ADDRESS", "Sender.  [default: from git config]")
+@_repeated("--to", "ADDRESS", "Recipient.")
+@_repeated("--cc", "ADDRESS", "Recipient of a copy.")
+@_repeated("--fixes", "COMMIT", 'Culprit commit: 12 or more digits and ("subject").')
+@_repeated("--reported-by", "ADDRESS", "Add a Reported-by trailer.")
+@_repeated("--closes", "URL", "Add a Closes trailer.")
+@_repeated("--link", "URL", "Add a Link trailer.")
+@_repeated("--regzbot", "LINE", "Add a regzbot command, for example 'introduced: v6.17'.")
+@_option(
     "--real-use",
-    metavar="TEXT",
-    help="Say who runs this workload for real. Without it, the mail calls the workload synthetic.",
+    "TEXT",
+    "Say who runs this workload for real. Without it, the mail calls the workload synthetic.",
 )
-@click.option(
+@_option(
     "--reproducer",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Source of the workload.  [default: the copy in the session]",
+    "FILE",
+    "Source of the workload.  [default: the copy in the session]",
+    type=_FILE,
 )
-@click.option(
-    "--attach",
-    "kind",
-    type=click.Choice(["folded", "svg"]),
-    help="Attach the difference as text/plain.",
-)
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Show at most N functions.",
-)
+@_option("--attach", "folded|svg", "Attach the difference as text/plain.", type=_KINDS)
+@_option("--top", "N", "Show at most N functions.", type=_TOP, default=20, show_default=True)
 def mail(
     session: Path | None,
     at: str | None,
@@ -125,15 +94,12 @@ def mail(
     sender: str | None,
     to: Sequence[str],
     cc: Sequence[str],
-    fixes: Sequence[str],
-    reported_by: Sequence[str],
-    closes: Sequence[str],
-    link: Sequence[str],
     regzbot: Sequence[str],
     real_use: str | None,
     reproducer: Path | None,
-    kind: Kind | None,
+    attach: Kind | None,
     top: int,
+    **given: Sequence[str],
 ) -> None:
     """Write a mail about SESSION as a draft for git send-email, optionally as a reply in a thread.
 
@@ -149,12 +115,12 @@ def mail(
             "--thread, or write 'introduced'"
         )
     opened = Session.open(session or newest(Path()))
-    given = {"Fixes": fixes, "Reported-by": reported_by, "Closes": closes, "Link": link}
+    asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
         top=top,
-        trailers=[trailers.trailer(name, value) for name in given for value in given[name]],
+        trailers=[trailers.trailer(name, value) for name, values in asked for value in values],
         regzbot=commands,
         reproducer=Reproducer.read(reproducer) if reproducer else Reproducer.of(opened),
         quote=quoted,
@@ -168,9 +134,9 @@ def mail(
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
-    if kind:
+    if attach:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attach(kind, findings.comparisons, room))
+        attachments.append(attachment.attach(attach, findings.comparisons, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     say(data.decode(errors="backslashreplace"), end="")

@@ -48,7 +48,7 @@ def _of_result(
     for label, change in zip(findings.results.labels, result.changes, strict=True):
         if change is not None:
             noise = result.noise
-            lost = noise is not None and abs(change.median.estimate) <= noise.floor
+            lost = noise is not None and abs(change.median.estimate) <= noise
             yield _change(label, change, factor, at, lost_in_noise=lost)
 
 

@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address
 from profdiff.mail.encoded_words import decoded
-from profdiff.mail.received_mail import ReceivedMail
+from profdiff.mail.thread import ReceivedMail
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,
 # 4.5.3.1.6).

@@ -201,7 +201,7 @@ def _work(known: Known) -> _Judged:
 
 def _noise(known: Known) -> _Judged:
     findings = known.findings
-    floors = [one for one in findings.results.at(findings.setting) if one.noise]
+    floors = [one for one in findings.results.at(findings.setting) if one.noise is not None]
     if not floors:
         return False, "the base was not run against itself"
     return True, f"{_number(len(floors), 'metric')}, see above"

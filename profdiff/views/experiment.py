@@ -142,7 +142,7 @@ def shown(told: Results, one: results.Result) -> Result:
             )
             for label, cell, change in columns
         ],
-        noise_floor=None if one.noise is None else _number(one.noise.floor),
+        noise_floor=None if one.noise is None else _number(one.noise),
     )
 
 
@@ -195,7 +195,7 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
 
 def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     """Rows of settings or metrics against kernels: the sweep and the ladder."""
-    noisy = any(one.noise for one in some)
+    noisy = any(one.noise is not None for one in some)
     names = list(told.swept) or ["metric"]
     header = [*names, told.labels[0]]
     for label in told.labels[1:]:

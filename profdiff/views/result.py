@@ -4,7 +4,7 @@ metric. ``str`` of a cell is its text."""
 import math
 from statistics import median
 
-from profdiff.collectors import registry
+from profdiff.base.metric import TIMED
 from profdiff.evidence import results
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
@@ -107,9 +107,9 @@ def judged(change: Estimate | None) -> Judged | None:
 
 def floor(result: Result) -> Spread | None:
     """How much A/A runs differ; None where there are none, or too few."""
-    if result.noise is None or math.isnan(result.noise.floor):
+    if result.noise is None or math.isnan(result.noise):
         return None
-    return Spread(part=result.noise.floor)
+    return Spread(part=result.noise)
 
 
 def title(result: Result) -> str:
@@ -121,12 +121,11 @@ def title(result: Result) -> str:
 
 def source(result: Result) -> str:
     """Where values come from: ``sampled``."""
-    collector = registry.collector(result.collector)
     if result.virtual:
         return "timed by the guest's clock, 1 ns per instruction: instruction counts, NOT time"
-    if result.deterministic and not collector.profiles:
+    if result.deterministic and result.metric.kind == TIMED:
         return "of timed runs in an emulated guest"
-    return collector.kind.words
+    return result.metric.kind.words
 
 
 def number(value: float) -> str:

@@ -80,7 +80,7 @@ def test_what_was_measured_comes_before_any_number() -> None:
     assert [title.split(" =")[0] for title in titles] == order
     text = " ".join(said[: said.index(titles[1])])
     for fact in (
-        "Workload: ./work 1 (40,000 ops; 2 marked windows). The workload is synthetic: no real user",
+        "./work 1 (40,000 ops; 2 marked windows). The workload is synthetic: no real user",
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
         "Counts from an emulator show how often",

@@ -20,9 +20,8 @@ from profdiff.mail.address import Address
 from profdiff.mail.draft import compose
 from profdiff.mail.encoded_words import decoded
 from profdiff.mail.letter import Letter, Quote
-from profdiff.mail.received_mail import ReceivedMail
 from profdiff.mail.recipients import Recipients, reply_to_all
-from profdiff.mail.thread import Thread
+from profdiff.mail.thread import ReceivedMail, Thread
 
 HEAD = b"Message-ID: <a@b.org>\nFrom: a@b.org\n"
 MUTATIONS = 300

@@ -15,9 +15,8 @@ from mail.letters import NEWEST_ID, RILEY, ROOT_ID, THREAD
 
 from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
-from profdiff.mail.received_mail import ReceivedMail
 from profdiff.mail.recipients import Recipients, reply_to_all
-from profdiff.mail.thread import Thread
+from profdiff.mail.thread import ReceivedMail, Thread
 
 MAX = Address("Max at home", "max@home.example.de")
 JIRINA = Address("Jiřina Nováková", "jirina@kernel.example.org")
