@@ -36,7 +36,7 @@ _BOUND = re.compile(
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasuredChange:
     """What was measured of one METRIC:WHAT on ``kernel`` against the base, ``at`` a point of the
     sweep ("" where there is one only).
 
@@ -127,7 +127,7 @@ class Condition:
         if self.function and self.what not in functions:
             raise InputError(_unknown("function", self.what, {*functions, *_SIDES}))
 
-    def judge(self, change: Change) -> Outcome:
+    def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it."""
         interval = self._interval(change) if change.decided else None
         if interval is None:
@@ -149,7 +149,7 @@ class Condition:
             case _:
                 return value <= self.bound
 
-    def _interval(self, change: Change) -> tuple[float, float] | None:
+    def _interval(self, change: MeasuredChange) -> tuple[float, float] | None:
         """The change's in the condition's unit; None where it is not known."""
         ends = (change.low, change.high)
         unknown = any(map(math.isnan, (change.base, change.other)))
@@ -175,7 +175,7 @@ class Judgement:
     """What a condition came to on one kernel."""
 
     condition: Condition
-    change: Change
+    change: MeasuredChange
     outcome: Outcome
 
 

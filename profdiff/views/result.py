@@ -22,22 +22,22 @@ class Spread(Record, frozen=True):
         return f"±{100 * self.part:.1f} %"
 
 
-class Value(Record, frozen=True):
+class Median(Record, frozen=True):
     """The median over boots, None without a boot: ``27.50``, ``27.50 ±1.2 %``."""
 
-    median: float | None
+    value: float | None
     spread: Spread = Spread(part=None)
 
     @staticmethod
-    def of(cell: results.Cell) -> "Value":
+    def of(cell: results.Cell) -> "Median":
         """With its spread."""
         middle = median(cell.medians) if cell.boots else None
-        return Value(median=middle, spread=Spread(part=cell.spread))
+        return Median(value=middle, spread=Spread(part=cell.spread))
 
     def __str__(self) -> str:
-        if self.median is None:
+        if self.value is None:
             return "-"
-        return number(self.median) + (f" {self.spread}" if self.spread.part else "")
+        return number(self.value) + (f" {self.spread}" if self.spread.part else "")
 
 
 class Delta(Record, frozen=True):
@@ -85,7 +85,7 @@ class Judged(Record, frozen=True):
         return self.verdict if plain else f"{self.verdict} ({self.quality})"
 
 
-Cell = str | Value | Spread | Delta | Bounds | Judged | None
+Entry = str | Median | Spread | Delta | Bounds | Judged | None
 
 
 def delta(change: Estimate | None) -> Delta | None:

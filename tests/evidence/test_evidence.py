@@ -33,7 +33,7 @@ def test_the_spread_is_that_of_the_boots_medians() -> None:
     values = {"base": [[[1.0], [2.0, 9.0, 3.0]]], "new": [[[4.0], [4.0]]], "one": [[[5.0]]]}
     (result_,) = Results.gather(recorded(values)).every
     assert [cell.spread for cell in result_.cells] == [pytest.approx(2**-0.5), 0, None]
-    assert [str(result.Value.of(cell)) for cell in result_.cells] == ["2 ±70.7 %", "4", "5"]
+    assert [str(result.Median.of(cell)) for cell in result_.cells] == ["2 ±70.7 %", "4", "5"]
 
 
 def test_too_few_boots_give_no_verdict() -> None:
@@ -59,7 +59,7 @@ def test_deterministic_counts_are_exact() -> None:
     assert result.cells[1].boots == [[11.0], [11.0]]
     assert result.changes[1].verdict == "exact"  # type: ignore[union-attr]
     told = {note.kind: note.text for note in notes.notes(Results.gather(described))}
-    assert "need no statistics" in told["exact"]
+    assert "need no statistics" in told["counts"]
     # The functions' table says it all.
     assert text(described) == ""
 
@@ -95,7 +95,7 @@ def test_two_lengths_are_subtracted() -> None:
         {"base": [[[1010.0]], [[1030.0]]], "new": [[[2020.0]], [[2060.0]]]},
         points=lengths,
         is_total=True,
-        difference=m.Difference("N", 10, 30),
+        difference=m.Lengths("N", 10, 30),
     )
     (result,) = Results.gather(described).every
     assert [cell.boots for cell in result.cells] == [[[1.0]], [[2.0]]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.evidence.statistics.boots import Boots, Experiments, Floats, Sample, read, read_all
-from profdiff.evidence.statistics.bootstrap import Change, changes
+from profdiff.evidence.statistics.bootstrap import Changes, changes
 from profdiff.evidence.statistics.rank_test import mann_whitney, smallest_p
 from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
 
@@ -44,8 +44,8 @@ class Estimate:
 class Tests:
     """What is computed for E experiments at once; columns [E], verdicts by median and by mean."""
 
-    median: Change
-    mean: Change
+    median: Changes
+    mean: Changes
     mann_whitney: Floats
     welch: Floats
     smallest_p: float
@@ -214,11 +214,11 @@ def welch(base: Floats, other: Floats) -> Floats:
     return np.where(constant, np.where(base[:, 0] == other[:, 0], 1.0, 0.0), p)
 
 
-def _interval(change: Change, at: int) -> Interval:
+def _interval(change: Changes, at: int) -> Interval:
     return Interval(float(change.estimate[at]), float(change.low[at]), float(change.high[at]))
 
 
-def _verdicts(change: Change, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
+def _verdicts(change: Changes, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
     if smallest > rule.alpha:
         return np.full(len(p), Verdict.UNSURE)
     # Where there is no ratio, any difference is relevant.
