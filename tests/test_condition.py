@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.condition import Change, Condition, Judgement, Outcome, exit_status
+from profdiff.evidence.condition import Condition, Judgement, MeasuredChange, Outcome, exit_status
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(
@@ -73,9 +73,9 @@ def test_what_is_written_is_read_again(condition: Condition) -> None:
     ("text", "said"),
     [
         ("", "no metric"),
-        ("instructions:total", "no comparison in"),
+        ("instructions:total", "has no comparison"),
         ("instructions:a:b > +2%", "double quotes"),
-        ('instructions:"a > +2%', "not closed"),
+        ('instructions:"a > +2%', "unclosed"),
         ("instructions => +2%", "did you mean >="),
         ("instructions == +2%", "one of >= <= > <"),
         ("instructions > 2%", r"write \+2%"),
@@ -118,10 +118,10 @@ def test_names_that_nobody_measured() -> None:
     Condition.parse("cycles:kernel > +1").check_names(["cycles"], [])
 
 
-def exact(base: float, other: float) -> Change:
+def exact(base: float, other: float) -> MeasuredChange:
     """A change of exact counts."""
     relative = (other - base) / base if base else NAN
-    return Change("new", base, other, relative, relative)
+    return MeasuredChange("new", base, other, relative, relative)
 
 
 @pytest.mark.parametrize(
@@ -140,22 +140,22 @@ def exact(base: float, other: float) -> Change:
         ("m <= -100%", exact(7, 0), "holds"),
         ("m > 0%", exact(0, 0), "does not hold"),
         # Intervals.
-        ("m > +2%", Change("new", 100, 104, 0.021, 0.06), "holds"),
-        ("m > +2%", Change("new", 100, 104, 0.02, 0.06), "cannot tell"),
-        ("m > +2%", Change("new", 100, 101, -0.01, 0.02), "does not hold"),
-        ("m > +2", Change("new", 100, 104, 0.021, 0.06), "holds"),
-        ("m > +3", Change("new", 100, 104, 0.021, 0.06), "cannot tell"),
-        ("m > +2%", Change("new", 0, 3, 0.5, math.inf), "holds"),
-        ("m > +2", Change("new", 0, 3, 0.5, math.inf), "cannot tell"),
+        ("m > +2%", MeasuredChange("new", 100, 104, 0.021, 0.06), "holds"),
+        ("m > +2%", MeasuredChange("new", 100, 104, 0.02, 0.06), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", 100, 101, -0.01, 0.02), "does not hold"),
+        ("m > +2", MeasuredChange("new", 100, 104, 0.021, 0.06), "holds"),
+        ("m > +3", MeasuredChange("new", 100, 104, 0.021, 0.06), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", 0, 3, 0.5, math.inf), "holds"),
+        ("m > +2", MeasuredChange("new", 0, 3, 0.5, math.inf), "inconclusive"),
         # What is not known.
-        ("m > +2%", Change("new", 100, 200, 1.0, 1.0, decided=False), "cannot tell"),
-        ("m > +2%", Change("new", 100, 200, NAN, NAN), "cannot tell"),
-        ("m > +2%", Change("new", NAN, 200, 1.0, 1.0), "cannot tell"),
-        ("m > +2%", Change("new", 100, 200, 1.5, 0.5), "cannot tell"),
-        ("m > +2%", Change("new", -100, 200, 1.0, 1.0), "cannot tell"),
+        ("m > +2%", MeasuredChange("new", 100, 200, 1.0, 1.0, decided=False), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", 100, 200, NAN, NAN), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", NAN, 200, 1.0, 1.0), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", 100, 200, 1.5, 0.5), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", -100, 200, 1.0, 1.0), "inconclusive"),
     ],
 )
-def test_what_a_condition_comes_to(text: str, change: Change, expected: Outcome) -> None:
+def test_what_a_condition_comes_to(text: str, change: MeasuredChange, expected: Outcome) -> None:
     assert Condition.parse(text).judge(change) == expected
 
 
@@ -186,21 +186,24 @@ OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 def test_a_condition_and_its_opposite(
     operator: str, bound: float, first: float, second: float, unit: str
 ) -> None:
-    change = Change("new", 100.0, 110.0, min(first, second), max(first, second))
+    change = MeasuredChange("new", 100.0, 110.0, min(first, second), max(first, second))
     outcomes = [
         Condition("m", "total", False, one, bound, unit).judge(change)  # type: ignore[arg-type]
         for one in (operator, OPPOSITE[operator])
     ]
-    assert set(outcomes) in ({"holds", "does not hold"}, {"cannot tell"})
+    assert set(outcomes) in ({"holds", "does not hold"}, {"inconclusive"})
 
 
 @given(st.sampled_from([*OPPOSITE]), FRACTIONS, st.lists(FRACTIONS, min_size=3, max_size=3))
 def test_a_wider_interval_tells_no_more(operator: str, bound: float, ends: list[float]) -> None:
     condition = Condition("m", "total", False, operator, bound, "%")
     low, middle, high = sorted(ends)
-    wide = condition.judge(Change("new", 100, 110, low, high))
+    wide = condition.judge(MeasuredChange("new", 100, 110, low, high))
     for first, second in ((low, middle), (middle, high), (middle, middle)):
-        assert wide in ("cannot tell", condition.judge(Change("new", 100, 110, first, second)))
+        assert wide in (
+            "inconclusive",
+            condition.judge(MeasuredChange("new", 100, 110, first, second)),
+        )
 
 
 @pytest.mark.parametrize(
@@ -208,8 +211,8 @@ def test_a_wider_interval_tells_no_more(operator: str, bound: float, ends: list[
     [
         ([], 0),
         (["does not hold"], 0),
-        (["does not hold", "cannot tell"], 125),
-        (["cannot tell", "holds", "does not hold"], 1),
+        (["does not hold", "inconclusive"], 125),
+        (["inconclusive", "holds", "does not hold"], 1),
     ],
 )
 def test_exit_status(outcomes: list[Outcome], status: int) -> None:

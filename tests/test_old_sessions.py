@@ -2,6 +2,7 @@
 
 import json
 import lzma
+import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from support import ROOT, profdiff
 
 FIXTURE = ROOT / "tests/fixtures/session-1"
+# A reason is the only sentence among the results; its numbers stay, its wording need not.
+REASON = re.compile(r"(\d+) against (\d+) boots reach p = (\S+) at the smallest")
+REWORDED = r"with \1 boots against \2, p cannot be below \3"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,8 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("size", ["4", "40"])
 def test_the_numbers_of_a_session_of_schema_1_stay(session: Path, size: str) -> None:
-    then = json.loads(lzma.decompress((FIXTURE / f"size_kib-{size}.json.xz").read_bytes()))
+    kept = lzma.decompress((FIXTURE / f"size_kib-{size}.json.xz").read_bytes()).decode()
+    then = json.loads(REASON.sub(REWORDED, kept))
     report = profdiff("report", session, "--at", f"size_kib={size}", "--json", "-").stdout
     now = json.loads(report)
     expected = comparable(then, then["results"])

@@ -2,10 +2,11 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,9 +15,9 @@ from profdiff.base.terminal import say, tell
 from profdiff.commands.output import write
 from profdiff.commands.report import newest
 from profdiff.evidence.findings import Findings, choose
-from profdiff.mail import address, content, draft, letter, recipients, thread, trailers
+from profdiff.mail import address, attachment, content, draft, letter, recipients, thread, trailers
 from profdiff.mail.address import Address
-from profdiff.mail.attachment import Attachment, Kind, attach
+from profdiff.mail.attachment import Attachment, Kind
 from profdiff.mail.letter import Letter, Notes, Quote, Section
 from profdiff.mail.recipients import Recipients
 from profdiff.mail.reproducer import Reproducer
@@ -30,38 +31,57 @@ _REGRESSIONS = Address("", "regressions@lists.linux.dev")
 _ENVELOPE = 6_000
 
 
+_FILE, _TOP = click.Path(path_type=Path), click.IntRange(1)
+_KINDS = click.Choice(["folded", "svg"])
+
+
+def _option(name: str, metavar: str, text: str, **more: Any) -> Callable[[Any], Any]:
+    return click.option(*name.split(), metavar=metavar, help=text, **more)
+
+
+def _repeated(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
+    return _option(name, metavar, f"{text} Can be repeated.", multiple=True)
+
+
 @click.command()
-@click.argument("session", required=False, type=click.Path(path_type=Path))
-@click.option("--at", metavar="NAME=VALUE,...", help="Point of the sweep.  [default: the last]")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The draft (-: only show it).")
-@click.option(
-    "--thread",
-    "thread_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Answer a mail of this thread: mbox or mbox.gz, as lore.kernel.org serves it.",
+@click.argument("session", required=False, type=_FILE)
+@_option("--at", "NAME=VALUE,...", "Point of the sweep to report.  [default: the last point]")
+@_option("--output -o", "FILE", "Write the draft to FILE (-: only print it).", required=True)
+@_option(
+    "--thread thread_file",
+    "FILE",
+    "Reply to a mail in this thread, an mbox or mbox.gz as lore.kernel.org serves it.",
+    type=_FILE,
 )
-@click.option("--reply-to", metavar="ID", help="Message-ID of the mail.  [default: the newest]")
-@click.option("--quote", is_flag=True, help="Quote the mail that is answered.")
-@click.option("--regression", is_flag=True, help="[REGRESSION] in the subject, and its list in Cc.")
-@click.option("--subject", metavar="TEXT", help="Another subject.")
-@click.option("--from", "sender", metavar="ADDRESS", help="Who writes.  [default: git config]")
-@click.option("--to", multiple=True, metavar="ADDRESS", help="Who gets it; several may be given.")
-@click.option("--cc", multiple=True, metavar="ADDRESS", help="Who gets a copy; several times.")
-@click.option("--fixes", multiple=True, metavar="COMMIT", help='Culprit: 12 digits ("subject").')
-@click.option("--reported-by", multiple=True, metavar="ADDRESS", help="Trailer Reported-by.")
-@click.option("--closes", multiple=True, metavar="URL", help="Trailer Closes.")
-@click.option("--link", multiple=True, metavar="URL", help="Trailer Link.")
-@click.option("--regzbot", multiple=True, metavar="LINE", help="A command, as 'introduced: v6.17'.")
-@click.option("--real-use", metavar="TEXT", help="Who runs this for real; else it is synthetic.")
+@_option("--reply-to", "ID", "Message-ID of the mail to reply to.  [default: the newest]")
+@click.option("--quote", is_flag=True, help="Quote the mail that you reply to.")
 @click.option(
+    "--regression",
+    is_flag=True,
+    help="Put [REGRESSION] into the subject and Cc the regressions list.",
+)
+@_option("--subject", "TEXT", "Subject, instead of the generated one.")
+@_option("--from sender", "ADDRESS", "Sender.  [default: from git config]")
+@_repeated("--to", "ADDRESS", "Recipient.")
+@_repeated("--cc", "ADDRESS", "Recipient of a copy.")
+@_repeated("--fixes", "COMMIT", 'Culprit commit: 12 or more digits and ("subject").')
+@_repeated("--reported-by", "ADDRESS", "Add a Reported-by trailer.")
+@_repeated("--closes", "URL", "Add a Closes trailer.")
+@_repeated("--link", "URL", "Add a Link trailer.")
+@_repeated("--regzbot", "LINE", "Add a regzbot command, for example 'introduced: v6.17'.")
+@_option(
+    "--real-use",
+    "TEXT",
+    "Say who runs this workload for real. Without it, the mail calls the workload synthetic.",
+)
+@_option(
     "--reproducer",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The workload's source.  [default: what the session keeps]",
+    "FILE",
+    "Source of the workload.  [default: the copy in the session]",
+    type=_FILE,
 )
-@click.option("--attach", "kind", type=click.Choice(["folded", "svg"]), help="Attach as text.")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Rows.")
+@_option("--attach", "folded|svg", "Attach the difference as text/plain.", type=_KINDS)
+@_option("--top", "N", "Show at most N functions.", type=_TOP, default=20, show_default=True)
 def mail(
     session: Path | None,
     at: str | None,
@@ -74,36 +94,33 @@ def mail(
     sender: str | None,
     to: Sequence[str],
     cc: Sequence[str],
-    fixes: Sequence[str],
-    reported_by: Sequence[str],
-    closes: Sequence[str],
-    link: Sequence[str],
     regzbot: Sequence[str],
     real_use: str | None,
     reproducer: Path | None,
-    kind: Kind | None,
+    attach: Kind | None,
     top: int,
+    **given: Sequence[str],
 ) -> None:
-    """Write a draft about SESSION, by default the newest in this folder, that git send-email takes
-    as it is; also as an answer into a thread.
+    """Write a mail about SESSION as a draft for git send-email, optionally as a reply in a thread.
 
-    The draft is shown and written, never sent: the last line says what would send it.
+    SESSION defaults to the newest session in this folder. mail prints and writes the draft and
+    never sends it. The last line shows the command that would send it.
     """
     own = draft.own_address(sender)
     there, quoted = _recipients(thread_file, reply_to, quote, own)
     commands = [trailers.regzbot(text) for text in regzbot]
     if thread_file is None and any(text.startswith("#regzbot ^") for text in commands):
         raise InputError(
-            "--regzbot ^introduced makes the mail that is answered the report: name it with "
+            "--regzbot ^introduced makes the parent mail the report: name the thread with "
             "--thread, or write 'introduced'"
         )
     opened = Session.open(session or newest(Path()))
-    given = {"Fixes": fixes, "Reported-by": reported_by, "Closes": closes, "Link": link}
+    asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
         top=top,
-        trailers=[trailers.trailer(name, value) for name in given for value in given[name]],
+        trailers=[trailers.trailer(name, value) for name, values in asked for value in values],
         regzbot=commands,
         reproducer=Reproducer.read(reproducer) if reproducer else Reproducer.of(opened),
         quote=quoted,
@@ -117,9 +134,9 @@ def mail(
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
-    if kind:
+    if attach:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attach(kind, findings.comparisons, room))
+        attachments.append(attachment.attach(attach, findings.comparisons, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     say(data.decode(errors="backslashreplace"), end="")
@@ -143,7 +160,7 @@ def _recipients(
 
 
 def _regression(subject: str) -> str:
-    """``subject`` with the tag, behind ``Re:``, by which b4 knows a reply."""
+    """``subject`` with the tag, after ``Re:``, by which b4 knows a reply."""
     if _REGRESSION in subject:
         return subject
     reply = "Re: " if subject.startswith("Re: ") else ""
@@ -160,5 +177,5 @@ def _send(file: str, sender: Address | None, there: Recipients) -> str:
     options = [f"--from={sender}"] if sender else []
     command = shlex.join(["git", "send-email", *options, file])
     if there.to:
-        return f"not sent; this would: {command}"
-    return f"not sent; this would, after asking whom to send it to (--to): {command}"
+        return f"not sent; to send it: {command}"
+    return f"not sent; to send it (git asks for recipients, or give --to): {command}"

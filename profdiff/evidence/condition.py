@@ -17,7 +17,7 @@ from typing import Literal
 
 from profdiff.base.errors import InputError
 
-Outcome = Literal["holds", "does not hold", "cannot tell"]
+Outcome = Literal["holds", "does not hold", "inconclusive"]
 Unit = Literal["%", "/op", ""]
 
 _EXAMPLE = "'instructions:total > +2%'"
@@ -36,7 +36,7 @@ _BOUND = re.compile(
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasuredChange:
     """What was measured of one METRIC:WHAT on ``kernel`` against the base, ``at`` a point of the
     sweep ("" where there is one only).
 
@@ -82,10 +82,10 @@ class Condition:
         if not text.isprintable():
             raise InputError(f"condition {text!r} has a control character")
         if text.count('"') % 2:
-            raise InputError(f"a double quote is not closed in condition {text!r}")
+            raise InputError(f"condition {text!r} has an unclosed double quote")
         names = _NAMES.match(text)
         if names is None:
-            raise InputError(f"no metric in condition {text!r}: write it like {_EXAMPLE}")
+            raise InputError(f"condition {text!r} has no metric: write it like {_EXAMPLE}")
         rest = text[names.end() :].strip()
         if rest.startswith(":"):
             raise InputError(
@@ -127,15 +127,15 @@ class Condition:
         if self.function and self.what not in functions:
             raise InputError(_unknown("function", self.what, {*functions, *_SIDES}))
 
-    def judge(self, change: Change) -> Outcome:
+    def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it."""
         interval = self._interval(change) if change.decided else None
         if interval is None:
-            return "cannot tell"
+            return "inconclusive"
         low, high = interval
         first, second = (self._satisfied(end) for end in interval)
         if low > high or first != second:
-            return "cannot tell"
+            return "inconclusive"
         return "holds" if first else "does not hold"
 
     def _satisfied(self, value: float) -> bool:
@@ -149,7 +149,7 @@ class Condition:
             case _:
                 return value <= self.bound
 
-    def _interval(self, change: Change) -> tuple[float, float] | None:
+    def _interval(self, change: MeasuredChange) -> tuple[float, float] | None:
         """The change's in the condition's unit; None where it is not known."""
         ends = (change.low, change.high)
         unknown = any(map(math.isnan, (change.base, change.other)))
@@ -175,49 +175,48 @@ class Judgement:
     """What a condition came to on one kernel."""
 
     condition: Condition
-    change: Change
+    change: MeasuredChange
     outcome: Outcome
 
 
 def exit_status(judgements: Iterable[Judgement]) -> int:
-    """1 where a condition holds, else 125 where one cannot be told (`git bisect run` then skips),
+    """1 where a condition holds, else 125 where one is inconclusive (`git bisect run` then skips),
     else 0."""
     outcomes = {judgement.outcome for judgement in judgements}
-    return 1 if "holds" in outcomes else 125 if "cannot tell" in outcomes else 0
+    return 1 if "holds" in outcomes else 125 if "inconclusive" in outcomes else 0
 
 
 def _bound(text: str, written: str) -> tuple[float, Unit]:
     match = _BOUND.fullmatch(written)
     if match is None:
-        raise InputError(f"no bound in condition {text!r}: write it like {_EXAMPLE}")
+        raise InputError(f"condition {text!r} has no bound: write it like {_EXAMPLE}")
     number, unit = match["number"], match["unit"].replace(" ", "")
     value = Fraction(number)
     if value and number[0] not in "+-":
         raise InputError(
-            f"the bound of condition {text!r} is a change: write +{written} for so much more, "
-            f"-{written} for so much less than the base"
+            f"the bound in condition {text!r} needs a sign: write +{written} for more than the "
+            f"base, -{written} for less"
         )
     try:
         # As near as a change that is divided out once.
         bound = float(value / 100 if unit == "%" else value)
     except OverflowError:
-        raise InputError(f"the bound of condition {text!r} is too large") from None
+        raise InputError(f"the bound in condition {text!r} is too large") from None
     match unit:
         case "%" | "/op" | "":
             return bound, unit
     raise InputError(
-        f"the bound of condition {text!r} has the unit {unit!r}: it may have % (of the base), "
-        "/op, or none"
+        f"the bound in condition {text!r} has the unit {unit!r}: use % (of the base), /op, or none"
     )
 
 
 def _no_operator(text: str, rest: str) -> str:
     written = re.match(r"[<>=!~]+", rest)
     if written is None:
-        return f"no comparison in condition {text!r}: write it like {_EXAMPLE}"
+        return f"condition {text!r} has no comparison: write it like {_EXAMPLE}"
     near = {"=>": ">=", "=<": "<=", ">>": ">", "<<": "<"}.get(written[0])
-    meant = f"did you mean {near}?" if near else f"it is one of {' '.join(_OPERATORS)}"
-    return f"no comparison {written[0]!r} in condition {text!r}: {meant}"
+    meant = f"did you mean {near}?" if near else f"use one of {' '.join(_OPERATORS)}"
+    return f"condition {text!r} has an unknown comparison {written[0]!r}: {meant}"
 
 
 def _unknown(kind: str, name: str, known: Collection[str]) -> str:
@@ -225,4 +224,4 @@ def _unknown(kind: str, name: str, known: Collection[str]) -> str:
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     if kind == "metric" and not near:
         meant = f"; measured: {', '.join(map(repr, sorted(known)))}"
-    return f"no {kind} {name!r} in what was measured{meant}"
+    return f"no {kind} {name!r} was measured{meant}"

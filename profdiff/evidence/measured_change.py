@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from profdiff.evidence.condition import Change, Condition
+from profdiff.evidence.condition import Condition, MeasuredChange
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Boots, Estimate, Rule, Verdict, estimate
@@ -27,7 +27,7 @@ def function_names(findings: Findings) -> set[str]:
     return {function.name for one in findings.comparisons for function in one.functions}
 
 
-def changes(findings: Findings, condition: Condition) -> Iterator[Change]:
+def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange]:
     """Of every kernel but the base, at the setting. A function's counts are its own, without what
     it calls; namesakes add up. Nothing for a metric that was not measured there."""
     comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
@@ -42,17 +42,17 @@ def changes(findings: Findings, condition: Condition) -> Iterator[Change]:
 
 def _of_result(
     findings: Findings, result: Result, condition: Condition, at: str
-) -> Iterator[Change]:
+) -> Iterator[MeasuredChange]:
     # Whole counts where the bound is one.
     factor = (findings.ops or 1) if result.per_op and condition.unit == "" else 1
     for label, change in zip(findings.results.labels, result.changes, strict=True):
         if change is not None:
             noise = result.noise
-            lost = noise is not None and abs(change.median.estimate) <= noise.floor
+            lost = noise is not None and abs(change.median.estimate) <= noise
             yield _change(label, change, factor, at, lost_in_noise=lost)
 
 
-def _of_profile(comparison: Comparison, condition: Condition, at: str) -> Iterator[Change]:
+def _of_profile(comparison: Comparison, condition: Condition, at: str) -> Iterator[MeasuredChange]:
     rows = _stack_rows(comparison, condition)
     totals = comparison.run_counts[rows].sum(axis=0)
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1
@@ -88,14 +88,14 @@ def _stack_rows(comparison: Comparison, condition: Condition) -> Sequence[int]:
 
 def _change(
     label: str, found: Estimate, factor: float, at: str, *, lost_in_noise: bool = False
-) -> Change:
+) -> MeasuredChange:
     exact = found.verdict is Verdict.EXACT
     base, other = (factor * one for one in found.medians)
     low, high = found.median.low, found.median.high
     if exact:
         low = high = (other - base) / base if base else math.nan
     enough = found.smallest_p <= _RULE.alpha and not lost_in_noise
-    return Change(
+    return MeasuredChange(
         kernel=label,
         base=base,
         other=other,

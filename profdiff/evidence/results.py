@@ -1,11 +1,12 @@
 """Results: each metric of a session, with the values of every boot, changes, verdicts, and A/A."""
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from profdiff.base.metric import Metric
 from profdiff.collectors import registry
 from profdiff.evidence.statistics import (
     Estimate,
-    NoiseFloor,
     Rule,
     Verdict,
     estimates,
@@ -24,6 +24,7 @@ from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells, settings
 
 _RULE = Rule()
+_Key = TypeVar("_Key", bound=Hashable)
 _TIMES = {"ns", "us", "ms", "s"}
 
 
@@ -53,8 +54,8 @@ class Result:
     """One metric at one setting. ``cells``, ``changes`` (against the base) and ``steps`` (against
     the kernel before) are by kernel; None where there is nothing to compare. ``per_op``: values are
     divided by operations. ``deterministic``: the collector counts, nothing is sampled or timed by
-    hardware. ``virtual``: the guest's clock is the number of its instructions. ``noise``: what A/A
-    runs differ by."""
+    hardware. ``virtual``: the guest's clock is the number of its instructions. ``noise``: the
+    floor of A/A runs, nan for too few."""
 
     setting: Setting
     collector: Collector
@@ -65,7 +66,7 @@ class Result:
     cells: list[Cell]
     changes: list[Estimate | None]
     steps: list[Estimate | None]
-    noise: NoiseFloor | None
+    noise: float | None
 
     @property
     def is_wall_time(self) -> bool:
@@ -135,17 +136,18 @@ class Results:
 
     @cached_property
     def _by_metric(self) -> dict[tuple[Collector, Metric], list[Result]]:
-        found: dict[tuple[Collector, Metric], list[Result]] = {}
-        for result in self.every:
-            found.setdefault((result.collector, result.metric), []).append(result)
-        return found
+        return _grouped(self.every, lambda result: (result.collector, result.metric))
 
     @cached_property
     def _by_point(self) -> dict[int, list[Result]]:
-        found: dict[int, list[Result]] = {}
-        for result in self.every:
-            found.setdefault(result.setting.point, []).append(result)
-        return found
+        return _grouped(self.every, lambda result: result.setting.point)
+
+
+def _grouped(results: Sequence[Result], key: Callable[[Result], _Key]) -> dict[_Key, list[Result]]:
+    found: dict[_Key, list[Result]] = {}
+    for result in results:
+        found.setdefault(key(result), []).append(result)
+    return found
 
 
 def is_time(metric: Metric) -> bool:
@@ -158,8 +160,9 @@ def _of_time(unit: str) -> bool:
     return not _TIMES.isdisjoint(unit.split("/"))
 
 
-def _metric(measured: Measured) -> Metric:
-    return Metric(measured.name, measured.unit, measured.better)
+def _metric(measured: Measured, collector: Collector) -> Metric:
+    kind = registry.collector(collector).kind
+    return Metric(measured.name, measured.unit, measured.better, kind)
 
 
 @dataclass(frozen=True)
@@ -180,12 +183,12 @@ class _Gatherer:
             for run in self.runs.get((kernel.label, collector, setting.point), ()):
                 for one in run.measured if run.failure is None else ():
                     if one.is_total or setting.short is None:
-                        found.setdefault(_metric(one), one)
+                        found.setdefault(_metric(one, collector), one)
         return list(found.values())
 
     def result(self, setting: Setting, collector: Collector, measured: Measured) -> Result:
         """What was measured; it is not compared yet."""
-        metric = _metric(measured)
+        metric = _metric(measured, collector)
         per_op = measured.is_total and setting.ops is not None
 
         def cell(label: str, planned: int) -> Cell:
@@ -208,7 +211,7 @@ class _Gatherer:
             collector=collector,
             metric=metric,
             per_op=per_op,
-            deterministic=emulated and registry.collector(collector).kind.repeatable,
+            deterministic=emulated and metric.kind.repeatable,
             virtual=emulated and _of_time(metric.unit),
             cells=found,
             changes=[],
@@ -286,7 +289,7 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
         for run in runs
         if run.failure is None
         for one in run.measured
-        if _metric(one) == metric
+        if _metric(one, run.collector) == metric
     ]
     return [
         [value for number in boot for value in found[number][1]]
@@ -294,9 +297,9 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
     ]
 
 
-def _against_noise(found: Estimate, noise: NoiseFloor | None) -> Estimate:
+def _against_noise(found: Estimate, noise: float | None) -> Estimate:
     """A change that A/A runs show as well is none."""
     changed = found.verdict is Verdict.CHANGED
-    if noise is None or not changed or abs(found.median.estimate) > noise.floor:
+    if noise is None or not changed or abs(found.median.estimate) > noise:
         return found
     return replace(found, verdict=Verdict.UNSURE, reason="within the noise floor (A/A)")

@@ -44,7 +44,7 @@ def one(text: str, where: str) -> Address:
     names the option for errors. Raises InputError."""
     found = several([text], where)
     if len(found) != 1:
-        raise InputError(f"{where}: {shown(text)} is {len(found) or 'no'} addresses: give one")
+        raise InputError(f"{where}: {shown(text)} holds {len(found)} addresses: give exactly one")
     return found[0]
 
 
@@ -64,9 +64,9 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
         except RecursionError:  # Comments within comments, groups within groups.
             pairs = []
         if len(found) + len(pairs) > _MOST:
-            raise InputError(f"{where}: more than {_MOST:,} addresses: nobody sends to so many")
+            raise InputError(f"{where}: more than {_MOST:,} addresses: refused")
         if not pairs:
-            raise InputError(f"{where}: {shown(text)} is no address")
+            raise InputError(f"{where}: {shown(text)} is not an address")
         found += [_checked(name, address, text, where) for name, address in pairs]
     return found
 
@@ -78,7 +78,7 @@ def _checked(name: str, address: str, text: str, where: str) -> Address:
     fits = len(address) <= _LONGEST and _ADDRESS.fullmatch(address) and "=?" not in address
     if not fits or address not in text:
         raise InputError(
-            f"{where}: {shown(address or text)} is no address: write user@example.org or "
+            f"{where}: {shown(address or text)} is not an address: write user@example.org or "
             "Name <user@example.org>"
         )
     return Address(decoded(name)[:_LONGEST_NAME], address)

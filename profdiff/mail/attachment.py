@@ -24,8 +24,8 @@ def attach(kind: Kind, comparisons: Sequence[Comparison], room: int) -> Attachme
     """The attachment of the first metric, at most ``room`` octets. Raises InputError where there is
     nothing to show, or the picture is too large."""
     if not comparisons or len(comparisons[0].labels) < 2:
-        what = "one kernel, and nothing to compare it with" if comparisons else "no profile"
-        raise InputError(f"--attach {kind}: there is {what}")
+        what = "only one kernel" if comparisons else "no profile"
+        raise InputError(f"--attach {kind}: the session has {what}, so there is no difference")
     return _svg(comparisons, room) if kind == "svg" else _folded(comparisons[0], room)
 
 
@@ -33,8 +33,8 @@ def _svg(comparisons: Sequence[Comparison], room: int) -> Attachment:
     text = svg.difference(comparisons).decode(errors="backslashreplace")
     if len(text.encode()) > room:
         raise InputError(
-            f"--attach svg: the picture has {len(text.encode()):,} octets, and there is room for "
-            f"{room:,}: put it where it lasts, and link it"
+            f"--attach svg: the picture has {len(text.encode()):,} octets, the mail has room "
+            f"for {room:,}: publish it in a lasting place and link to it"
         )
     return Attachment("difference.svg", text, "difference.svg: the difference as a flamegraph")
 

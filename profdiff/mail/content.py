@@ -11,7 +11,6 @@ from profdiff.evidence.findings import Findings
 from profdiff.mail import measured
 from profdiff.mail.letter import (
     WIDTH,
-    Checklist,
     Letter,
     Notes,
     Part,
@@ -93,7 +92,7 @@ def _result(findings: Findings) -> Section:
     if grids and len(results.kernels) > 2 and not results.swept:
         grids = grids[-len(here) :] if len(here) <= _FEW else grids[: -len(here)]
     parts = [_part(block) for grid in grids for block in experiment_text.draw(grid, _WIDE)]
-    if floors := [f"{one.metric.name} {result.floor(one) or ''}" for one in here if one.noise]:
+    if floors := [f"{one.metric.name} {told}" for one in here if (told := result.floor(one))]:
         parts.append(Prose(f"A/A: {', '.join(floors)}."))
     at = f" at {setting.title}" if setting.title else ""
     boots = [
@@ -153,7 +152,10 @@ def _evidence(findings: Findings, wishes: Wishes) -> Section:
     if wishes.reproducer:
         source = "included" if wishes.reproducer.text is not None else "too long"
     known = checklist.Known(findings, wishes.real_use, fixes[0] if fixes else None, source)
-    return Section("Evidence, and what is missing ([_])", [Checklist(checklist.items(known))])
+    boxes = [
+        f"[{'x' if item.done else '_'}] {item.text}: {item.note}" for item in checklist.items(known)
+    ]
+    return Section("Evidence, and what is missing ([_])", [Notes(boxes, 4)])
 
 
 def _footer(findings: Findings, command: Sequence[str]) -> list[str]:

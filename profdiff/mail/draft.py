@@ -148,7 +148,7 @@ def own_address(given: str | None) -> Address:
         return addresses.one(given, "--from")
     name, address = _git_config("user.name"), _git_config("user.email")
     if not address:
-        raise InputError("git config knows no user.email: say who you are with --from")
+        raise InputError("git config has no user.email: set it, or use --from")
     found = addresses.one(address, "git config user.email")
     return Address(" ".join(name.split()), found.address)
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable, tabbed
-from profdiff.views.checklist import Item
 
 WIDTH = 72
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
@@ -47,22 +46,11 @@ class Notes:
     """Several short statements without blank lines between them, each wrapped."""
 
     texts: Sequence[str]
+    indent: int = 2
 
     def lines(self) -> list[str]:
         """The lines of all."""
-        return [line for text in self.texts for line in Prose(text, 2).lines()]
-
-
-@dataclass(frozen=True)
-class Checklist:
-    """Items with their boxes, one below the other."""
-
-    items: Sequence[Item]
-
-    def lines(self) -> list[str]:
-        """The lines of all."""
-        texts = (f"[{'x' if one.done else '_'}] {one.text}: {one.note}" for one in self.items)
-        return [line for text in texts for line in Prose(text, 4).lines()]
+        return [line for text in self.texts for line in Prose(text, self.indent).lines()]
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class Quote:
         return [*Prose(self.attribution).lines(), *quoted]
 
 
-Part = Prose | Notes | Checklist | Table | Verbatim | Quote
+Part = Prose | Notes | Table | Verbatim | Quote
 
 
 @dataclass(frozen=True)

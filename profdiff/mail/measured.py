@@ -1,5 +1,7 @@
 """The section that says what was measured and how, before any number is shown."""
 
+from collections.abc import Iterator
+
 from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
@@ -28,7 +30,8 @@ def section(findings: Findings, real_use: str | None) -> Section:
     """Workload, kernels, machine, how it was counted, state, failed runs, and what else differs."""
     said = recording.workload(findings.manifest, findings.setting).description
     labels = [kernel.label for kernel in findings.kernels]
-    use = f"Real use: {real_use}" if real_use else "It is synthetic: no real user of it is known."
+    synthetic = "The workload is synthetic: no real user of it is known."
+    use = f"Real use: {real_use}" if real_use else synthetic
     same = [one.text for one in state.lines(findings.state) if one.kind != "differs"]
     differs = [f"differences: {line}" for line in facts.summaries(findings.facts, labels, 0)]
     parts: list[Part] = [
@@ -65,7 +68,8 @@ def _kernels(findings: Findings) -> list[str]:
 def _how(findings: Findings) -> list[str]:
     where = machine.machine(findings)
     found = recording.remarks(findings.comparisons)
-    lines = [one.text for one in found if one.kind != "advice"] + _timed(findings, where)
+    lines = [one.text for one in found if one.kind != "advice"]
+    lines += _without_profile(findings, where)
     if where.kind == "emulator":
         lines.append(
             "Counts from an emulator show how often code executes. They say nothing about time, "
@@ -74,22 +78,21 @@ def _how(findings: Findings) -> list[str]:
     return lines
 
 
-def _timed(findings: Findings, where: Machine) -> list[str]:
-    """How timed runs ran, which no comparison tells of."""
-    finished = machine.finished_runs(findings)
-    runs = [run for run in finished if not registry.profiles(run.collector)]
-    if not runs:
-        return []
+def _without_profile(findings: Findings, where: Machine) -> Iterator[str]:
+    """How those runs ran that no comparison tells of."""
     inside = findings.manifest.boot_runs
     times = f", {inside} executions in each boot" if inside > 1 else ""
-    guest, qemu = findings.manifest.guest, runs[0].qemu
-    told = ""
-    # Of guests that count or sample it was said with them.
-    if guest and qemu and not findings.comparisons:
-        version = units.printable(qemu.version.removeprefix("QEMU emulator "))
-        how = "TCG" if where.kind == "emulator" else "KVM"
-        told = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
-    return [f"timed: the command ran alone, not profiled{times}{told}"]
+    for name in findings.manifest.collectors:
+        runs = [run for run in machine.finished_runs(findings) if run.collector == name]
+        if not runs or registry.profiles(name):
+            continue
+        guest, qemu, told = findings.manifest.guest, runs[0].qemu, ""
+        # Of guests that count or sample it was said with them.
+        if guest and qemu and not findings.comparisons:
+            version = units.printable(qemu.version.removeprefix("QEMU emulator "))
+            how = "TCG" if where.kind == "emulator" else "KVM"
+            told = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
+        yield f"{name}: {registry.collector(name).how}{times}{told}"
 
 
 def _machines(findings: Findings) -> list[str]:

@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address
 from profdiff.mail.encoded_words import decoded
-from profdiff.mail.received_mail import ReceivedMail
+from profdiff.mail.thread import ReceivedMail
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,
 # 4.5.3.1.6).
@@ -22,8 +22,8 @@ _LONGEST_SUBJECT = 500
 @dataclass(frozen=True)
 class Recipients:
     """``to`` and ``cc`` share no address. ``in_reply_to`` and ``references`` are ids with angle
-    brackets, the latter from the thread's first mail on; ``subject``: the answered mail's, with one
-    ``Re: ``; None where nothing is answered."""
+    brackets, the latter from the thread's first mail on; ``subject``: the parent mail's, with one
+    ``Re: ``; None where the mail is no reply."""
 
     to: Sequence[Address] = ()
     cc: Sequence[Address] = ()
@@ -38,7 +38,7 @@ class Recipients:
 
 
 def reply_to_all(message: ReceivedMail, own: Address) -> Recipients:
-    """Answer ``message`` as mail programs do: its author (or Reply-To) becomes To, everybody else
+    """Reply to ``message`` as mail programs do: its author (or Reply-To) becomes To, everybody else
     Cc; ``own`` is left out. A reply to one's own mail goes to whom that went.
 
     Raises InputError for addresses that are masked or malformed, and for a mail without an id.
@@ -54,8 +54,8 @@ def reply_to_all(message: ReceivedMail, own: Address) -> Recipients:
     answered = message.id
     if not answered or not _ID.fullmatch(answered):
         raise InputError(
-            f"{where} has no well-formed Message-ID in ASCII, which an answer must name: choose "
-            "another with --reply-to"
+            f"{where} has no well-formed ASCII Message-ID, which a reply needs: choose another "
+            "mail with --reply-to"
         )
     to, cc = _distinct(author, [*fields["To"], *fields["Cc"]], own)
     subject = decoded(message.value("Subject"))

@@ -26,7 +26,7 @@ class Reproducer:
         except OSError as error:
             raise InputError(f"--reproducer {path}: {error.strerror}") from error
         if b"\0" in data:
-            raise InputError(f"--reproducer {path} is a program: name its source")
+            raise InputError(f"--reproducer {path} is a binary: name its source")
         text = data.decode(errors="replace")
         short = len(data) <= _MAX_SIZE and len(text.splitlines()) <= MAX_LINES
         return Reproducer(path.name, text if short else None)

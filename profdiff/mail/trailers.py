@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import shown
 
-# In the order in which they stand: Closes belongs right behind Reported-by.
+# In the order in which they stand: Closes belongs right after Reported-by.
 NAMES = ("Fixes", "Reported-by", "Closes", "Link", "Cc")
 _FIXES = re.compile(r'[0-9a-f]{12,40} \("\S(?:.*\S)?"\)')
 _COMMIT = r"[0-9a-f]{12,40}"
@@ -52,13 +52,13 @@ def regzbot(text: str) -> str:
     found = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
     if not found:
         raise InputError(
-            f"{option}: {shown(text)} is no command: write for example "
+            f"{option}: {shown(text)} is not a regzbot command: write for example "
             "'introduced: v6.16..v6.17-rc1'"
         )
     command, value = found.groups()
     if command not in _COMMANDS:
         near = difflib.get_close_matches(command, _COMMANDS, 1) or _COMMANDS
-        raise InputError(f"{option}: {shown(command)} is no command: {', '.join(near)}")
+        raise InputError(f"{option}: {shown(command)} is not a regzbot command: {', '.join(near)}")
     if command in _INTRODUCING and not _INTRODUCED.fullmatch(value):
         raise InputError(
             f"{option} {command}: {shown(value)} is neither a commit (12 or more hexadecimal "
@@ -88,6 +88,6 @@ def _check_url(option: str, value: str) -> None:
         good = False
     if not good or re.search(r"[\s<>\"]", value):
         raise InputError(
-            f"{option}: {shown(value)} is no URL: write https://..., as in "
+            f"{option}: {shown(value)} is not a URL: write https://..., as in "
             "https://lore.kernel.org/r/MESSAGE-ID/"
         )

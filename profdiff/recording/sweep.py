@@ -41,14 +41,14 @@ def parse_sweep(texts: Sequence[str]) -> dict[str, list[str]]:
     return parameters
 
 
-def parse_difference(text: str | None) -> m.Difference | None:
+def parse_difference(text: str | None) -> m.Lengths | None:
     """``NAME=SHORT,LONG`` of ``--difference``. Raises InputError."""
     if text is None:
         return None
     match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]{0,63})=(\d{1,15}),(\d{1,15})", text)
     if not match or int(match[2]) >= int(match[3]):
         raise InputError(f"--difference {text}: write NAME=SHORT,LONG, two numbers of iterations")
-    return m.Difference(match[1], int(match[2]), int(match[3]))
+    return m.Lengths(match[1], int(match[2]), int(match[3]))
 
 
 def points(asked: Asked, command: Sequence[str], *, in_guests: bool) -> list[m.Point]:

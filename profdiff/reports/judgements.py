@@ -3,10 +3,10 @@
 import math
 
 from profdiff.base import units
-from profdiff.evidence.condition import Change, Condition, Judgement
+from profdiff.evidence.condition import Condition, Judgement, MeasuredChange
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
-VERDICTS = {"holds": "fails", "does not hold": "passes", "cannot tell": "inconclusive"}
+VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
 
 
 def sentence(judgement: Judgement) -> str:
@@ -17,7 +17,7 @@ def sentence(judgement: Judgement) -> str:
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
 
-def relative(change: Change) -> str:
+def relative(change: MeasuredChange) -> str:
     """The change in percent, with its interval where it is not exact; ``new`` where the base has
     nothing."""
     if change.base == 0:
@@ -28,7 +28,7 @@ def relative(change: Change) -> str:
     return f"{percent} ({100 * change.low:+.2f} to {100 * change.high:+.2f})"
 
 
-def notes(change: Change) -> str:
+def notes(change: MeasuredChange) -> str:
     """What a reader must know of the change, or nothing."""
     few = "" if change.decided else "too few runs to tell"
     return "; ".join(filter(None, [few, change.note]))

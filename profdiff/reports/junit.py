@@ -13,12 +13,12 @@ from profdiff.reports.judgements import sentence
 
 def render(judgements: Sequence[Judgement]) -> bytes:
     """A suite for each kernel, a case for each condition; a case fails where the condition holds,
-    and is skipped where that cannot be told."""
+    and is skipped where that is inconclusive."""
     root = ET.Element("testsuites", {"name": "profdiff check", **_counts(judgements)})
     for kernel in dict.fromkeys(judgement.change.where for judgement in judgements):
         name = units.printable(kernel)
         cases = [judgement for judgement in judgements if judgement.change.where == kernel]
-        skipped = sum(judgement.outcome == "cannot tell" for judgement in cases)
+        skipped = sum(judgement.outcome == "inconclusive" for judgement in cases)
         suite = ET.SubElement(root, "testsuite", {"name": name, **_counts(cases)})
         suite.set("skipped", str(skipped))
         for judgement in cases:
@@ -27,7 +27,7 @@ def render(judgements: Sequence[Judgement]) -> bytes:
             told = sentence(judgement)
             if judgement.outcome == "holds":
                 ET.SubElement(case, "failure", type="condition", message=told).text = told
-            elif judgement.outcome == "cannot tell":
+            elif judgement.outcome == "inconclusive":
                 ET.SubElement(case, "skipped", message=told)
             else:
                 ET.SubElement(case, "system-out").text = told

@@ -1,5 +1,6 @@
 """Facts: what differs between the kernels of a comparison beside their code."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +9,7 @@ from profdiff.session.kernel_config import OptionDifference
 # Words of a command line that name the kernel itself, or are drawn for each boot.
 _OWN_NAME = ("BOOT_IMAGE=", "initrd=", "profdiff.settle=")
 # What a machine says of itself that is the kernel's release or a path, or is no state of it.
-_UNCOMPARED = ["kernel", "release", "perf", "user", "perf_event_max_sample_rate_after"]
+_UNCOMPARED = re.compile("kernel|release|perf|user|perf_event_max_sample_rate_after")
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Facts:
             # An older kernel does not list vulnerabilities that it does not know; where the other
             # one is not affected, that is no difference.
             known = {value or "Not affected" for value in values.values()}
-            if name not in _UNCOMPARED and len(known) > 1:
+            if not _UNCOMPARED.fullmatch(name) and len(known) > 1:
                 found[name] = values
         return found
 

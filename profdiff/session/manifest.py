@@ -77,7 +77,7 @@ class Point(Part, frozen=True):
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
 
 
-class Difference(Part, frozen=True):
+class Lengths(Part, frozen=True):
     """Results are the difference of two lengths of the workload, so that its start-up cancels:
     ``parameter`` is ``short`` in one point and ``long`` in the next."""
 
@@ -150,7 +150,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     twin_repeat: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
     options: dict[Name, Value] = msgspec.field(default_factory=dict)
     order: Order = Order()
-    difference: Difference | None = None
+    difference: Lengths | None = None
     points: Annotated[list[Point], msgspec.Meta(min_length=1, max_length=10**5)]
     workload: Workload
     guest: Guest | None = None

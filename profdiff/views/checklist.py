@@ -70,9 +70,9 @@ def items(known: Known) -> list[Item]:
 def _plain_sentence(known: Known) -> _Judged:
     told = [kernel for kernel in known.findings.kernels if kernel.release]
     if len(told) < len(known.labels):
-        return False, "the release of a kernel"
+        return False, "the release of a kernel is unknown"
     if not known.machine.architecture:
-        return False, "the architecture"
+        return False, "the architecture is unknown"
     return True, f"{told[0].release} to {told[-1].release}"
 
 
@@ -85,7 +85,7 @@ def _bisection(known: Known) -> _Judged:
     lacking = [] if known.culprit else ["the culprit"]
     lacking += [] if reverts else ["a kernel with it reverted"]
     if lacking:
-        return False, " and ".join(lacking)
+        return False, f"missing: {' and '.join(lacking)}"
     return True, f"{known.culprit}; {', '.join(reverts)}"
 
 
@@ -120,7 +120,7 @@ def _hot_functions(known: Known) -> _Judged:
     if "instructions" not in [one.metric.name for one in comparisons]:
         return False, "instructions were not counted"
     if not all(comparisons[0].inlines_visible):
-        return False, "inlined functions (a kernel has no debug ELF)"
+        return False, "no inlined functions (a kernel has no debug ELF)"
     return True, "in the table, inlined functions included"
 
 
@@ -139,7 +139,7 @@ def _same_state(known: Known) -> _Judged:
 def _reproducer(known: Known) -> _Judged:
     if known.source == "included":
         return True, "source and command above"
-    return False, "too long for this mail: link it" if known.source else "the workload's source"
+    return False, "too long for this mail: link it" if known.source else "no source of the workload"
 
 
 def _bare_metal(known: Known) -> _Judged:
@@ -170,7 +170,7 @@ def _state(known: Known) -> _Judged:
         "mitigations=" in facts.command_lines.get(label, "") for label in labels
     )
     lacking += [] if mitigations else ["mitigations"]
-    return not lacking, ", ".join(lacking) or "see above"
+    return not lacking, f"missing: {', '.join(lacking)}" if lacking else "see above"
 
 
 def _repetitions(known: Known) -> _Judged:
@@ -196,12 +196,12 @@ def _work(known: Known) -> _Judged:
     results = findings.results.at(findings.setting)
     own = [one.metric for one in results if is_time(one.metric) and "/" in one.metric.unit]
     told = ", ".join(f"{metric.name} in {metric.unit}" for metric in own[:_NAMED])
-    return bool(own), told or "the number of ops"
+    return bool(own), told or "the number of ops is unknown"
 
 
 def _noise(known: Known) -> _Judged:
     findings = known.findings
-    floors = [one for one in findings.results.at(findings.setting) if one.noise]
+    floors = [one for one in findings.results.at(findings.setting) if one.noise is not None]
     if not floors:
         return False, "the base was not run against itself"
     return True, f"{_number(len(floors), 'metric')}, see above"
@@ -235,7 +235,7 @@ ITEMS: list[tuple[str, Callable[[Known], _Judged] | str]] = [
     ("Every patch, with spread", _series),
     ("A case that it could hurt", "only this workload was measured"),
     ("Hot functions and their instructions", _hot_functions),
-    ("Code layout", "symbol sizes and disassembly, also with another compiler"),
+    ("Code layout", "symbol sizes and disassembly were not compared"),
     ("Same work in the same state", _same_state),
     ("Reproducer", _reproducer),
     ("Maintainer's tree", "not retested there"),

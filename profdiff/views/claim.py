@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profdiff.base import units
-from profdiff.base.metric import Kind
+from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result, is_time
@@ -51,9 +51,9 @@ class Words(NamedTuple):
 
     def values(self, base: float, other: float, *, per_op: bool = False) -> str:
         """Both values, and what they are."""
-        behind = f"{self.unit} per op" if per_op else self.unit
-        both = f"{number(other)} {behind} on both"
-        differ = f"{number(other)} instead of {number(base)} {behind}"
+        unit = f"{self.unit} per op" if per_op else self.unit
+        both = f"{number(other)} {unit} on both"
+        differ = f"{number(other)} instead of {number(base)} {unit}"
         words = f"{self.lead} {both if base == other else differ}"
         return f"{words.strip()}{self.tail}"
 
@@ -67,9 +67,8 @@ def _counted(noun: str, verb: str) -> Words:
 
 def _words(result: Result) -> Words:
     """Of a result. An emulated clock counts instructions: that is never called time."""
-    collector = registry.collector(result.collector)
-    if collector.profiles:
-        return _counted(result.metric.name, collector.kind.verb)
+    if registry.profiles(result.collector):
+        return _counted(result.metric.name, result.metric.kind.verb)
     name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
     if is_time(result.metric) and result.virtual:
         noun, tail = "instructions on an emulated clock", " (1 ns is one instruction)"
@@ -98,9 +97,12 @@ def claim(findings: Findings) -> Claim:
 
 
 def _rank(result: Result) -> tuple[int, bool]:
+    if registry.profiles(result.collector):
+        return 1, False
+    if result.metric.kind != TIMED:
+        return 3, False
     # Timed runs are deterministic where an emulated clock counts instructions.
-    timed = not registry.profiles(result.collector)
-    return (2 if result.deterministic else 0) if timed else 1, result.is_wall_time
+    return 2 if result.deterministic else 0, result.is_wall_time
 
 
 def _of_result(findings: Findings, result: Result) -> Claim:
@@ -135,7 +137,7 @@ def _of_result(findings: Findings, result: Result) -> Claim:
 def _of_counts(findings: Findings) -> Claim:
     """Of recordings of which nothing but their counts is known."""
     comparison, name, where = findings.comparisons[0], _workload(findings), machine(findings)
-    words = _counted(comparison.metric.title, _kind(comparison).verb)
+    words = _counted(comparison.metric.title, comparison.metric.kind.verb)
     totals, kernels = comparison.totals().tolist(), comparison.kernels
     if len(totals) == 1:
         count, named = f"{totals[0]:,} {words.noun}", _named(kernels[0])
@@ -159,10 +161,6 @@ def _of_counts(findings: Findings) -> Claim:
         sentence=f"{sentence}, on {where}: {words.values(base, other)}.",
         more=[*filter(None, [_largest(comparison, most)]), *more],
     )
-
-
-def _kind(comparison: Comparison) -> Kind:
-    return registry.collector(comparison.runs[0].collector).kind
 
 
 def _worst(result: Result) -> tuple[int, Estimate]:

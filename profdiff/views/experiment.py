@@ -15,7 +15,7 @@ from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session.points import Setting
 from profdiff.views import notes, result, state
 from profdiff.views.record import Record
-from profdiff.views.result import Cell, Value
+from profdiff.views.result import Entry, Median
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
@@ -86,7 +86,7 @@ class Grid(Record, frozen=True):
     title: str
     names: int
     header: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[Entry]]
 
     @property
     def table(self) -> Table:
@@ -142,7 +142,7 @@ def shown(told: Results, one: results.Result) -> Result:
             )
             for label, cell, change in columns
         ],
-        noise_floor=None if one.noise is None else _number(one.noise.floor),
+        noise_floor=None if one.noise is None else _number(one.noise),
     )
 
 
@@ -195,17 +195,17 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
 
 def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     """Rows of settings or metrics against kernels: the sweep and the ladder."""
-    noisy = any(one.noise for one in some)
+    noisy = any(one.noise is not None for one in some)
     names = list(told.swept) or ["metric"]
     header = [*names, told.labels[0]]
     for label in told.labels[1:]:
         header += [label, "change", "verdict"]
     rows = []
     for one in some:
-        row: list[Cell] = [one.setting.value(name) for name in told.swept] or [result.title(one)]
-        row.append(Value.of(one.cells[0]))
+        row: list[Entry] = [one.setting.value(name) for name in told.swept] or [result.title(one)]
+        row.append(Median.of(one.cells[0]))
         for cell, change in zip(one.cells[1:], one.changes[1:], strict=True):
-            row += [Value.of(cell), result.delta(change), result.judged(change)]
+            row += [Median.of(cell), result.delta(change), result.judged(change)]
         rows.append([*row, result.floor(one)] if noisy else row)
     title = result.source(some[0])
     return Grid(
@@ -219,10 +219,10 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
 def _steps(told: Results, one: results.Result) -> Grid:
     """Kernel by kernel: relative to the base, and to the one before."""
     columns = zip(told.labels, one.cells, one.changes, one.steps, strict=True)
-    rows: list[list[Cell]] = []
+    rows: list[list[Entry]] = []
     for label, cell, change, step in columns:
-        value = Value.of(cell)
-        row: list[Cell] = [label, Value(median=value.median), value.spread, result.delta(change)]
+        value = Median.of(cell)
+        row: list[Entry] = [label, Median(value=value.value), value.spread, result.delta(change)]
         row += [result.bounds(change), result.judged(change)]
         rows.append([*row, result.delta(step), result.judged(step)])
     at = f" ({one.setting.title})" if one.setting.title else ""

@@ -29,7 +29,7 @@ LEGEND = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Deltas:
     """Weights of F functions on the base and K - 1 others, float64[F, 1] and [F, K - 1], and the
     standard error of their differences. ``believed``: whether a difference is larger than chance
     makes it; ``few``: whether so few samples were taken that nothing can be said."""
@@ -39,13 +39,13 @@ class Difference:
     error: NDArray[np.float64]
 
     @staticmethod
-    def of(comparison: Comparison, rows: NDArray[np.int64]) -> "Difference":
+    def of(comparison: Comparison, rows: NDArray[np.int64]) -> "Deltas":
         """Of a sampled metric."""
         if comparison.samples is None:
             raise ValueError("an exact metric has no samples")
         weights = comparison.self_[rows].astype(float)
         squares = weights**2 / np.maximum(comparison.samples[rows], 1)
-        return Difference(weights[:, :1], weights[:, 1:], np.sqrt(squares[:, :1] + squares[:, 1:]))
+        return Deltas(weights[:, :1], weights[:, 1:], np.sqrt(squares[:, :1] + squares[:, 1:]))
 
     @property
     def believed(self) -> NDArray[np.bool_]:
@@ -62,10 +62,10 @@ def signs(
     cycles: Comparison, instructions: Comparison | None, rows: NDArray[np.int64]
 ) -> list[list[str]]:
     """The sign of ``LEGEND`` that holds, or "", of each function and each kernel but the base."""
-    time = Difference.of(cycles, rows)
+    time = Deltas.of(cycles, rows)
     found = np.where(time.few, FEW, "")
     if instructions is not None:
-        work = Difference.of(instructions, rows)
+        work = Deltas.of(instructions, rows)
         up = work.believed & (work.other > work.base * (1 + _FLAT))
         near = np.maximum(_FLAT * work.base, work.error)
         flat = ~work.few & (np.abs(work.other - work.base) <= near)

@@ -47,7 +47,7 @@ def _notes(results: Results) -> Iterator[Note]:
         yield Note(kind="counts", text=text)
     if statistical:
         yield from _statistics(results, statistical)
-    if any(result.noise for result in every):
+    if any(result.noise is not None for result in every):
         text = f"A/A: how much {results.labels[0]} differs from itself; a smaller change is noise"
         yield Note(kind="floor", text=text)
 

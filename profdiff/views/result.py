@@ -4,7 +4,7 @@ metric. ``str`` of a cell is its text."""
 import math
 from statistics import median
 
-from profdiff.collectors import registry
+from profdiff.base.metric import TIMED
 from profdiff.evidence import results
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
@@ -22,22 +22,22 @@ class Spread(Record, frozen=True):
         return f"±{100 * self.part:.1f} %"
 
 
-class Value(Record, frozen=True):
+class Median(Record, frozen=True):
     """The median over boots, None without a boot: ``27.50``, ``27.50 ±1.2 %``."""
 
-    median: float | None
+    value: float | None
     spread: Spread = Spread(part=None)
 
     @staticmethod
-    def of(cell: results.Cell) -> "Value":
+    def of(cell: results.Cell) -> "Median":
         """With its spread."""
         middle = median(cell.medians) if cell.boots else None
-        return Value(median=middle, spread=Spread(part=cell.spread))
+        return Median(value=middle, spread=Spread(part=cell.spread))
 
     def __str__(self) -> str:
-        if self.median is None:
+        if self.value is None:
             return "-"
-        return number(self.median) + (f" {self.spread}" if self.spread.part else "")
+        return number(self.value) + (f" {self.spread}" if self.spread.part else "")
 
 
 class Delta(Record, frozen=True):
@@ -85,7 +85,7 @@ class Judged(Record, frozen=True):
         return self.verdict if plain else f"{self.verdict} ({self.quality})"
 
 
-Cell = str | Value | Spread | Delta | Bounds | Judged | None
+Entry = str | Median | Spread | Delta | Bounds | Judged | None
 
 
 def delta(change: Estimate | None) -> Delta | None:
@@ -107,9 +107,9 @@ def judged(change: Estimate | None) -> Judged | None:
 
 def floor(result: Result) -> Spread | None:
     """How much A/A runs differ; None where there are none, or too few."""
-    if result.noise is None or math.isnan(result.noise.floor):
+    if result.noise is None or math.isnan(result.noise):
         return None
-    return Spread(part=result.noise.floor)
+    return Spread(part=result.noise)
 
 
 def title(result: Result) -> str:
@@ -121,12 +121,11 @@ def title(result: Result) -> str:
 
 def source(result: Result) -> str:
     """Where values come from: ``sampled``."""
-    collector = registry.collector(result.collector)
     if result.virtual:
         return "timed by the guest's clock, 1 ns per instruction: instruction counts, NOT time"
-    if result.deterministic and not collector.profiles:
+    if result.deterministic and result.metric.kind == TIMED:
         return "of timed runs in an emulated guest"
-    return collector.kind.words
+    return result.metric.kind.words
 
 
 def number(value: float) -> str:

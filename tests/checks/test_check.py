@@ -56,7 +56,7 @@ def test_the_summary_goes_where_the_runner_says(recorded: Path, tmp_path: Path) 
         (["--fail-if", "instructions > 1%"], "write +1%"),
         (["--fail-if", "instructions"], "instructions"),
         (["--fail-if", "instructions > +1%", "--kernel", "base"], "compares new"),
-        (["--fail-if", "instructions > +1%", "--at", "size=4"], "names none"),
+        (["--fail-if", "instructions > +1%", "--at", "size=4"], "matches no point"),
         ([], "--fail-if"),
     ],
 )

@@ -84,7 +84,7 @@ def test_one_is_recorded(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> 
     shown = profdiff("report", tmp_path / "s.profdiff", "--width", "100").stdout
     # What the workload calls nanoseconds is never said to be time.
     clock, _, exact = shown.partition("\nexact counts\n")
-    assert "\ntimed by the guest's clock, 1 ns an instruction: instruction counts, NOT time\n" in (
+    assert "\ntimed by the guest's clock, 1 ns per instruction: instruction counts, NOT time\n" in (
         clock
     )
     number = r"([\d,]+(?:\.\d+)?)"

@@ -42,7 +42,7 @@ def test_the_command_writes_what_it_shows_and_sends_nothing(imported: Path, tmp_
     result = profdiff("mail", imported, "-o", draft, *arguments)
     assert result.stdout.encode() == draft.read_bytes()
     sends = f"git send-email '--from={RILEY}' '{draft}'"
-    assert result.stderr == f"not sent; this would: {sends}\n"
+    assert result.stderr == f"not sent; to send it: {sends}\n"
     message = read(draft)
     assert message["Subject"] == (
         "[REGRESSION] The workload: 72.7 % more samples on kernel new than on kernel base"
@@ -88,15 +88,15 @@ def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> No
     [
         (["--reply-to", "a@b"], "--reply-to: give the thread's file"),
         (["--quote"], "--quote: give the thread's file"),
-        (["--thread", str(SOURCE)], "is no mbox"),
+        (["--thread", str(SOURCE)], "is not an mbox"),
         (["--thread", str(THREAD), "--reply-to", "x"], "not among the 3 mails"),
         (["--to", "xxxx@xxxx"], "--to: 'xxxx@xxxx' is masked"),
-        (["--cc", "nobody"], "--cc: 'nobody' is no address"),
-        (["--from", "a@b.org, c@d.org"], "--from: 'a@b.org, c@d.org' is 2 addresses"),
+        (["--cc", "nobody"], "--cc: 'nobody' is not an address"),
+        (["--from", "a@b.org, c@d.org"], "--from: 'a@b.org, c@d.org' holds 2 addresses"),
         (["--fixes", "deadbeef"], "--fixes: 'deadbeef' does not cite a commit"),
-        (["--closes", "nowhere"], "--closes: 'nowhere' is no URL"),
-        (["--regzbot", "introducd: v6.1"], "'introducd' is no command: introduced"),
-        (["--regzbot", "^introduced: v6.1"], "name it with --thread"),
+        (["--closes", "nowhere"], "--closes: 'nowhere' is not a URL"),
+        (["--regzbot", "introducd: v6.1"], "'introducd' is not a regzbot command: introduced"),
+        (["--regzbot", "^introduced: v6.1"], "name the thread with --thread"),
         (["--subject", "a\nBcc: evil@example.net"], "--subject: "),
         (["--reproducer", "/nowhere.c"], "--reproducer /nowhere.c: No such file"),
         (["-o", "/nowhere/draft.eml"], "cannot write /nowhere/draft.eml"),
@@ -117,7 +117,7 @@ def test_who_writes_is_what_git_says(imported: Path, tmp_path: Path) -> None:
     isolated["GIT_CONFIG_GLOBAL"] = str(tmp_path / "config")
     arguments: list[str | Path] = ["mail", imported, "-o", tmp_path / "draft.eml"]
     result = profdiff(*arguments, cwd=tmp_path, env=isolated, status=2)
-    assert "git config knows no user.email" in error_line(result)
+    assert "git config has no user.email" in error_line(result)
     (tmp_path / "config").write_text("[user]\nname = Zoë\nemail = zoe@example.org\n")
     profdiff(*arguments, cwd=tmp_path, env=isolated)
     assert read(tmp_path / "draft.eml")["From"] == "Zoë <zoe@example.org>"

@@ -80,7 +80,7 @@ def test_what_was_measured_comes_before_any_number() -> None:
     assert [title.split(" =")[0] for title in titles] == order
     text = " ".join(said[: said.index(titles[1])])
     for fact in (
-        "Workload: ./work 1 (40,000 ops; 2 marked windows). It is synthetic: no real user",
+        "./work 1 (40,000 ops; 2 marked windows). The workload is synthetic: no real user",
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
         "Counts from an emulator show how often",
@@ -160,7 +160,7 @@ def test_items_are_done_where_the_session_shows_it() -> None:
     ]
     assert (both.done, both.note) == (True, "54a4f0239f2e; reverted")
     lone = judged(known(culprit="54a4f0239f2e"))["Bisection and revert"]
-    assert (lone.done, lone.note) == (False, "a kernel with it reverted")
+    assert (lone.done, lone.note) == (False, "missing: a kernel with it reverted")
     assert judged(known(real_use="JITs"))["A real user"].done
     assert judged(known(source="included"))["Reproducer"].done
     assert not judged(known(source="too long"))["Reproducer"].done
@@ -306,8 +306,8 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
     assert min(map(size, kept)) >= max(size(line) for line in lines if line not in kept)
     picture = attach("svg", found().comparisons, 100_000)
     assert picture.text.startswith("<?xml") or picture.text.startswith("<svg")
-    with pytest.raises(InputError, match="there is room for 100"):
+    with pytest.raises(InputError, match="the mail has room for 100"):
         attach("svg", found().comparisons, 100)
     for kind in typing.get_args(Kind):
-        with pytest.raises(InputError, match="one kernel"):
+        with pytest.raises(InputError, match="only one kernel"):
             attach(kind, [compare({"base": example()["base"]})], 100_000)

@@ -12,8 +12,6 @@ from profdiff.base.units import printable
 from profdiff.mail.letter import (
     LIMIT,
     WIDTH,
-    Checklist,
-    Item,
     Letter,
     Notes,
     Part,
@@ -74,7 +72,7 @@ def test_nothing_but_what_was_asked_for_is_an_order(lines: list[str], data: st.D
         Notes(lines),
         Table(lines[:1], lines[1:]),
         Verbatim(text),
-        Checklist([Item(line, False, line) for line in lines]),
+        Notes([f"[_] {line}: {line}" for line in lines], 4),
     ]
     part = data.draw(st.sampled_from(parts))
     quote = data.draw(st.sampled_from([None, Quote("Evil wrote:", text)]))

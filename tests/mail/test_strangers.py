@@ -20,9 +20,8 @@ from profdiff.mail.address import Address
 from profdiff.mail.draft import compose
 from profdiff.mail.encoded_words import decoded
 from profdiff.mail.letter import Letter, Quote
-from profdiff.mail.received_mail import ReceivedMail
 from profdiff.mail.recipients import Recipients, reply_to_all
-from profdiff.mail.thread import Thread
+from profdiff.mail.thread import ReceivedMail, Thread
 
 HEAD = b"Message-ID: <a@b.org>\nFrom: a@b.org\n"
 MUTATIONS = 300
@@ -165,7 +164,7 @@ def test_an_id_that_is_not_ascii_is_refused_and_no_reference() -> None:
     mail = ReceivedMail.of("Message-ID: <é@b.org>\nFrom: a@b.org\n\n".encode())
     assert mail is not None
     assert mail.id == "<é@b.org>"
-    with pytest.raises(InputError, match=r"the mail <\\xe9@b\.org> has no .* in ASCII"):
+    with pytest.raises(InputError, match=r"the mail <\\xe9@b\.org> has no .*ASCII"):
         reply_to_all(mail, RILEY)
     there = reply_to_all(one("References: <a@x> <é@x>\n <c@x>\n".encode()), RILEY)
     assert there.references == ("<a@x>", "<c@x>", "<a@b.org>")
@@ -173,7 +172,7 @@ def test_an_id_that_is_not_ascii_is_refused_and_no_reference() -> None:
 
 @pytest.mark.parametrize("text", [b"=?utf-8?q?a?=@b.org", b"a=?b@c.org"])
 def test_addresses_that_look_encoded_are_refused(text: bytes) -> None:
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="not an address"):
         reply_to_all(one(b"Cc: " + text + b"\n"), RILEY)
 
 
@@ -221,7 +220,7 @@ def test_what_is_too_large_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.mbox"
     for data in (b"X: " + b"a" * 300_000, b"X: " + b"a\n " * 100_000, b"a:\n" * 100_000):
         file.write_bytes(b"From x\n" + HEAD + data + b"\n\nbody\n")
-        with pytest.raises(InputError, match="less than 256 KiB"):
+        with pytest.raises(InputError, match="smaller than 256 KiB"):
             Thread.read(file)
     with pytest.raises(InputError, match="more than 1,000 addresses"):
         reply_to_all(one(b"Cc: " + b"a@b.org," * 1_001 + b"\n"), RILEY)

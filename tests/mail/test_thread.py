@@ -15,9 +15,8 @@ from mail.letters import NEWEST_ID, RILEY, ROOT_ID, THREAD
 
 from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
-from profdiff.mail.received_mail import ReceivedMail
 from profdiff.mail.recipients import Recipients, reply_to_all
-from profdiff.mail.thread import Thread
+from profdiff.mail.thread import ReceivedMail, Thread
 
 MAX = Address("Max at home", "max@home.example.de")
 JIRINA = Address("Jiřina Nováková", "jirina@kernel.example.org")
@@ -94,8 +93,8 @@ def test_only_what_was_said_is_quoted() -> None:
     [
         (b"", "is empty"),
         (b"\n \n", "is empty"),
-        (b"Subject: x\n\nFrom here\n", "is no mbox"),
-        (b"%PDF-1.7\n", "is no mbox"),
+        (b"Subject: x\n\nFrom here\n", "is not an mbox"),
+        (b"%PDF-1.7\n", "is not an mbox"),
         (b"From \n", "none of its mails has a Message-ID"),
         (b"From a\nSubject: none\n\nbody\n", "none of its mails has a Message-ID"),
         (gzip.compress(b"From a\n\n" * 99)[:-9], "is damaged"),
@@ -124,7 +123,7 @@ def test_a_thread_may_come_through_a_pipe() -> None:
 
 @pytest.mark.parametrize("text", ["(" * 100_000, "a:" * 100_000, "<" * 100_000, '"' * 100_001])
 def test_headers_that_are_made_to_hurt_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"no address|more than 1,000 addresses"):
+    with pytest.raises(InputError, match=r"not an address|more than 1,000 addresses"):
         reply_to_all(parsed(To=text), RILEY)
 
 
@@ -182,7 +181,7 @@ def test_masked_addresses_are_refused_by_name(masked: str) -> None:
 )
 def test_malformed_addresses_are_refused(text: str) -> None:
     for field in ("To", "Cc", "From"):
-        with pytest.raises(InputError, match=r"no address|masked"):
+        with pytest.raises(InputError, match=r"not an address|masked"):
             reply_to_all(parsed(**{field: text}), RILEY)
 
 

@@ -53,13 +53,13 @@ COMMANDS = [
     ("fixed-by: 1f2e3d4c5d", "fixed-by: 1f2e3d4c5d"),
 ]
 NO_COMMANDS = [
-    ("introduced", "no command"),
+    ("introduced", "not a regzbot command"),
     ("introduced: yesterday", "neither a commit"),
     ("introduced: v6.16...v6.17", "neither a commit"),
-    ("introduce: v6.17", "'introduce' is no command: introduced"),
-    ("link: example.org", "no URL"),
-    ("monitor: https://example.org/ and more", "no URL"),
-    ("from: nobody", "no address"),
+    ("introduce: v6.17", "'introduce' is not a regzbot command: introduced"),
+    ("link: example.org", "not a URL"),
+    ("monitor: https://example.org/ and more", "not a URL"),
+    ("from: nobody", "not an address"),
     ("title: a\n\n#regzbot invalid: b", "not one line"),
     ("", "not one line"),
 ]

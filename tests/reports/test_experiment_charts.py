@@ -271,8 +271,8 @@ def test_the_noise_floor_lies_around_the_bases_median() -> None:
     figure = ladder(described)[1]
     (patch,) = figure.axes[0].patches
     low, high = patch.get_extents().transformed(figure.axes[0].transData.inverted()).intervalx
-    assert low == pytest.approx(100 * (1 - result.noise.floor))
-    assert high == pytest.approx(100 * (1 + result.noise.floor))
+    assert low == pytest.approx(100 * (1 - result.noise))
+    assert high == pytest.approx(100 * (1 + result.noise))
     assert "A/A: base against itself" in words(figure)
     assert "base.aa" not in words(figure)
     assert "unsure" in words(figure)

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from support import need_program
 
 from profdiff.base import units
-from profdiff.evidence.condition import Change, Condition, Judgement
+from profdiff.evidence.condition import Condition, Judgement, MeasuredChange
 from profdiff.reports import github_summary, junit
 from profdiff.reports.judgements import notes, sentence
 
@@ -29,7 +29,7 @@ CONDITIONS = [
     for text in ("instructions > +2%", 'cycles:u:"a|b<c>" <= -3/op', "instructions:main > +100")
 ]
 CHANGES = st.builds(
-    Change,
+    MeasuredChange,
     kernel=TEXTS,
     base=st.floats(0, 1e15),
     other=st.floats(0, 1e15),
@@ -51,9 +51,9 @@ JUDGEMENTS = st.lists(
 def example() -> list[Judgement]:
     """One of each outcome."""
     changes = [
-        Change("new", 36.2, 76.7, 1.118785, 1.118785),
-        Change("patched", 36.2, 36.5, -0.01, 0.03, note="9 runs"),
-        Change("old", 0, 0, math.nan, math.nan),
+        MeasuredChange("new", 36.2, 76.7, 1.118785, 1.118785),
+        MeasuredChange("patched", 36.2, 36.5, -0.01, 0.03, note="9 runs"),
+        MeasuredChange("old", 0, 0, math.nan, math.nan),
     ]
     return [Judgement(CONDITIONS[0], one, CONDITIONS[0].judge(one)) for one in changes]
 
@@ -64,7 +64,9 @@ def test_sentences() -> None:
         "patched: +0.83 % (-1.00 to +3.00), 36.20 to 36.50; 9 runs",
         "old: none, 0 to 0",
     ]
-    undecided = Judgement(CONDITIONS[1], Change("new", 0, 5, 1, 2, decided=False), "cannot tell")
+    undecided = Judgement(
+        CONDITIONS[1], MeasuredChange("new", 0, 5, 1, 2, decided=False), "inconclusive"
+    )
     assert sentence(undecided) == "new: new, 0 to 5 per op; too few runs to tell"
 
 
@@ -82,7 +84,7 @@ def test_junitparser_reads_what_was_judged(judgements: list[Judgement]) -> None:
             assert case.classname == suite.name
             told = [(type(one), one.message) for one in case.result]
             found.append((suite.name, case.name, told))
-    kinds = {"holds": Failure, "cannot tell": Skipped}
+    kinds = {"holds": Failure, "inconclusive": Skipped}
     expected = [
         (
             units.printable(one.change.kernel),
@@ -103,7 +105,9 @@ def test_jenkins_schema_accepts_it(tmp_path: Path) -> None:
             "JUNIT_XSD does not name Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd)"
         )
     xmllint = need_program("xmllint", "libxml2-utils")
-    hostile = Judgement(CONDITIONS[1], Change("\x00|<&\ufffe", 1, 2, 1, 1, note="]]>"), "holds")
+    hostile = Judgement(
+        CONDITIONS[1], MeasuredChange("\x00|<&\ufffe", 1, 2, 1, 1, note="]]>"), "holds"
+    )
     for number, judgements in enumerate(([], example(), [*example(), hostile])):
         file = tmp_path / f"{number}.xml"
         file.write_bytes(junit.render(judgements))
@@ -139,7 +143,7 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
     assert read.elements <= structure
     rows = [read.cells[at : at + 7] for at in range(7, len(read.cells), 7)]
     assert len(rows) == len(judgements)
-    verdicts = {"holds": "fails", "cannot tell": "inconclusive", "does not hold": "passes"}
+    verdicts = {"holds": "fails", "inconclusive": "inconclusive", "does not hold": "passes"}
     expected = sorted(
         [
             verdicts[one.outcome],

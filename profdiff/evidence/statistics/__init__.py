@@ -2,10 +2,9 @@
 
 from profdiff.evidence.statistics.boots import Boots
 from profdiff.evidence.statistics.bootstrap import spread
-from profdiff.evidence.statistics.estimates import Estimate, estimate, estimates
+from profdiff.evidence.statistics.estimates import Estimate, estimate, estimates, noise_floor
 from profdiff.evidence.statistics.functions import FunctionTests, function_tests
 from profdiff.evidence.statistics.levels import Level, level
-from profdiff.evidence.statistics.noise import NoiseFloor, noise_floor
 from profdiff.evidence.statistics.rank_test import smallest_p
 from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
 
@@ -15,7 +14,6 @@ __all__ = [
     "FunctionTests",
     "Interval",
     "Level",
-    "NoiseFloor",
     "Quality",
     "Rule",
     "Verdict",

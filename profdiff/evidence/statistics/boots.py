@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class Sample:
     """E experiments of n boots with up to k runs, equally shaped. ``values``: float64[E, n, k],
-    nan behind the last run of a boot; ``runs``: int64[n]."""
+    nan after the last run of a boot; ``runs``: int64[n]."""
 
     values: Floats
     runs: NDArray[np.int64]
@@ -106,7 +106,7 @@ _SIDES = ("base", "the other side")
 def _values(
     name: str, experiments: Sequence[Sequence[Sequence[float]]], runs: Sequence[int]
 ) -> Floats:
-    """float64[E, n, k], nan behind the last run of a boot. Raises InputError for what is not
+    """float64[E, n, k], nan after the last run of a boot. Raises InputError for what is not
     finite."""
     values = np.full((len(experiments), len(runs), max(runs)), np.nan)
     # A whole number may be too large for a float.

@@ -28,7 +28,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Change:
+class Changes:
     """Of one statistic in E experiments; each column [E]. ``estimate``, ``low``, ``high``: ratio
     minus 1, nan as in ``Interval``. ``difference``: other - base. ``apart``: whether its interval
     excludes 0. ``inside``: whether the ratio's lies within the relevance bound."""
@@ -41,7 +41,7 @@ class Change:
     inside: NDArray[np.bool_]
 
 
-def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Change, Change]:
+def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Changes, Changes]:
     """Of the median over boots of the boots' medians, and of the mean of the boots' means."""
     few = min(base.boots, other.boots) < 2
     medians = [np.median(side.medians(), axis=1) for side in (base, other)]
@@ -127,7 +127,7 @@ def _change(
     tail: Floats,
     few: bool,
     rule: Rule,
-) -> Change:
+) -> Changes:
     """``base`` and ``other``: [E]; resampled ``bases`` and ``others``: [E, B], each so many
     ``times`` (None: once)."""
     with np.errstate(all="ignore"):
@@ -141,7 +141,7 @@ def _change(
     low, high = _values_at(spreads, times, (at, count - 1 - at))
     inside = (-rule.relevance <= low) & (high <= rule.relevance)
     shown = bounded & np.isfinite(low) & np.isfinite(high) & (not few)
-    return Change(
+    return Changes(
         estimate=estimate,
         low=np.where(shown, low, np.nan),
         high=np.where(shown, high, np.nan),

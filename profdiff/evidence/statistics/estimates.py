@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.evidence.statistics.boots import Boots, Experiments, Floats, Sample, read_all
-from profdiff.evidence.statistics.bootstrap import Change, changes
+from profdiff.evidence.statistics.boots import Boots, Experiments, Floats, Sample, read, read_all
+from profdiff.evidence.statistics.bootstrap import Changes, changes
 from profdiff.evidence.statistics.rank_test import mann_whitney, smallest_p
 from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
 
@@ -44,8 +44,8 @@ class Estimate:
 class Tests:
     """What is computed for E experiments at once; columns [E], verdicts by median and by mean."""
 
-    median: Change
-    mean: Change
+    median: Changes
+    mean: Changes
     mann_whitney: Floats
     welch: Floats
     smallest_p: float
@@ -117,6 +117,20 @@ def estimates(
     return [result[row] for row in range(len(pairs))]
 
 
+def noise_floor(base: Boots, twin: Boots, rule: Rule = _DEFAULT, *, seed: int = 0) -> float:
+    """What a difference must exceed to be more than what the same kernel shows against itself: a
+    fraction, nan where a side has one boot, or around 0.
+
+    It is the end of the interval of the median's change that is further from 0, not the estimate:
+    two medians of the same kernel may meet by luck, their interval still tells how far apart such
+    medians can be. A constant bias between the two (an order effect) moves the interval, and so
+    raises the floor. Raises as ``estimate``.
+    """
+    first, second, _ = read(base, twin)
+    change = changes(first, second, rule, seed)[0]
+    return max(abs(float(change.low[0])), abs(float(change.high[0])))
+
+
 def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) -> list[Estimate]:
     """Of experiments that are estimated together."""
     both = (part.base, part.other)
@@ -142,8 +156,8 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
                 boots=boots,
                 medians=medians[at],
                 means=means[at],
-                median=interval(found.median, at),
-                mean=interval(found.mean, at),
+                median=_interval(found.median, at),
+                mean=_interval(found.mean, at),
                 mann_whitney=float(found.mann_whitney[at]),
                 welch=float(found.welch[at]),
                 smallest_p=found.smallest_p,
@@ -200,12 +214,11 @@ def welch(base: Floats, other: Floats) -> Floats:
     return np.where(constant, np.where(base[:, 0] == other[:, 0], 1.0, 0.0), p)
 
 
-def interval(change: Change, at: int = 0) -> Interval:
-    """Of one experiment."""
+def _interval(change: Changes, at: int) -> Interval:
     return Interval(float(change.estimate[at]), float(change.low[at]), float(change.high[at]))
 
 
-def _verdicts(change: Change, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
+def _verdicts(change: Changes, p: Floats, smallest: float, rule: Rule) -> NDArray[np.str_]:
     if smallest > rule.alpha:
         return np.full(len(p), Verdict.UNSURE)
     # Where there is no ratio, any difference is relevant.

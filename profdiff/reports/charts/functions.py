@@ -125,7 +125,7 @@ def _delta_panel(measure: _Measure, shown: NDArray[np.int64], kernel: int) -> Pa
         return f"no function differs: {labels[kernel]} is equal to {labels[0]}", []
     errors = [0.0] * len(shown)
     if comparison.samples is not None:
-        errors = marks.Difference.of(comparison, shown).error[:, kernel - 1].tolist()
+        errors = marks.Deltas.of(comparison, shown).error[:, kernel - 1].tolist()
     rows = []
     columns = zip(functions(comparison, shown), pairs.tolist(), errors, strict=True)
     for function, (base, other), error in columns:

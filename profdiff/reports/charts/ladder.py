@@ -150,7 +150,7 @@ def _noise(result: Result) -> tuple[float, float] | None:
     if result.noise is None or not boots:
         return None
     middle = median(boots)
-    reach = abs(middle) * result.noise.floor
+    reach = abs(middle) * result.noise
     return (middle - reach, middle + reach) if 0 < reach < math.inf else None
 
 

@@ -36,7 +36,7 @@ def _measured_difference() -> m.Manifest:
     points = [m.Point({"n": text}, cpus=1) for text in ("10", "110")]
     values = {"base": [boots(100, 3), boots(200, 3)], "new": [boots(100, 3), boots(230, 3)]}
     made = recorded(values, points=points, is_total=True)
-    return m.replace(made, difference=m.Difference("n", 10, 110))
+    return m.replace(made, difference=m.Lengths("n", 10, 110))
 
 
 def _manifest_seeds() -> list[bytes]:
