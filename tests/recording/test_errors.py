@@ -127,7 +127,7 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
     [
         ("nosuchname", "profdiff kernel list"),
         ("/no/such/folder", "no such kernel"),
-        ("x=", "nothing is named"),
+        ("x=", "no kernel or file is named"),
         ("b d=.", "no label"),
         (".", "no kernel image (bzImage"),
         ("nothing.deb", "nothing.deb"),
