@@ -128,7 +128,7 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
         ("nosuchname", "profdiff kernel list"),
         ("/no/such/folder", "no such kernel"),
         ("x=", "no kernel or file is named"),
-        ("b d=.", "no label"),
+        ("b d=.", "not a valid label"),
         (".", "no kernel image (bzImage"),
         ("nothing.deb", "nothing.deb"),
         ("debian:/", "debian:SUITE"),
