@@ -154,7 +154,7 @@ def test_the_same_command_resumes(
     assert kept[0].id not in result.stderr
     assert {run.id for run in Session.open(session).manifest.runs} == {"old-1", "new-1"}
     assert Session.open(session).manifest.runs[0] == kept[0]
-    assert "all runs are there already" in profdiff(*command).stderr
+    assert "all runs are already recorded" in profdiff(*command).stderr
     other = profdiff(*command[:-1], "21", status=2)
     assert "another workload" in other.stderr
 

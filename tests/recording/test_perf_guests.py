@@ -74,7 +74,7 @@ def test_nothing_is_recorded_twice(both: Path, old_kernel: Path, new_kernel: Pat
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
     command = ["record", "--collector", "exact,perf", *kernels, "-o", both]
     again = profdiff(*command, "--", EXAMPLE, "400", "2000")
-    assert "all runs are there already" in again.stderr
+    assert "all runs are already recorded" in again.stderr
     other = profdiff(*command, "--count", "99999", "--", EXAMPLE, "400", "2000", status=2)
     assert "--count" in error_line(other)
 

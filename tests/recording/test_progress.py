@@ -27,4 +27,4 @@ def test_a_terminal_sees_the_phases_and_a_pipe_does_not(
 
     again = profdiff(*command.split()[3:])
     assert "\x1b" not in again.stderr + again.stdout
-    assert "all runs are there already" in again.stderr
+    assert "all runs are already recorded" in again.stderr
