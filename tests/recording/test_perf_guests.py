@@ -151,4 +151,4 @@ def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
     assert by_name["change_pte_range"]["samples"]["a"] > 20
     assert "CPI a" in shown
     exact = [*command, "--collector", "exact", "-o", tmp_path / "x", "--", source]
-    assert "x86-64 guests only" in error_line(profdiff(*exact, status=2))
+    assert "only in x86-64 guests" in error_line(profdiff(*exact, status=2))
