@@ -1,8 +1,6 @@
 """Architectures of kernels: what they are called, and what guests of them need. One entry each."""
 
-import gzip
 import os
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,6 +125,9 @@ def of_image(image: Path) -> Architecture:
 
     Raises InputError for an image that QEMU cannot boot.
     """
+    import gzip
+    import zlib
+
     try:
         with image.open("rb") as file:
             head = file.read(64)

@@ -37,10 +37,7 @@ class CallTree:
         # Row -1 stays: what is behind all places.
         numbers = np.append(rows.astype(np.int64), -1)
         return replace(
-            self,
-            site=numbers[self.site],
-            target=numbers[self.target],
-            place=numbers[self.place],
+            self, site=numbers[self.site], target=numbers[self.target], place=numbers[self.place]
         )
 
     def unequal(self, count: NDArray[np.int64]) -> int:

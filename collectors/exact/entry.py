@@ -42,14 +42,13 @@ class Exact(Collector):
         click.Option(
             ["--call-tree/--no-call-tree"],
             default=True,
-            help="Record who calls whom with exact counts, which takes about 20 % longer.",
+            help="Record who called whom with exact counts. Recording takes about 20 % longer.",
         ),
     )
     failures = ("window",)
     profiles = True
 
     def refusal(self, architecture: Architecture | None) -> str | None:
-        """See Collector."""
         if architecture is None:
             return "--collector exact boots kernels in guests; it cannot record a machine"
         if architecture.marks is None:
@@ -58,14 +57,12 @@ class Exact(Collector):
         return None
 
     def emulator(self, architecture: Architecture, program: Path | None) -> Qemu:
-        """See Collector."""
         from profdiff.collectors.guest.qemu import find_qemu
 
         tried = f"out=/dev/null,memory={PLUGIN_MEMORY}"
         return find_qemu(architecture, program, {n: (one, tried) for n, one in _PLUGINS.items()})
 
     def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
-        """See Collector."""
         from profdiff.collectors.guest.qemu import escaped
 
         if qemu.plugin is None:
@@ -77,7 +74,6 @@ class Exact(Collector):
     def findings(
         self, architecture: Architecture | None, environment: Environment | None
     ) -> list[Finding]:
-        """See Collector."""
         from profdiff.collectors.machine.environment import Finding
 
         if architecture is None or self.refusal(architecture):
@@ -119,7 +115,6 @@ class Exact(Collector):
         )
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:
-        """See Collector."""
         from profdiff.collectors.exact.counts import Counts
         from profdiff.collectors.recorded import Recorded
         from profdiff.symbolization.places import Places

@@ -134,7 +134,7 @@ def _unpack(stream: _Counted, folder: Path, limits: Mapping[str, int]) -> set[st
         if wanted and size > limits[name]:
             raise ArchiveError(f"its {name} is larger than {limits[name]:,} bytes")
         if kind not in _REGULAR and size:
-            raise ArchiveError("it holds what is neither file nor folder")
+            raise ArchiveError("it holds an entry that is neither a file nor a folder")
         stream.to(folder / name if wanted else None, size)
         if wanted:
             found.add(name)
@@ -145,7 +145,7 @@ def _unpack(stream: _Counted, folder: Path, limits: Mapping[str, int]) -> set[st
     while data := stream.some(_CHUNK):
         padding += len(data)
         if padding > _MAX_PADDING:
-            raise ArchiveError("something follows it")
+            raise ArchiveError("there is data after its end")
     return found
 
 

@@ -17,10 +17,7 @@ from profdiff.collectors.programs import find_program
 # The processor itself, with its PMU.
 _KVM = ["-accel", "kvm", "-cpu", "host,pmu=on"]
 # What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
-_SANDBOX = (
-    "-sandbox",
-    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-)
+_SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 
 
 @dataclass(frozen=True)

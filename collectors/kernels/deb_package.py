@@ -132,7 +132,7 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
         if not re.search(r"Not found in archive|Exiting with failure status|Removing leading", line)
     ]
     if any("No space left" in line for line in problems):
-        raise MissingError(f"no room in {folder.parent} to unpack {package.name}: make some")
+        raise MissingError(f"no room in {folder.parent} to unpack {package.name}: free some space")
     if status not in (0, -13) or problems:
         raise InputError(f"{package} cannot be unpacked: {(errors or problems or ['damaged'])[0]}")
 
@@ -169,8 +169,6 @@ def _check(package: Path, folder: Path) -> None:
             mode = path.lstat().st_mode
             if stat.S_ISLNK(mode):
                 if os.path.commonpath([root, os.path.realpath(path)]) != root:
-                    raise InputError(f"{package} is hostile: {name} is a link out of the package")
+                    raise InputError(f"{package} is unsafe: {name} is a link out of the package")
             elif not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-                raise InputError(
-                    f"{package} is hostile: {name} is neither file nor folder nor link"
-                )
+                raise InputError(f"{package} is unsafe: {name} is neither file nor folder nor link")

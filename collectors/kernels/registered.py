@@ -48,7 +48,7 @@ def add(name: str, spec: str) -> None:
     Raises InputError when the name is no label, MissingError when the file cannot be written.
     """
     if not is_label(name):
-        raise InputError(f"{name!r} is no name: use letters, digits and . _ + - (at most 64)")
+        raise InputError(f"{name!r} is not a name: use letters, digits and . _ + - (at most 64)")
     _save(registered() | {name: absolute(spec)})
 
 

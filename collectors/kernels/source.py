@@ -91,7 +91,7 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
             "6.19 linux-binary-*.deb"
         )
     if len(images) > 1:
-        raise InputError(f"{spec}: the packages hold {len(images)} kernels, name those of one")
+        raise InputError(f"{spec}: the packages hold {len(images)} kernels: name those of one")
     debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
     # Not **/config*: there is a module configfs.
     configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])

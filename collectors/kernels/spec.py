@@ -48,10 +48,11 @@ def _split(text: str, option: str) -> tuple[str | None, str]:
     labelled = bool(equals) and is_label(before)
     if equals and not labelled and "/" not in before and "," not in before:
         raise InputError(
-            f"{option} {text}: {before!r} is no label: use letters, digits and . _ + - (at most 64)"
+            f"{option} {text}: {before!r} is not a valid label: use letters, digits and . _ + - "
+            "(at most 64)"
         )
     if not (after if labelled else text):
-        raise InputError(f"{option} {text}: nothing is named")
+        raise InputError(f"{option} {text}: no kernel or file is named")
     return (before, after) if labelled else (None, text)
 
 

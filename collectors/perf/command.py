@@ -1,8 +1,8 @@
 """How perf is asked to record: the arguments of ``perf record``, and what to fall back to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 from profdiff.collectors.messages import short
 
@@ -20,18 +20,6 @@ _EMULATED_HARDWARE_PERIOD, _EMULATED_CLOCK_PERIOD = 10_007, 25_013
 
 
 @dataclass(frozen=True)
-class PerfRequest:
-    """What a user asked perf for. ``events``: None means cycles and instructions where the machine
-    has them, else the fallback. ``period`` or ``frequency``: both None means the default period."""
-
-    events: tuple[str, ...] | None = None
-    period: int | None = None
-    frequency: int | None = None
-    call_graph: Literal["fp", "lbr", "dwarf"] = "fp"
-    arguments: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Attempt:
     """One way to record: ``arguments`` of ``perf record`` in front of ``--``."""
 
@@ -39,14 +27,13 @@ class Attempt:
     arguments: tuple[str, ...]
 
 
-def attempts(request: PerfRequest, *, emulated: bool) -> list[Attempt]:
-    """The ways to record, best first. ``emulated``: in a guest without a processor of its own."""
-    if request.events is not None:
-        return [_attempt(request, request.events, emulated)]
-    return [
-        _attempt(request, DEFAULT_EVENTS, emulated),
-        _attempt(request, (FALLBACK_EVENT,), emulated),
-    ]
+def attempts(options: Mapping[str, Any], *, emulated: bool) -> list[Attempt]:
+    """The ways to record, best first. ``options`` are the collector's: without ``events`` cycles
+    and instructions where the machine has them, else the fallback; without ``count`` and
+    ``frequency`` the default period. ``emulated``: in a guest without a processor of its own."""
+    if options["events"] is not None:
+        return [_attempt(options, tuple(options["events"]), emulated)]
+    return [_attempt(options, events, emulated) for events in (DEFAULT_EVENTS, (FALLBACK_EVENT,))]
 
 
 def default_period(events: Sequence[str], *, emulated: bool) -> int:
@@ -56,14 +43,13 @@ def default_period(events: Sequence[str], *, emulated: bool) -> int:
     return _EMULATED_HARDWARE_PERIOD if emulated else _HARDWARE_PERIOD
 
 
-def _attempt(request: PerfRequest, events: tuple[str, ...], emulated: bool) -> Attempt:
+def _attempt(options: Mapping[str, Any], events: tuple[str, ...], emulated: bool) -> Attempt:
     group = "{" + ",".join(events) + "}" if len(events) > 1 else events[0]
-    rate = ["-F", str(request.frequency)]
-    if request.frequency is None:
-        period = request.period or default_period(events, emulated=emulated)
-        rate = ["-c", str(period)]
-    arguments = ["-e", group, *rate, "--call-graph", request.call_graph, *request.arguments]
-    return Attempt(events, tuple(arguments))
+    rate = ["-c", str(options["count"] or default_period(events, emulated=emulated))]
+    if options["frequency"] is not None:
+        rate = ["-F", str(options["frequency"])]
+    more = ["--call-graph", options["call_graph"], *options["perf_args"]]
+    return Attempt(events, ("-e", group, *rate, *more))
 
 
 def fallback_reason(used: Attempt, wanted: Attempt, refusal: str) -> str | None:

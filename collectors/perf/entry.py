@@ -14,7 +14,6 @@ from profdiff.base.metric import SAMPLED, event_metric
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.perf.command import (
     Attempt,
-    PerfRequest,
     attempts,
     fallback_reason,
     refusal_line,
@@ -46,12 +45,12 @@ class Perf(Collector):
         click.Option(
             ["--count"],
             type=click.IntRange(1, 2**62),
-            help="Number of events between two of perf's samples.",
+            help="Sampling period: events between two samples.",
         ),
         click.Option(
             ["--frequency"],
             type=click.IntRange(1, 10**9),
-            help="Samples per second; perf then adapts the period. Cannot be used with --count.",
+            help="Samples per second, instead of --count; perf adapts the period.",
         ),
         click.Option(
             ["--call-graph"],
@@ -61,7 +60,10 @@ class Perf(Collector):
             help="How perf finds callers in user space.",
         ),
         click.Option(
-            ["--perf-args"], default="", metavar="ARGUMENTS", help="More arguments for perf record."
+            ["--perf-args"],
+            default="",
+            metavar="ARGUMENTS",
+            help="Extra arguments for perf record.",
         ),
     )
     # How large a recording gets is the user's.
@@ -75,7 +77,6 @@ class Perf(Collector):
     profiles = True
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """See Collector."""
         if given["count"] and given["frequency"]:
             raise InputError("--count and --frequency cannot be used together")
         events, more = given["events"], given["perf_args"]
@@ -87,19 +88,16 @@ class Perf(Collector):
         return super().settings({**given, "events": split, "perf_args": words})
 
     def script(self) -> str:
-        """See Collector."""
         return (Path(__file__).parent / "collector.sh").read_text()
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        """See Collector."""
         from profdiff.collectors.guest.initramfs import guest_resources, nul_separated
 
-        numbered = enumerate(_attempts(options, emulated), 1)
+        numbered = enumerate(attempts(options, emulated=emulated), 1)
         files = {f"attempt.{number}": nul_separated(one.arguments) for number, one in numbered}
         return files | {"environment.sh": (guest_resources() / "environment.sh").read_bytes()}
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
-        """See Collector."""
         from profdiff.collectors.perf.programs import perf_files
 
         return perf_files(architecture)
@@ -107,7 +105,6 @@ class Perf(Collector):
     def findings(
         self, architecture: Architecture | None, environment: Environment | None
     ) -> list[Finding]:
-        """See Collector."""
         from profdiff.collectors.machine.environment import program
         from profdiff.collectors.perf.rights import rights
 
@@ -116,7 +113,6 @@ class Perf(Collector):
         return [program("perf")] if architecture and architecture.is_host else []
 
     def judge(self, left: Left) -> Result:
-        """See Collector."""
         from profdiff.collectors.guest.result import Result, exit_status, with_output
         from profdiff.collectors.perf.samples import sampling, totals
         from profdiff.collectors.records import Failure, Window
@@ -146,7 +142,7 @@ class Perf(Collector):
         if not data.statistics["samples"]:
             few = "perf took no sample: run the workload longer, or lower --count"
             return Result(left.files, status, failure or Failure("perf", few))
-        tried = _attempts(left.options, left.emulated)
+        tried = attempts(left.options, emulated=left.emulated)
         used = tried[min(int(text), len(tried)) - 1]
         fallback = _fallback(used, tried[0], data, _complaint(left.end("perf-refusal.1")))
         told = sampling(data, fallback=fallback, emulated=left.emulated)
@@ -154,7 +150,6 @@ class Perf(Collector):
         return Result(left.files, status, failure, window, told, measured=totals(data))
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:
-        """See Collector."""
         from profdiff.collectors.perf.samples import read
 
         return read(files)
@@ -169,23 +164,7 @@ class Imported(Perf):
     records = False
 
     def refusal(self, architecture: Architecture | None) -> str | None:
-        """See Collector."""
         return "recordings are imported with profdiff import"
-
-
-def _request(options: Options) -> PerfRequest:
-    events = options["events"]
-    return PerfRequest(
-        tuple(events) if events else None,
-        options["count"],
-        options["frequency"],
-        options["call_graph"],
-        tuple(options["perf_args"]),
-    )
-
-
-def _attempts(options: Options, emulated: bool) -> list[Attempt]:
-    return attempts(_request(options), emulated=emulated)
 
 
 def _complaint(text: bytes) -> str:

@@ -37,13 +37,12 @@ class Timed(Collector):
             type=click.IntRange(1, 10_000),
             default=1,
             show_default=True,
-            help="How many times a timed run executes the workload in its boot.",
+            help="Number of times that a timed run executes the workload in its boot.",
         ),
     )
     selected_by = ("metrics",)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """See Collector."""
         from profdiff.collectors.workload.metrics import Wanted
 
         parsed = [str(Wanted.parse(text)) for text in given["metrics"]]

@@ -136,7 +136,7 @@ def _find_command(command: str) -> Path:
     if "/" not in command and not path.is_file():
         found = shutil.which(command)
         if found is None:
-            raise InputError(f"no such workload: {command} (neither a file here nor on PATH)")
+            raise InputError(f"no such workload: {command} (not a file here, and not on PATH)")
         return Path(found)
     if not path.exists():
         raise InputError(f"no such workload: {command}")
@@ -209,7 +209,7 @@ def _add_extra(text: str, files: _Files) -> None:
     if not destination.startswith("/"):
         destination = f"{GUEST_FOLDER}/{destination}"
     if re.search(r"(^|/)\.\.(/|$)|[\x00-\x1f]", destination):
-        raise InputError(f"--file {text}: {destination!r} is no path for the guest")
+        raise InputError(f"--file {text}: {destination!r} is not a path in the guest")
     elf = read_elf(source)
     executable = bool(source.stat().st_mode & 0o111)
     files.add(source, destination, executable=executable, is_code=elf is not None)

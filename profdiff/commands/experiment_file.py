@@ -6,7 +6,6 @@ table what it takes as NAME=VALUE. Paths that exist beside the file are meant fr
 
 import errno
 import os
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -65,6 +64,8 @@ class ExperimentCommand(click.Command):
 
 def read(file: Path) -> dict[str, Any]:
     """What the file holds. Raises InputError when it is absent, too large or no TOML."""
+    import tomllib
+
     try:
         return tomllib.loads(bounded.read(file, _MAX_SIZE).decode())
     except OSError as error:

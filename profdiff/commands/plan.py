@@ -34,8 +34,8 @@ def plan(everything: bool, **options: Any) -> None:
     by_collector = Counter(run.recorder.collector.name for run in pending)
     say(
         f"{asked.folder}: {len(manifest.kernels)} kernels, {len(manifest.points)} points, "
-        f"{', '.join(manifest.collectors)}; {done} runs are there, {failed} failed, "
-        f"{len(pending)} to make"
+        f"{', '.join(manifest.collectors)}; {done} runs done, {failed} failed, "
+        f"{len(pending)} to do"
     )
     shown = pending if everything else pending[:_SHOWN]
     for number, run in enumerate(shown, 1):
@@ -50,11 +50,11 @@ def plan(everything: bool, **options: Any) -> None:
             ).rstrip()
         )
     if len(pending) > len(shown):
-        say(f"      ... and {len(pending) - len(shown):,} more (--all names them)")
+        say(f"      ... and {len(pending) - len(shown):,} more (--all lists them)")
     if pending:
         jobs = options["jobs"] or os.cpu_count() or 1
         seconds, known = schedule.seconds_left(manifest, pending, jobs)
-        basis = f"as {known} finished runs did" if known else "assumed: nothing was recorded yet"
+        basis = f"from {known} finished runs" if known else "assumed: nothing is recorded yet"
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
         say(f"about {_duration(seconds)} ({counts}; {basis})")
 

@@ -9,12 +9,18 @@ from profdiff.base.metric import event_metric
 from profdiff.collectors.kernels.address import Address, parse_address
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.machine.run import pack, unpack
-from profdiff.collectors.perf.command import PerfRequest, attempts, fallback_reason, refusal_line
+from profdiff.collectors.perf.command import attempts, fallback_reason, refusal_line
+from profdiff.collectors.perf.entry import Perf
 from profdiff.collectors.perf.rights import has_pmu, rights
 
 
+def asked(**options: object) -> dict[str, object]:
+    default = {option.name or "": option.default for option in Perf.options}
+    return {**default, "events": None, "count": None, "frequency": None, "perf_args": [], **options}
+
+
 def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:
-    first, second = attempts(PerfRequest(), emulated=False)
+    first, second = attempts(asked(), emulated=False)
     assert first.arguments[:4] == ("-e", "{cycles,instructions}", "-c", "1000003")
     assert second.arguments[:2] == ("-e", "cpu-clock")
     assert fallback_reason(first, first, "") is None
@@ -23,7 +29,7 @@ def test_cycles_and_instructions_are_one_group_with_a_fixed_period() -> None:
 
 def test_what_was_asked_for_is_not_replaced() -> None:
     (only,) = attempts(
-        PerfRequest(("cache-misses",), frequency=99, call_graph="lbr", arguments=("-a",)),
+        asked(events=["cache-misses"], frequency=99, call_graph="lbr", perf_args=["-a"]),
         emulated=True,
     )
     assert only.arguments == ("-e", "cache-misses", "-F", "99", "--call-graph", "lbr", "-a")

@@ -177,7 +177,7 @@ def test_more_files(tmp_path: Path, ready: Callable[..., PreparedWorkload]) -> N
     assert paths == ["/work/work.sh", "/work/data", "/work/other", "/etc/data"]
     for text, said in (
         (f"{tmp_path}/gone", "is not a file"),
-        (f"{data}:../x", "no path for the guest"),
+        (f"{data}:../x", "not a path in the guest"),
         (f"{data}:work.sh", "would both be /work/work.sh"),
     ):
         with pytest.raises(InputError, match=said):

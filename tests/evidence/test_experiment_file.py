@@ -1,5 +1,7 @@
 """Experiment files: every key is an option and the other way round; bad ones are refused."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,17 @@ def test_the_file_here_is_used_without_a_command(tmp_path: Path) -> None:
     assert "did you mean repeat?" in error_line(profdiff("plan", cwd=tmp_path, status=2))
     other = profdiff("plan", "--kernel", "a=/nowhere", "--", "true", cwd=tmp_path, status=2)
     assert "no such kernel" in error_line(other)
+
+
+@pytest.mark.parametrize("command", ["record", "plan"])
+def test_help_loads_nothing_heavy(command: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "profdiff", command, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    loaded = {line.rpartition("|")[2].strip() for line in shown.splitlines()}
+    assert "profdiff.collectors.registry" in loaded
+    heavy = {"numpy", "scipy", "matplotlib", "msgspec", "rich", "elftools", "profdiff._native"}
+    assert not heavy & loaded

@@ -54,7 +54,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     ]
     command = ["--", program, "{pages}"]
     plan = profdiff("plan", *kernels, *options, *command).stdout
-    assert "4 to make" in plan
+    assert "4 to do" in plan
     assert "assumed" in plan
     profdiff("record", *kernels, *options, *command)
     # What was not made yet hides nothing: here, exact runs.
@@ -75,10 +75,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
         assert latency.values == [pages * 3 + 0.5] * 3
         assert (latency.unit, latency.is_total, wall.is_total) == ("us", False, True)
     again = [*options, "--repeat", "2"]
-    assert (
-        "4 runs are there, 0 failed, 4 to make"
-        in profdiff("plan", *kernels, *again, *command).stdout
-    )
+    assert "4 runs done, 0 failed, 4 to do" in profdiff("plan", *kernels, *again, *command).stdout
     profdiff("record", *kernels, *again, *command)
     assert Session.open(session).manifest.runs[:4] == first
     shown = profdiff("report", session).stdout

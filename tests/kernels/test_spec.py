@@ -149,7 +149,7 @@ def test_listing_unpacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_name_that_is_no_name() -> None:
-    assert "no name" in error_line(profdiff("kernel", "add", "a/b", "x", status=2))
+    assert "not a name" in error_line(profdiff("kernel", "add", "a/b", "x", status=2))
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"kernels": {"a": 1}}', b"\xff"])

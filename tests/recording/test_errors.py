@@ -127,8 +127,8 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
     [
         ("nosuchname", "profdiff kernel list"),
         ("/no/such/folder", "no such kernel"),
-        ("x=", "nothing is named"),
-        ("b d=.", "no label"),
+        ("x=", "no kernel or file is named"),
+        ("b d=.", "not a valid label"),
         (".", "no kernel image (bzImage"),
         ("nothing.deb", "nothing.deb"),
         ("debian:/", "debian:SUITE"),

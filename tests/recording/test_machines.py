@@ -84,7 +84,7 @@ def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> N
     exact = ["record", "--collector", "exact", "--kernel", LOCAL, "--", "true"]
     assert "it cannot record a machine" in error_line(profdiff(*exact, status=2))
     both = ["record", "--count", "5", "--frequency", "5", "--kernel", LOCAL, "--", "true"]
-    assert "exclude each other" in error_line(profdiff(*both, status=2))
+    assert "cannot be used together" in error_line(profdiff(*both, status=2))
 
 
 def test_an_event_that_this_machine_lacks(workload: Path, tmp_path: Path) -> None:

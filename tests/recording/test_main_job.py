@@ -176,7 +176,7 @@ def test_the_same_command_resumes(resumed: Resumed) -> None:
     runs = Session.open(resumed.session).manifest.runs
     assert {run.id for run in runs} == {"old-1", "new-1"}
     assert runs[0] == resumed.kept[0]
-    assert "all runs are there already" in profdiff(*resumed.command).stderr
+    assert "all runs are already recorded" in profdiff(*resumed.command).stderr
     other = profdiff(*resumed.command[:-1], "21", status=2)
     assert "another workload" in other.stderr
 

@@ -65,7 +65,7 @@ def test_nothing_is_recorded_twice(
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
     command = ["record", "--collector", "exact,perf", *kernels, "-o", counted_and_sampled]
     again = profdiff(*command, "--", EXAMPLE, "400", "2000")
-    assert "all runs are there already" in again.stderr
+    assert "all runs are already recorded" in again.stderr
     other = profdiff(*command, "--count", "99999", "--", EXAMPLE, "400", "2000", status=2)
     assert "--count" in error_line(other)
 
@@ -142,4 +142,4 @@ def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
     assert by_name["change_pte_range"]["samples"]["a"] > 20
     assert "CPI a" in shown
     exact = [*command, "--collector", "exact", "-o", tmp_path / "x", "--", source]
-    assert "x86-64 guests only" in error_line(profdiff(*exact, status=2))
+    assert "only in x86-64 guests" in error_line(profdiff(*exact, status=2))

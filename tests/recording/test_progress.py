@@ -23,4 +23,4 @@ def test_a_terminal_sees_the_phases_and_a_pipe_does_not(
     options = ["--settle", "0", "--no-call-tree", "-o", at_a_terminal / ODD]
     again = profdiff("record", *kernels, *options, "--", EXAMPLE, "400", "20")
     assert "\x1b" not in again.stderr + again.stdout
-    assert "all runs are there already" in again.stderr
+    assert "all runs are already recorded" in again.stderr

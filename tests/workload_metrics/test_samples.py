@@ -91,7 +91,7 @@ def test_both_forms_of_one_run() -> None:
 @pytest.mark.parametrize("sample", ["google-benchmark.txt", "google-benchmark.json"])
 def test_a_benchmark_that_failed_is_said_so(sample: str) -> None:
     for wanted in ("google-benchmark", "google-benchmark:fails"):
-        with pytest.raises(InputError, match=r"'fails' has no value .* it failed there"):
+        with pytest.raises(InputError, match=r"'fails' has no value .* failed"):
             _read(sample, wanted)
 
 
@@ -211,7 +211,13 @@ def test_the_user_knows_best() -> None:
     ("sample", "old", "new", "wanted", "message"),
     [
         ("fio.txt", '"error" : 0', '"error" : 28', "fio", "job 'a' failed, with error 28"),
-        ("libmicro.txt", " 0       20", " 3       20", "libmicro:getpid", "no value .* it failed"),
+        (
+            "libmicro.txt",
+            " 0       20",
+            " 3       20",
+            "libmicro:getpid",
+            "no value .* failed",
+        ),
         ("will-it-scale.csv", "3174722", "-1", "will-it-scale:processes.2", "no value"),
         ("hyperfine.txt", "sleep 0.02", "sleep 0.01", "hyperfine:sleep 0.01", "finds .* twice"),
         ("google-benchmark.json", '/65536"', '/4096"', "google-benchmark:touch/4096", "twice"),

@@ -79,10 +79,12 @@ def _others(key: str, there: list[Reading]) -> str:
 
 def _checked(reading: Reading) -> list[float]:
     if not reading.values:
-        raise InputError(f"{reading.name!r} has no value in the workload's output: it failed there")
+        raise InputError(
+            f"{reading.name!r} has no value in the workload's output: the benchmark failed"
+        )
     if not all(map(math.isfinite, reading.values)):
         raise InputError(
-            f"{reading.name!r} is no finite number in the workload's output:"
+            f"{reading.name!r} is not a finite number in the workload's output:"
             " ask for the other metrics by name"
         )
     return list(reading.values)

@@ -29,7 +29,7 @@ def compiled(expression: str) -> re.Pattern[str]:
             warnings.simplefilter("ignore")
             found = re.compile(expression)
     except (re.error, OverflowError, RecursionError) as error:
-        raise InputError(f"the pattern {expression!r} is no regular expression: {error}") from None
+        raise InputError(f"pattern {expression!r} is not a regular expression: {error}") from None
     if not found.groupindex:
         raise InputError(
             f"the pattern {expression!r} has no named group: write (?P<name>...) around the number"
@@ -50,7 +50,7 @@ def read(expression: str, output: str) -> list[Reading]:
                 value = number(text)
                 if value is None:
                     raise InputError(
-                        f"the pattern's group {name!r} matched {text[:40]!r}, which is no number"
+                        f"the pattern's group {name!r} matched {text[:40]!r}, which is not a number"
                     )
                 readings.append(Reading(name, [value], unit(name) if "_per_" in name else ""))
     return readings

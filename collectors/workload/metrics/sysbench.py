@@ -51,11 +51,7 @@ _UNITS = {
     "ignored_errors": "errors/s",
     "reconnects": "reconnects/s",
 }
-_BETTER: dict[str, Better] = {
-    "events": "higher",
-    "ignored_errors": "lower",
-    "reconnects": "lower",
-}
+_BETTER: dict[str, Better] = {"events": "higher", "ignored_errors": "lower", "reconnects": "lower"}
 
 
 def read(output: str) -> list[Reading]:

@@ -34,16 +34,16 @@ class Wanted:
         _check_text("a metric's name", self.name, _MAX_NAME)
         _check_text("a unit", self.unit, _MAX_UNIT)
         if self.better not in (None, *get_args(Better)):
-            raise InputError(f"a metric is better lower or higher, not {self.better!r}")
+            raise InputError(f"a metric's direction is lower or higher, not {self.better!r}")
         if self.name in FORMATS:
-            raise InputError(f"a metric cannot be called {self.name!r}, as a format is")
+            raise InputError(f"a metric cannot be called {self.name!r}: that names a format")
         if self.name is None and (self.unit is not None or self.better is not None):
             raise InputError(
                 "a metric with a unit or a direction needs a name: NAME:UNIT=FORMAT:KEY"
             )
         if self.key == "" or (self.key and not self.key.isprintable()):
             raise InputError(
-                f"{self.key!r} is no metric of {self.format}: it is empty or unprintable"
+                f"{self.key!r} is not a valid metric of {self.format}: it is empty or unprintable"
             )
         if self.name is not None and self.key is None:
             raise InputError(f"{self.name!r} names one metric: {self.name}={self.format}:KEY")
@@ -54,7 +54,7 @@ class Wanted:
             if self.name is not None and groups > 1:
                 raise InputError(
                     f"{self.name!r} cannot name the {groups} groups of pattern {self.key!r}:"
-                    " leave the name away, the groups have theirs"
+                    " omit the name: the groups have their own"
                 )
 
     @staticmethod

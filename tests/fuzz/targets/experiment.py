@@ -42,14 +42,8 @@ def _read_toml(data: bytes, folder: Path) -> None:
     given = context.params
     for text in given["metrics"]:
         Wanted.parse(text)
-    sweep.points(
-        sweep.parse_sweep(given["sweep"]),
-        given["cpus"],
-        zipped=given["zipped"],
-        ops=given["ops"],
-        difference=sweep.parse_difference(given["difference"]),
-        command=given["command"],
-    )
+    asked = (given[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
+    sweep.points(sweep.Asked(*asked), given["command"], in_guests=True)
 
 
 TARGETS = (
