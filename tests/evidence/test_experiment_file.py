@@ -157,5 +157,13 @@ def test_help_loads_nothing_heavy(command: str) -> None:
     ).stderr
     loaded = {line.rpartition("|")[2].strip() for line in shown.splitlines()}
     assert "profdiff.collectors.registry" in loaded
-    heavy = {"numpy", "scipy", "matplotlib", "msgspec", "rich", "elftools", "profdiff._native"}
+    heavy = {
+        "numpy",
+        "scipy",
+        "matplotlib",
+        "msgspec",
+        "rich",
+        "elftools",
+        "profdiff.symbolization._native",
+    }
     assert not heavy & loaded
