@@ -146,7 +146,7 @@ def test_a_state_that_differs_stands_above_everything_measured(
     assert bottom < page.page.locator("#experiment").bounding_box()["y"]
     assert page.page.get_attribute("#state-section", "class") == "alarm"
     page.close()
-    same = replace(DIFFERENT, differences=[])
+    same = replace(DIFFERENT, differences={})
     page = Page(browser, with_functions(same), tmp_path, 900)
     assert not page.page.get_attribute("#state-section", "class")
     assert page.page.locator("#state li.differs").count() == 0
