@@ -62,3 +62,14 @@ def test_rust_is_built_with_the_versions_of_its_lock() -> None:
     assert len(modules) == 3
     assert all(module["cargo-manifest-args"] == ["--locked"] for module in modules)
     assert Path(ROOT / "Cargo.lock").is_file()
+
+
+def test_what_guests_run_is_installed() -> None:
+    """Each folder with what is no Python names it in setup.cfg, or a wheel lacks it."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    data = setup["options.package_data"]
+    files = [path for end in ("sh", "c", "h") for path in ROOT.glob(f"collectors/*/*.{end}")]
+    assert len(files) > 6
+    for path in files:
+        assert f"*{path.suffix}" in data[f"profdiff.collectors.{path.parent.name}"], path
