@@ -63,8 +63,8 @@ def test_the_guests_command_line_is_documented() -> None:
 
 
 def test_marks_are_the_same_everywhere() -> None:
-    rust = (ROOT / "collectors/tcg-plugin/core/src/marks.rs").read_text()
-    first = int(re.search(r"FIRST: u32 = (0x[\d_a-f]+)", rust)[1].replace("_", ""), 16)  # type: ignore[index]
+    rust = (ROOT / "collectors/tcg-plugin/core/src/architecture/x86_64.rs").read_text()
+    first = int(re.search(r"FIRST_MARK: u32 = (0x[\d_a-f]+)", rust)[1].replace("_", ""), 16)  # type: ignore[index]
     header = (ROOT / "collectors/guest/profdiff.h").read_text()
     agent = (ROOT / "collectors/guest/agent.c").read_text()
     assert [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)] == [first, first + 1]

@@ -185,7 +185,7 @@ def test_over_ssh(workload: Path, server: Server, tmp_path: Path) -> None:
     assert server.left_behind() == []
     shown = profdiff("report", session).stdout
     assert "getppid" in shown
-    assert "2 runs of" in shown
+    assert "2 runs with" in shown
     # The program's own functions come from the copy in the session: its folder there is gone.
     assert "main (calls)" in shown
     assert "no-file (user)" not in shown
