@@ -15,6 +15,7 @@ from profdiff.commands.output import Output, output_options, with_options
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
+    from profdiff.evidence.findings import Findings
     from profdiff.profile.importing import Source
 
 _FILES = [
@@ -92,16 +93,22 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     diff does import and report in one step and keeps no session. The first FILE is the base. A
     single FILE is shown without a comparison.
     """
-    from profdiff.evidence.findings import Findings
     from profdiff.profile import importing
 
     imported = [importing.read(source) for source in _sources(recordings, **symbols)]
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
+
+    @cache
+    def find() -> "Findings":
+        from profdiff.evidence.findings import Findings
+
+        return Findings.of_recordings(importing.compare(imported, described))
+
     output.write(
         Subject(
             "diff",
             ops,
-            cache(lambda: Findings.of_recordings(importing.compare(imported, described))),
+            find,
             lambda: [(one.source.label, one.folded) for one in imported],
             output.asked,
         )
