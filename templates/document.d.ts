@@ -54,6 +54,7 @@ export interface Experiment {
   tables: ExperimentTable[];
   notes: string[];
   state: string[];
+  state_lines: { kind: "differs" | "same" | "unknown"; text: string }[];
   state_differs: boolean;
 }
 

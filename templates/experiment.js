@@ -53,11 +53,8 @@ export const chartsOf = (about) =>
   data.charts.filter((chart) => chart.about === about).map(chartFigure);
 
 export function drawExperiment() {
-  const { tables, notes, state: told, state_differs: differs, setting } = data.experiment;
-  fill("state", "li", told);
-  for (const line of at("state").children) {
-    line.classList.toggle("differs", line.textContent.startsWith("STATE DIFFERS"));
-  }
+  const { tables, notes, state_lines: told, state_differs: differs, setting } = data.experiment;
+  at("state").replaceChildren(...told.map(({ kind, text }) => element("li", text, kind)));
   at("state-section").hidden = !told.length;
   at("state-section").classList.toggle("alarm", differs);
   const charts = chartsOf("experiment");

@@ -97,7 +97,7 @@ def _options() -> list[click.Parameter]:
             ["--collector", "collectors"],
             type=Collectors(),
             metavar=f"{'|'.join(known)},...",
-            help=f"How to record. {how}.  [default: exact in x86-64 guests, else perf]",
+            help=f"How to record. {how}.  [default: the first of these that can record there]",
         ),
         click.Option(
             ["--sweep"],

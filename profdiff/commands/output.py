@@ -8,6 +8,7 @@ import click
 
 from profdiff.base import terminal
 from profdiff.base.errors import InputError
+from profdiff.collectors import registry
 from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Subject
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.selection import Selection
@@ -61,9 +62,10 @@ class Output(NamedTuple):
             raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
             if form.profile and form.name in self.targets and not subject.findings.comparisons:
+                able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
-                    f"--{form.name} needs a profile, but this session has only timed runs: record "
-                    "with --collector exact or perf"
+                    f"--{form.name} needs a profile, which no run of this session has: record with "
+                    f"--collector {able}"
                 )
         write_forms(FORMS, self.targets or {"text": "-"}, subject, subject.name)
 

@@ -93,7 +93,8 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     if places.code is None or len(kept.code) or not user.any():
         return kept
     # Format 1 knows addresses only, which in user space may stand for several instructions.
-    found = [recorded(session, one) for one in _finished(session, run.kernel)]
+    alike = [one for one in _finished(session, run.kernel) if one.collector == run.collector]
+    found = [recorded(session, one) for one in alike]
     keys = [one.places.keys() for one in found if one and one.places.code is not None]
     everything = of_keys(distinct(np.concatenate(keys)))
     if not np.array_equal(kept.address, everything.address):
@@ -146,7 +147,7 @@ def _debug_elf(kernel: Kernel) -> Path | None:
         raise InputError(str(error)) from error
     if found != kernel.build_id:
         raise SessionError(
-            f"{kernel.label}: {path} is not what it was when the session was recorded: its build "
-            f"id is not {kernel.build_id}"
+            f"{kernel.label}: {path} changed since the session was recorded: its build id is "
+            f"not {kernel.build_id}"
         )
     return path

@@ -98,7 +98,7 @@ class Recordings:
         if found.text:
             return text_profile(found.text)
         if found.samples is None:
-            raise SessionError(f"run {run.id} has samples of no kind that is known")
+            raise SessionError(f"run {run.id} has samples of an unknown kind")
         profile = perf_profile(found, found.samples, chains_of(self._session, run, found.places))
         said = self._session.read(run, "environment") or b""
         if changed := Environment.parse(said.decode(errors="replace")).rate_changed:

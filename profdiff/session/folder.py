@@ -39,7 +39,7 @@ class Session:
             data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
             raise SessionError(
-                f"{folder} is no session: it has no {_MANIFEST} (profdiff record makes one)"
+                f"{folder} is not a session: it has no {_MANIFEST} (profdiff record makes one)"
             ) from None
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
@@ -198,7 +198,9 @@ def _decode(path: Path, data: bytes) -> Manifest:
                 raise SessionError(
                     f"{path} has schema {schema}, this profdiff reads {SCHEMA}: use a newer one"
                 )
-            raise SessionError(f"{path} is no manifest of a profdiff session (schema {schema!r})")
+            raise SessionError(
+                f"{path} is not the manifest of a profdiff session (schema {schema!r})"
+            )
         if schema == FIRST_SCHEMA:
             manifest = first_schema.decode(data)
         else:

@@ -67,9 +67,7 @@ class Answer(Record, frozen=True):
             return ""
         names, part = self.largest.names, self.largest.part
         if part > 1:
-            return (
-                f"; {names} alone change by {part:.1f} times that, and others change the other way"
-            )
+            return f"; {names} together change by {part:.1f} times as much; other functions offset this"
         return f"; {names} alone account for {100 * part:.0f} % of that"
 
 

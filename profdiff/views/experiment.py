@@ -16,6 +16,7 @@ from profdiff.session.points import Setting
 from profdiff.views import notes, result, state
 from profdiff.views.record import Record
 from profdiff.views.result import Entry, Median
+from profdiff.views.state import StateLine
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
@@ -103,19 +104,21 @@ class Experiment(Record, frozen=True):
     tables: list[Table]
     notes: list[str]
     state: list[str]
+    state_lines: list[StateLine]
     state_differs: bool
 
 
 def experiment(findings: Findings) -> Experiment:
     """Of ``profdiff.report/1``. What is not a number (the change to nothing) is null."""
-    told = findings.results
+    told, lines = findings.results, state.lines(findings.state)
     tables = [grid.table for grid in grids(told, findings.setting)]
     return Experiment(
         setting=findings.setting.title,
         results=[shown(told, one) for one in told.every],
         tables=tables,
         notes=[note.text for note in notes.notes(told)] if tables else [],
-        state=[line.text for line in state.lines(findings.state)],
+        state=[line.text for line in lines],
+        state_lines=lines,
         state_differs=bool(findings.state.differences),
     )
 

@@ -106,7 +106,7 @@ def _answer(results: Results, result: Result, label: str, change: Estimate) -> s
     interval, at = bounds(change), result.setting.title
     sure = f", {100 * results.rule.confidence:g} % interval {interval}"
     return (
-        f"{label} has {title(result)} {other}, against {base} on {results.labels[0]}"
+        f"{title(result)} is {other} on {label} and {base} on {results.labels[0]}"
         f"{f' at {at}' if at else ''}: {delta(change)}"
         f"{sure if interval and not interval.exact else ''} ({judged(change)}"
         f"{', instruction counts from an emulated clock' if result.virtual else ''})."

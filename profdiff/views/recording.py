@@ -154,7 +154,8 @@ def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> I
     """What several runs of a kernel tell."""
     exact = comparison.metric.exact
     what = "instructions" if exact else comparison.metric.title
-    spread = f"with {repetitions.lowest:,} to {repetitions.highest:,} {what}"
+    low, high = repetitions.lowest, repetitions.highest
+    spread = f"with {low:,} {what} each" if low == high else f"with {low:,} to {high:,} {what}"
     shown = "the report shows the run with the median total"
     if not exact:
         yield f"{label}: {repetitions.runs} runs {spread}; {shown}"

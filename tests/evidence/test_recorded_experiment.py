@@ -96,7 +96,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     faults = [int(usage[point].split()[7]) for point in (0, 1)]
     assert faults[1] - faults[0] == pytest.approx(390, abs=4)
     profdiff("report", session, "--html", tmp_path / "page.html")
-    assert "--csv shows a profile" in error_line(
+    assert "--csv needs a profile" in error_line(
         profdiff("report", session, "--csv", "-", status=2)
     )
 

@@ -288,7 +288,7 @@ def change_manifest(session: Path, change: Callable[[dict[str, object]], object]
 
 def test_no_session(tmp_path: Path) -> None:
     assert "no session in this folder" in error_line(profdiff("report", cwd=tmp_path, status=2))
-    assert "is no session" in error_line(profdiff("report", tmp_path, status=2))
+    assert "is not a session" in error_line(profdiff("report", tmp_path, status=2))
 
 
 def test_a_session_of_a_newer_schema(copy: Path) -> None:
@@ -362,7 +362,9 @@ def test_a_debug_elf_that_was_replaced(copy: Path, new_kernel: Path) -> None:
         manifest["kernels"][0]["debug_elf"] = str(new_kernel / "vmlinux.zst")  # type: ignore[index]
 
     change_manifest(copy, change)
-    assert "is not what it was" in error_line(profdiff("report", copy, status=2))
+    assert "changed since the session was recorded" in error_line(
+        profdiff("report", copy, status=2)
+    )
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,12 @@ def tails(base: Sample, other: Sample, confidence: float) -> Floats:
     those of means, relative, as they add up in a ratio. For one sample and one run in each boot
     this is Hesterberg's formula.
     """
-    from scipy.special import ndtr, stdtrit
-
     n, m = base.boots, other.boots
     least = min(n, m)
     if least < 2:
         return np.full(len(base.values), (1 - confidence) / 2)
+    from scipy.special import ndtr, stdtrit
+
     with np.errstate(all="ignore"):
         a, b = (np.square(spread(side.means())) / side.boots for side in (base, other))
         freedom = np.square(a + b) / (a**2 / (n - 1) + b**2 / (m - 1))

@@ -33,8 +33,6 @@ def mann_whitney(base: Floats, other: Floats) -> Floats:
     the normal approximation with corrections for ties and continuity. nan where a side has fewer
     than two values.
     """
-    from scipy.stats import mannwhitneyu
-
     n, m = base.shape[1], other.shape[1]
     p = np.full(len(base), np.nan)
     if n < 2 or m < 2:
@@ -55,6 +53,8 @@ def mann_whitney(base: Floats, other: Floats) -> Floats:
         (tied & ~enumerated & ~constant, "asymptotic"),
     ):
         if rows.any():
+            from scipy.stats import mannwhitneyu
+
             p[rows] = mannwhitneyu(base[rows], other[rows], axis=1, method=method).pvalue
     return p
 
