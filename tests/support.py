@@ -75,7 +75,7 @@ def run_guests(
     runs: list[Running] = []
 
     def running() -> int:
-        return sum(not run.poll() for run in runs)
+        return sum(not run.process.poll() for run in runs)
 
     with (
         whole_run.processors(min(count, whole_run.GUESTS)),

@@ -42,7 +42,7 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     if path.is_file():
         return _image(label, spec, path, Path(debug).expanduser() if debug else None)
     # Only now: a folder or file of that name, which can be seen, comes first.
-    if is_label(spec) and (known := registered.lookup(spec)) is not None:
+    if is_label(spec) and (known := registered.registered().get(spec)) is not None:
         if spec in names:
             raise InputError(f"the name {spec} stands for itself: register it anew")
         return locate(KernelArgument(label, known), (*names, spec))
