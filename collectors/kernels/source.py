@@ -25,8 +25,8 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     """
     label, spec = argument.label, argument.spec
     place, _, elf = spec.partition(",vmlinux=")
+    debug_elf = Path(elf).expanduser() if elf else None
     if (machine := parse_address(place)) is not None:
-        debug_elf = Path(elf).expanduser() if elf else None
         if debug_elf and not debug_elf.is_file():
             raise InputError(f"{spec}: {debug_elf} is not a file")
         return KernelFiles(label, spec, debug_elf=debug_elf, machine=machine)
@@ -35,12 +35,11 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     paths = [Path(part).expanduser() for part in spec.split(",")]
     if all(path.name.endswith(".deb") for path in paths):
         return _unpacked(label, spec, unpack_kernel(paths))
-    image, _, debug = spec.partition(",vmlinux=")
-    path = Path(image).expanduser()
-    if path.is_dir() and not debug:
+    path = Path(place).expanduser()
+    if path.is_dir() and not debug_elf:
         return _folder(label, spec, path)
     if path.is_file():
-        return _image(label, spec, path, Path(debug).expanduser() if debug else None)
+        return _image(label, spec, path, debug_elf)
     # Only now: a folder or file of that name, which can be seen, comes first.
     if is_label(spec) and (known := registered.registered().get(spec)) is not None:
         if spec in names:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ def workload_series(findings: Findings) -> list[Series]:
         Series(
             f"{name}.{units.printable(result.metric.name).replace(' ', '_')}",
             [
-                [median(boot) for boot in cell.boots]
+                cell.medians
                 for label, cell in zip(findings.results.labels, result.cells, strict=True)
                 if label in kernels
             ],

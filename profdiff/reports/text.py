@@ -13,11 +13,7 @@ from profdiff.views.selection import Selection
 
 
 def render(
-    findings: Findings,
-    selection: Selection,
-    *,
-    width: int,
-    per_op: bool | None = None,
+    findings: Findings, selection: Selection, *, width: int, per_op: bool | None = None
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
