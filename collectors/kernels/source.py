@@ -94,16 +94,13 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
     # Not **/config*: there is a module configfs.
     configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
-    modules = next(
-        (m for m in (root / "lib/modules", root / "usr/lib/modules") if m.is_dir()), None
-    )
     return KernelFiles(
         label,
         spec,
         images[0],
         debug_elf=debug_elfs[0] if debug_elfs else None,
         config=configs[0] if configs else None,
-        modules=modules,
+        modules=_subfolder(root, "lib/modules", "usr/lib/modules"),
     )
 
 
@@ -111,5 +108,5 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _subfolder(folder: Path, name: str) -> Path | None:
-    return folder / name if (folder / name).is_dir() else None
+def _subfolder(folder: Path, *names: str) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_dir()), None)

@@ -60,7 +60,7 @@ class Output(NamedTuple):
         if self.asked.per_op and subject.ops is None:
             raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
-            if form.profile and form.name in self.targets and not subject.findings.comparisons:
+            if form.profile and form.name in self.targets and not subject.findings().comparisons:
                 raise InputError(
                     f"--{form.name} needs a profile, but this session has only timed runs: record "
                     "with --collector exact or perf"
