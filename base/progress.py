@@ -1,8 +1,7 @@
 """What a recording shows while it goes on: a live table on a terminal, plain lines elsewhere."""
 
 import time
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.live import Live
 from rich.table import Table
@@ -19,49 +18,25 @@ _PHASES = {
 }
 
 
-class Progress(Protocol):
-    """Told what happens; shows it on standard error."""
-
-    def phase(self, run: str, phase: str) -> None:
-        """``run`` is now in ``phase``."""
-
-    def ended(self, run: str, outcome: str) -> None:
-        """``run`` has ended; ``outcome`` is one line."""
-
-    def say(self, line: str) -> None:
-        """One line to keep."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-
-def progress(total: int) -> Progress:
-    """The display for ``total`` runs that fits standard error."""
-    console = CleanConsole(stderr=True)
-    return _Live(console, total) if console.is_terminal else _Lines()
-
-
-class _Lines:
-    """A line when a run starts and one when it ends; nothing that a log would have to scroll by."""
+class Progress:
+    """Told what happens. On standard error: a line when a run starts and one when it ends; nothing
+    that a log would have to scroll by."""
 
     def __init__(self) -> None:
         self._started: set[str] = set()
 
     def phase(self, run: str, phase: str) -> None:
+        """``run`` is now in ``phase``."""
         if run not in self._started:
             self._started.add(run)
             self.say(f"{run}: {_PHASES.get(phase, phase)}")
 
     def ended(self, run: str, outcome: str) -> None:
+        """``run`` has ended; ``outcome`` is one line."""
         self.say(f"{run}: {outcome}")
 
     def say(self, line: str) -> None:
+        """One line to keep."""
         tell(line)
 
     def __enter__(self) -> Self:
@@ -71,7 +46,13 @@ class _Lines:
         return None
 
 
-class _Live:
+def progress(total: int) -> Progress:
+    """The display for ``total`` runs that fits standard error."""
+    console = CleanConsole(stderr=True)
+    return _Live(console, total) if console.is_terminal else Progress()
+
+
+class _Live(Progress):
     """A table of the guests that are running, redrawn four times a second."""
 
     def __init__(self, console: CleanConsole, total: int) -> None:
@@ -89,7 +70,7 @@ class _Live:
     def ended(self, run: str, outcome: str) -> None:
         self._runs.pop(run, None)
         self._done += 1
-        self.say(f"{run}: {outcome}")
+        super().ended(run, outcome)
 
     def say(self, line: str) -> None:
         self._live.console.print(Text(line))

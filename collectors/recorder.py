@@ -4,7 +4,7 @@ Runs are polled from one thread.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from profdiff.base.errors import InputError
@@ -35,31 +35,21 @@ class Job:
     variation: Variation = NO_VARIATION
 
 
+@dataclass
 class Recorder:
     """``collector`` with its ``options``, for runs of ``workload`` in guests under ``qemu``, or
-    without it on the machines that the kernels name. ``guest.timeout`` is both's."""
+    without it on the machines that the kernels name. ``guest.timeout`` is both's. With ``observe``
+    guests run the workload once more under the agent's eyes, where there is an agent. ``folder``
+    is for what guests boot from."""
 
-    def __init__(
-        self,
-        collector: Collector,
-        options: Options,
-        workload: PreparedWorkload,
-        guest: records.Guest,
-        *,
-        qemu: Qemu | None,
-        observe: bool,
-        folder: Path,
-    ) -> None:
-        """``folder`` is for what guests boot from. With ``observe`` guests run the workload once
-        more under the agent's eyes, where there is an agent."""
-        self.collector = collector
-        self.options = options
-        self.workload = workload
-        self.guest = guest
-        self.qemu = qemu
-        self._observe = observe
-        self._folder = folder
-        self._archives: dict[tuple[str, ...], Path] = {}
+    collector: Collector
+    options: Options
+    workload: PreparedWorkload
+    guest: records.Guest
+    qemu: Qemu | None
+    observe: bool
+    folder: Path
+    _archives: dict[tuple[str, ...], Path] = field(default_factory=dict, init=False)
 
     @property
     def emulated(self) -> bool:
@@ -119,57 +109,37 @@ class Recorder:
         """What a guest boots from to run ``argv``, built when the first run needs it."""
         if argv not in self._archives:
             own = self._own_files(argv)
-            if self._observe and self.collector.uses_agent and qemu.architecture.agent:
+            if self.observe and self.collector.uses_agent and qemu.architecture.agent:
                 own["observe"] = b""
             files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
             files |= {file.guest_path: file for file in self.workload.files}
-            self._folder.mkdir(parents=True, exist_ok=True)
-            path = self._folder / f"{len(self._archives)}.cpio.gz"
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path = self.folder / f"{len(self._archives)}.cpio.gz"
             build(path, files.values(), own, self.guest.settle, qemu.architecture)
             self._archives[argv] = path
         return self._archives[argv]
 
 
+@dataclass(frozen=True)
 class Running:
     """A run in progress; ``arguments``: the command line of what runs."""
 
-    def __init__(
-        self, recorder: Recorder, job: Job, run: GuestRun | MachineRun, arguments: list[str]
-    ) -> None:
-        self._recorder = recorder
-        self._job = job
-        self._run = run
-        self.arguments = arguments
-
-    @property
-    def phase(self) -> str:
-        """boot (of a machine: connecting), settle, measure or collect."""
-        return self._run.phase
-
-    @property
-    def wall_seconds(self) -> float:
-        """How long it has taken."""
-        return self._run.wall_seconds
+    recorder: Recorder
+    job: Job
+    process: GuestRun | MachineRun
+    arguments: list[str]
 
     @property
     def emulator(self) -> records.Qemu | None:
         """What the guest runs on; None on a machine."""
-        qemu = self._recorder.qemu
-        return qemu.described(self.arguments) if qemu and self._job.kernel.machine is None else None
-
-    def poll(self) -> bool:
-        """Look after the run; True when it has ended."""
-        return self._run.poll()
-
-    def stop(self) -> None:
-        """End it early; it will have no result."""
-        self._run.stop()
+        qemu = self.recorder.qemu
+        return qemu.described(self.arguments) if qemu and self.job.kernel.machine is None else None
 
     def finish(self) -> Result:
         """Take what it left, and judge it. Raises OSError, MissingError."""
-        collector, folder = self._recorder.collector, self._job.folder
+        collector, folder = self.recorder.collector, self.job.folder
         members: Mapping[str, int] = {**MEMBERS, **collector.leaves}
-        outcome = self._run.result(members)
+        outcome = self.process.result(members)
         failure = outcome if isinstance(outcome, records.Failure) else None
         names = set() if isinstance(outcome, records.Failure) else outcome
         files = take_files(folder, names, collector.called)
@@ -179,8 +149,8 @@ class Running:
             folder,
             files,
             failure,
-            self._recorder.options,
-            self._recorder.emulated,
-            self._recorder.workload.has_marks,
+            self.recorder.options,
+            self.recorder.emulated,
+            self.recorder.workload.has_marks,
         )
         return collector.judge(left)

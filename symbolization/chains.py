@@ -69,20 +69,6 @@ class Chains:
     def __len__(self) -> int:
         return len(self.address)
 
-    def chain(self, index: int) -> list[tuple[str, str, bool, str, int]]:
-        """The frames of one address as (function, object, inlined, file, line), outermost first."""
-        rows = self.frames[self.offsets[index] : self.offsets[index + 1]]
-        return [
-            (
-                self.strings[self.function_name[self.frame_function[row]]],
-                self.strings[self.function_object[self.frame_function[row]]],
-                bool(self.frame_inlined[row]),
-                self.strings[self.frame_file[row]],
-                int(self.frame_line[row]),
-            )
-            for row in rows
-        ]
-
     def rows(self, places: Places) -> NDArray[np.intp] | None:
         """Where each of N places is among these, sorted ones; None if one is not there."""
         code = np.zeros(len(self), CODE)

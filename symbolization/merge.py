@@ -95,9 +95,7 @@ class Merge:
         )
 
 
-def _distinct(
-    parts: list[NDArray[np.uint32]],
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def _distinct(parts: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Distinct rows in the order of first appearance, and for each row its new index."""
     rows = np.concatenate([np.zeros((0, 4), dtype=np.uint32), *parts])
     known: dict[bytes, int] = {}

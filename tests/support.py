@@ -25,6 +25,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
+from profdiff.symbolization.chains import Chains
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -75,7 +76,7 @@ def run_guests(
     runs: list[Running] = []
 
     def running() -> int:
-        return sum(not run.poll() for run in runs)
+        return sum(not run.process.poll() for run in runs)
 
     with (
         whole_run.processors(min(count, whole_run.GUESTS)),
@@ -150,3 +151,18 @@ def page_data(page: Path) -> str:
     packed = re.search(r'<script id="data"[^>]*>([^<]*)<', page.read_text())
     assert packed
     return gzip.decompress(base64.b64decode(packed[1])).decode()
+
+
+def frames_of(chains: Chains, index: int) -> list[tuple[str, str, bool, str, int]]:
+    """The frames of one address as (function, object, inlined, file, line), outermost first."""
+    rows = chains.frames[chains.offsets[index] : chains.offsets[index + 1]]
+    return [
+        (
+            chains.strings[chains.function_name[chains.frame_function[row]]],
+            chains.strings[chains.function_object[chains.frame_function[row]]],
+            bool(chains.frame_inlined[row]),
+            chains.strings[chains.frame_file[row]],
+            int(chains.frame_line[row]),
+        )
+        for row in rows
+    ]

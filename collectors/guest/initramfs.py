@@ -46,21 +46,9 @@ def build_agent() -> Path:
     with temporary_folder(beside=program) as folder:
         built = folder / "agent"
         (folder / "syscall-names.h").write_text(_syscall_names(compiler))
-        result = subprocess.run(
-            [
-                compiler,
-                "-O2",
-                "-static",
-                f"-ffile-prefix-map={source.parent}=.",
-                f"-I{folder}",
-                "-o",
-                built,
-                source,
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [str(compiler), "-O2", "-static", f"-ffile-prefix-map={source.parent}=."]
+        command += [f"-I{folder}", "-o", str(built), str(source)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise MissingError(

@@ -143,7 +143,12 @@ def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[s
 
 
 def _version(path: Path) -> str:
-    lines = _output([str(path), "--version"]).splitlines()
+    command = [str(path), "--version"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except OSError as error:
+        raise MissingError(f"cannot execute {path}: {error.strerror}") from error
+    lines = told.stdout.splitlines()
     if not lines or "QEMU" not in lines[0]:
         raise MissingError(f"{path} is not a QEMU: give another one with --qemu")
     return lines[0].strip()
@@ -173,12 +178,3 @@ def _firmware(program: Path) -> tuple[Path, ...]:
 def escaped(path: Path) -> str:
     """A path inside a QEMU option, where a comma is doubled."""
     return str(path).replace(",", ",,")
-
-
-def _output(command: list[str]) -> str:
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=60
-        ).stdout
-    except OSError as error:
-        raise MissingError(f"cannot execute {command[0]}: {error.strerror}") from error

@@ -49,7 +49,7 @@ class GuestRun:
 
     @property
     def phase(self) -> str:
-        """boot, settle, measure or collect."""
+        """boot (of a machine: connecting), settle, measure or collect."""
         return self._channel.phase
 
     def poll(self) -> bool:

@@ -6,9 +6,7 @@ keyring.
 
 import os
 import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from profdiff.base.cache import cache_folder
 from profdiff.base.console import CleanConsole
 from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels.deb_package import locked, unpack_into
@@ -188,15 +187,11 @@ class Apt:
     ) -> Path:
         """The folder ``target`` with what matches ``wanted`` (tar's wildcards) of ``packages``;
         downloaded if it is not there. Raises MissingError, InputError."""
-        # Not '.NAME.': folders of that name are unpack_into's.
-        prefix = f".download-{target.name}."
-        # Whoever else wants the same waits here, and then finds it.
-        with locked(target.with_name(f"{prefix}lock")):
+        # Whoever else wants the same waits here, and then finds it. '.NAME.lock' is unpack_into's.
+        with locked(target.with_name(f".download-{target.name}.lock")):
             if not target.is_dir():
-                for stale in target.parent.glob(f"{prefix}*/"):
-                    shutil.rmtree(stale, ignore_errors=True)
-                with tempfile.TemporaryDirectory(dir=target.parent, prefix=prefix) as folder:
-                    files = self.download(what, packages, Path(folder))
+                with temporary_folder(beside=target) as folder:
+                    files = self.download(what, packages, folder)
                     tell(f"{what}: unpacking")
                     unpack_into(target, files, wanted)
         return target

@@ -5,7 +5,6 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import stat
 import subprocess
 import tempfile
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from profdiff.base.atomic import make_folder
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.programs import find_program
@@ -57,24 +57,13 @@ def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -
 
     Raises as ``unpack_kernel``.
     """
-    name = target.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    with locked(target.with_name(f".{name}.lock")):
-        if target.is_dir():
-            return target
-        # Of a process that was killed: whoever unpacks to this name holds its lock.
-        for stale in target.parent.glob(f".{name}.*/"):
-            shutil.rmtree(stale, ignore_errors=True)
-        temporary = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{name}."))
-        try:
-            for package in packages:
-                _unpack(package, temporary, wanted)
-                _check(package, temporary)
-            temporary.chmod(0o755)
-            temporary.rename(target)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+    with locked(target.with_name(f".{target.name}.lock")):
+        if not target.is_dir():
+            with make_folder(target) as folder:
+                for package in packages:
+                    _unpack(package, folder, wanted)
+                    _check(package, folder)
     return target
 
 

@@ -32,16 +32,6 @@ def registered() -> dict[str, str]:
         raise InputError(f"{path} is damaged ({error}): repair or delete it") from error
 
 
-def lookup(name: str) -> str | None:
-    """The spec that ``name`` stands for."""
-    return registered().get(name)
-
-
-def near(name: str) -> list[str]:
-    """Registered names that look like ``name``."""
-    return difflib.get_close_matches(name, registered(), n=3)
-
-
 def add(name: str, spec: str) -> None:
     """Let ``name`` stand for ``spec``, with its paths made absolute; replaces an older meaning.
 
@@ -63,7 +53,8 @@ def remove(name: str) -> None:
 
 def unknown(name: str) -> str:
     """What to say of a name that is not registered."""
-    hint = f"did you mean {' or '.join(near(name))}?" if near(name) else "see profdiff kernel list"
+    near = difflib.get_close_matches(name, registered(), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "see profdiff kernel list"
     return f"no kernel is registered as {name}: {hint}"
 
 

@@ -25,8 +25,8 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     """
     label, spec = argument.label, argument.spec
     place, _, elf = spec.partition(",vmlinux=")
+    debug_elf = Path(elf).expanduser() if elf else None
     if (machine := parse_address(place)) is not None:
-        debug_elf = Path(elf).expanduser() if elf else None
         if debug_elf and not debug_elf.is_file():
             raise InputError(f"{spec}: {debug_elf} is not a file")
         return KernelFiles(label, spec, debug_elf=debug_elf, machine=machine)
@@ -35,14 +35,13 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     paths = [Path(part).expanduser() for part in spec.split(",")]
     if all(path.name.endswith(".deb") for path in paths):
         return _unpacked(label, spec, unpack_kernel(paths))
-    image, _, debug = spec.partition(",vmlinux=")
-    path = Path(image).expanduser()
-    if path.is_dir() and not debug:
+    path = Path(place).expanduser()
+    if path.is_dir() and not debug_elf:
         return _folder(label, spec, path)
     if path.is_file():
-        return _image(label, spec, path, Path(debug).expanduser() if debug else None)
+        return _image(label, spec, path, debug_elf)
     # Only now: a folder or file of that name, which can be seen, comes first.
-    if is_label(spec) and (known := registered.lookup(spec)) is not None:
+    if is_label(spec) and (known := registered.registered().get(spec)) is not None:
         if spec in names:
             raise InputError(f"the name {spec} stands for itself: register it anew")
         return locate(KernelArgument(label, known), (*names, spec))
@@ -95,16 +94,13 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
     # Not **/config*: there is a module configfs.
     configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
-    modules = next(
-        (m for m in (root / "lib/modules", root / "usr/lib/modules") if m.is_dir()), None
-    )
     return KernelFiles(
         label,
         spec,
         images[0],
         debug_elf=debug_elfs[0] if debug_elfs else None,
         config=configs[0] if configs else None,
-        modules=modules,
+        modules=_subfolder(root, "lib/modules", "usr/lib/modules"),
     )
 
 
@@ -112,5 +108,5 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _subfolder(folder: Path, name: str) -> Path | None:
-    return folder / name if (folder / name).is_dir() else None
+def _subfolder(folder: Path, *names: str) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_dir()), None)

@@ -12,12 +12,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.metric import SAMPLED, event_metric
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.perf.command import (
-    Attempt,
-    attempts,
-    fallback_reason,
-    refusal_line,
-)
+from profdiff.collectors.perf.command import Attempt, attempts, fallback_reason, refusal_line
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture

@@ -67,149 +67,136 @@ class Cpus(click.ParamType[list[int]]):
         return list(dict.fromkeys(numbers))
 
 
+def _option(names: str, text: str, **more: Any) -> click.Option:
+    return click.Option(names.split(), help=text, **more)
+
+
+def _shown(names: str, text: str, kind: Any, default: Any, **more: Any) -> click.Option:
+    """An option whose default stands in its help."""
+    return _option(names, text, type=kind, default=default, show_default=True, **more)
+
+
 def _options() -> list[click.Parameter]:
     """Those of every experiment, then those of each collector."""
     known = registry.recording()
     how = "; ".join(f"{name}: {one.help}" for name, one in known.items())
     return [
-        click.Option(
-            ["--experiment"],
-            metavar="FILE",
-            help="A TOML file whose keys are these options.  [default: profdiff.toml in this "
+        _option(
+            "--experiment",
+            "A TOML file whose keys are these options.  [default: profdiff.toml in this "
             "folder, if no COMMAND is given]",
+            metavar="FILE",
         ),
-        click.Option(
-            ["--kernel", "kernels"],
-            multiple=True,
-            required=True,
-            metavar="[LABEL=]SPEC",
-            help="A kernel: a folder with bzImage and vmlinux, an image (IMAGE,vmlinux=ELF), a "
+        _option(
+            "--kernel kernels",
+            "A kernel: a folder with bzImage and vmlinux, an image (IMAGE,vmlinux=ELF), a "
             "build tree, .deb files, debian:SUITE, debian:VERSION, a name (profdiff kernel add); "
             "or a machine that runs it: running, ssh://[user@]host[:port]. Give two or more; the "
             "first is the base.",
+            multiple=True,
+            required=True,
+            metavar="[LABEL=]SPEC",
         ),
-        click.Option(
-            ["-o", "--output"],
+        _option(
+            "-o --output",
+            "The session folder.  [default: WORKLOAD.profdiff]",
             type=click.Path(path_type=Path),
-            help="The session folder.  [default: WORKLOAD.profdiff]",
         ),
-        click.Option(
-            ["--collector", "collectors"],
+        _option(
+            "--collector collectors",
+            f"How to record. {how}.  [default: the first of these that can record there]",
             type=Collectors(),
             metavar=f"{'|'.join(known)},...",
-            help=f"How to record. {how}.  [default: the first of these that can record there]",
         ),
-        click.Option(
-            ["--sweep"],
+        _option(
+            "--sweep",
+            "Values of a parameter, substituted for {NAME} in COMMAND and --ops. Several "
+            "parameters are crossed.",
             multiple=True,
             metavar="NAME=VALUE,...",
-            help="Values of a parameter, substituted for {NAME} in COMMAND and --ops. Several "
-            "parameters are crossed.",
         ),
-        click.Option(
-            ["--zip", "zipped"],
+        _option(
+            "--zip zipped",
+            "Step through all parameters together instead of crossing them.",
             is_flag=True,
-            help="Step through all parameters together instead of crossing them.",
         ),
-        click.Option(
-            ["--difference"],
-            metavar="NAME=SHORT,LONG",
-            help="Run two lengths of the workload ({NAME} in COMMAND) and subtract, so that "
+        _option(
+            "--difference",
+            "Run two lengths of the workload ({NAME} in COMMAND) and subtract, so that "
             "start-up cancels out. An op is one iteration.",
+            metavar="NAME=SHORT,LONG",
         ),
-        click.Option(
-            ["--file", "files"],
-            multiple=True,
-            metavar="SRC[:DEST]",
-            help="Copy a file into the guest.",
-        ),
-        click.Option(
-            ["--ops"],
-            metavar="N",
-            help="Number of operations in the window: a number, or a product of numbers and swept "
+        _option("--file files", "Copy a file into the guest.", multiple=True, metavar="SRC[:DEST]"),
+        _option(
+            "--ops",
+            "Number of operations in the window: a number, or a product of numbers and swept "
             "{NAME}s.",
+            metavar="N",
         ),
-        click.Option(
-            ["--memory"],
-            type=Memory(),
-            default="512M",
-            show_default=True,
-            help="The guest's memory.",
+        _shown("--memory", "The guest's memory.", Memory(), "512M"),
+        _shown("--cpus", "The guest's vCPUs.", Cpus(), "1", metavar="N,..."),
+        _option("--append", "Extra kernel arguments.", default="", metavar="ARGUMENTS"),
+        _shown(
+            "--settle",
+            "Guest seconds to wait between boot and workload, so that boot work finishes.",
+            click.FloatRange(0, 3600),
+            5.0,
         ),
-        click.Option(
-            ["--cpus"],
-            type=Cpus(),
-            default="1",
-            show_default=True,
-            metavar="N,...",
-            help="The guest's vCPUs.",
+        _shown(
+            "--timeout",
+            "Limit for one run, in seconds of wall time.",
+            click.FloatRange(1, 10**6),
+            600.0,
         ),
-        click.Option(["--append"], default="", metavar="ARGUMENTS", help="Extra kernel arguments."),
-        click.Option(
-            ["--settle"],
-            type=click.FloatRange(0, 3600),
-            default=5.0,
-            show_default=True,
-            help="Guest seconds to wait between boot and workload, so that boot work finishes.",
+        _shown(
+            "--repeat",
+            "Runs of each cell with each collector. In guests, each run boots anew.",
+            click.IntRange(1, 10**6),
+            1,
         ),
-        click.Option(
-            ["--timeout"],
-            type=click.FloatRange(1, 10**6),
-            default=600.0,
-            show_default=True,
-            help="Limit for one run, in seconds of wall time.",
-        ),
-        click.Option(
-            ["--repeat"],
-            type=click.IntRange(1, 10**6),
-            default=1,
-            show_default=True,
-            help="Runs of each cell with each collector. In guests, each run boots anew.",
-        ),
-        click.Option(
-            ["--aa", "twin_repeat"],
+        _option(
+            "--aa twin_repeat",
+            "Also record the base against itself N times, in the same rounds, to measure the "
+            "noise floor.",
             type=click.IntRange(0, 10**6),
             default=0,
             metavar="N",
-            help="Also record the base against itself N times, in the same rounds, to measure the "
-            "noise floor.",
         ),
-        click.Option(
-            ["--vary-boots"],
-            is_flag=True,
-            help="Vary random numbers, user addresses and settling time between repetitions, as "
+        _option(
+            "--vary-boots",
+            "Vary random numbers, user addresses and settling time between repetitions, as "
             "boots of a real machine do, so that exact counts have a spread.",
-        ),
-        click.Option(
-            ["--seed"],
-            type=click.IntRange(0, 2**32 - 1),
-            default=0,
-            show_default=True,
-            help="Seed for the order of runs and for --vary-boots.",
-        ),
-        click.Option(
-            ["--verify"],
             is_flag=True,
-            help="Run each cell twice. The report says whether the runs are equal.",
         ),
-        click.Option(
-            ["--observe/--no-observe"],
-            default=True,
-            help="After the measurement, run the workload once more in the guest and observe its "
+        _shown(
+            "--seed",
+            "Seed for the order of runs and for --vary-boots.",
+            click.IntRange(0, 2**32 - 1),
+            0,
+        ),
+        _option(
+            "--verify",
+            "Run each cell twice. The report says whether the runs are equal.",
+            is_flag=True,
+        ),
+        _option(
+            "--observe/--no-observe",
+            "After the measurement, run the workload once more in the guest and observe its "
             "system calls and memory.",
+            default=True,
         ),
-        click.Option(
-            ["--jobs"],
+        _option(
+            "--jobs",
+            "Number of guests to run in parallel.  [default: number of CPUs]",
             type=click.IntRange(1),
-            help="Number of guests to run in parallel.  [default: number of CPUs]",
         ),
-        click.Option(
-            ["--yes"],
-            is_flag=True,
-            help="Without COMMAND, run the session's command without asking, even if someone else "
+        _option(
+            "--yes",
+            "Without COMMAND, run the session's command without asking, even if someone else "
             "recorded it.",
+            is_flag=True,
         ),
-        click.Option(["--qemu"], type=click.Path(path_type=Path), help="QEMU binary to use."),
+        _option("--qemu", "QEMU binary to use.", type=click.Path(path_type=Path)),
         *(option for one in known.values() for option in one.options),
         click.Argument(["command"], nargs=-1, type=click.UNPROCESSED),
     ]

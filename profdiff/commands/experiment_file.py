@@ -81,31 +81,25 @@ def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> o
     """A value as click takes a default of ``parameter``."""
     name = key.replace("_", "-")
     if name == "command":
-        words = _words(file, key, value)
+        if not isinstance(value, list):
+            raise InputError(f"{file}: {key} must be a list")
+        words = _texts(file, key, value)
         return [_from(file, words[0]), *words[1:]] if words else []
     if isinstance(parameter, click.Option) and parameter.is_flag:
         if not isinstance(value, bool):
             raise InputError(f"{file}: {key} must be true or false")
         return value
     if isinstance(value, Mapping):
-        texts = [f"{one}={_joined(file, key, its)}" for one, its in value.items()]
+        texts = [f"{one}={','.join(_texts(file, key, its))}" for one, its in value.items()]
     else:
-        texts = _words(file, key, value) if isinstance(value, list) else [_text(file, key, value)]
+        texts = _texts(file, key, value)
     if name in _PATHS:
         texts = [_from(file, text) for text in texts]
     return texts if parameter.multiple else ",".join(texts)
 
 
-def _words(file: Path, key: str, value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise InputError(f"{file}: {key} must be a list")
-    return [_text(file, key, one) for one in value]
-
-
-def _joined(file: Path, key: str, value: object) -> str:
-    return (
-        ",".join(_words(file, key, value)) if isinstance(value, list) else _text(file, key, value)
-    )
+def _texts(file: Path, key: str, value: object) -> list[str]:
+    return [_text(file, key, one) for one in (value if isinstance(value, list) else [value])]
 
 
 def _text(file: Path, key: str, value: object) -> str:

@@ -2,8 +2,8 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,14 +53,9 @@ _FILES = [
 ]
 
 
-def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say where symbols are."""
-    return with_options(_FILES, command)
-
-
 @click.command("import")
 @click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
-@file_options
+@partial(with_options, _FILES)
 @click.option(
     "-o",
     "--output",
@@ -85,7 +80,7 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
 
 @click.command()
 @click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
-@file_options
+@partial(with_options, _FILES)
 @output_options
 def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: Any) -> None:
     """Compare existing recordings: perf.data, perf script text, or folded stacks.

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.terminal import say, tell
 from profdiff.collectors.kernels.spec import KernelArgument, derive_label
-
-if TYPE_CHECKING:
-    from profdiff.collectors.kernels.files import KernelFiles
 
 
 @click.group()
@@ -45,7 +41,7 @@ def add(name: str, spec: str) -> None:
     from profdiff.collectors.kernels import registered
 
     registered.add(name, spec)
-    say(f"{name} = {registered.lookup(name)}")
+    say(f"{name} = {registered.registered()[name]}")
 
 
 @kernel.command()
@@ -83,17 +79,9 @@ def fetch(specs: tuple[str, ...]) -> None:
     for spec in specs:
         files = locate(KernelArgument(derive_label(spec), spec))
         say(f"{spec}:")
-        for what, path in _parts(files):
+        paths = (files.image, files.debug_elf, files.config, files.modules)
+        for what, path in zip(("image", "debug ELF", "config", "modules"), paths, strict=True):
             say(f"  {what:10} {path or '-'}")
-
-
-def _parts(files: KernelFiles) -> list[tuple[str, object]]:
-    return [
-        ("image", files.image),
-        ("debug ELF", files.debug_elf),
-        ("config", files.config),
-        ("modules", files.modules),
-    ]
 
 
 def _state(name: str, spec: str) -> str:

@@ -61,7 +61,7 @@ class Output(NamedTuple):
         if self.asked.per_op and subject.ops is None:
             raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
-            if form.profile and form.name in self.targets and not subject.findings.comparisons:
+            if form.profile and form.name in self.targets and not subject.findings().comparisons:
                 able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
                     f"--{form.name} needs a profile, which no run of this session has: record with "

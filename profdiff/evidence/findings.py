@@ -78,11 +78,6 @@ class Findings:
             return self.comparisons[0].kernels
         return self.results.kernels
 
-    @property
-    def ops(self) -> int | None:
-        """Operations at the setting."""
-        return self.setting.ops
-
 
 def _profiled(results: Results, setting: points.Setting) -> bool:
     """Whether the base has a finished run whose functions are known at all points of a setting."""

@@ -3,14 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.evidence.statistics import FunctionTests, Rule, function_tests
+from profdiff.evidence.statistics import FunctionTests, function_tests
 from profdiff.profile.comparison import Comparison
 from profdiff.session.points import by_boot
 
 
-def function_verdicts(
-    comparison: Comparison, kernel: int, rule: Rule | None = None
-) -> FunctionTests | None:
+def function_verdicts(comparison: Comparison, kernel: int) -> FunctionTests | None:
     """Tests of all functions of kernel number ``kernel`` against the base; None where there is one
     run of either only, or every run of both counted the same."""
     repetitions = [comparison.repetitions[number] for number in (0, kernel)]
@@ -22,7 +20,6 @@ def function_verdicts(
         by_kernel[0],
         by_kernel[1],
         (float(totals[0]), float(totals[kernel])),
-        rule or Rule(),
         deterministic=comparison.metric.exact,
     )
 

@@ -44,7 +44,7 @@ def _of_result(
     findings: Findings, result: Result, condition: Condition, at: str
 ) -> Iterator[MeasuredChange]:
     # Whole counts where the bound is one.
-    factor = (findings.ops or 1) if result.per_op and condition.unit == "" else 1
+    factor = (findings.setting.ops or 1) if result.per_op and condition.unit == "" else 1
     for label, change in zip(findings.results.labels, result.changes, strict=True):
         if change is not None:
             noise = result.noise
@@ -82,8 +82,7 @@ def _stack_rows(comparison: Comparison, condition: Condition) -> Sequence[int]:
     else:
         sides = {"kernel": (True,), "user": (False,)}.get(condition.what, (True, False))
         wanted = [function.in_kernel in sides for function in known]
-    found: list[int] = np.flatnonzero(np.array(wanted)[comparison.stacks.function]).tolist()
-    return found
+    return np.flatnonzero(np.array(wanted)[comparison.stacks.function]).tolist()
 
 
 def _change(

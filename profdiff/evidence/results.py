@@ -12,14 +12,7 @@ import numpy as np
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
-from profdiff.evidence.statistics import (
-    Estimate,
-    Rule,
-    Verdict,
-    estimates,
-    noise_floor,
-    spread,
-)
+from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells, settings
 

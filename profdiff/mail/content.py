@@ -9,17 +9,7 @@ from profdiff import __version__
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.mail import measured
-from profdiff.mail.letter import (
-    WIDTH,
-    Letter,
-    Notes,
-    Part,
-    Prose,
-    Quote,
-    Section,
-    Table,
-    Verbatim,
-)
+from profdiff.mail.letter import WIDTH, Letter, Notes, Part, Prose, Quote, Section, Table, Verbatim
 from profdiff.mail.reproducer import Reproducer
 from profdiff.reports import experiment_text, table, text
 from profdiff.reports.table import Block, Column

@@ -72,7 +72,6 @@ class Addresses:
         """Of 2·``runs`` runs the first half minus the second."""
 
         def count() -> NDArray[np.int64]:
-            counts: NDArray[np.int64] = self.counts[:, :runs] - self.counts[:, runs:]
-            return counts
+            return self.counts[:, :runs] - self.counts[:, runs:]
 
         return replace(self, trees=[None] * runs, count=count)

@@ -270,8 +270,7 @@ def _merge_stacks(profiles: list[Profile], numbers: list[list[int]]) -> _Merged:
 
 def _column(counts: NDArray[np.int64], metric: Metric, profile: Profile) -> NDArray[np.int64]:
     """int64[S, R] of a profile's int64[S, R, M]."""
-    column: NDArray[np.int64] = counts[:, :, profile.metrics.index(metric)]
-    return column
+    return counts[:, :, profile.metrics.index(metric)]
 
 
 def _placed(columns: list[NDArray[np.int64]], merged: _Merged) -> list[NDArray[np.int64]]:

@@ -205,7 +205,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
                 kernel=one.source.label,
                 collector="import",
                 repetition=1,
-                started=_modified(one.source.path),
+                started=m.timestamp(one.source.path.stat().st_mtime),
                 wall_seconds=0.0,
                 files={},
                 sampling=one.sampling,
@@ -244,7 +244,3 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
             runs.append(m.replace(run, files=files))
         session.save(m.replace(manifest, runs=runs))
     return Session(folder, session.manifest)
-
-
-def _modified(path: Path) -> str:
-    return m.timestamp(path.stat().st_mtime)

@@ -103,8 +103,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
 
 
 def _user_code(places: Places) -> NDArray[np.void]:
-    code: NDArray[np.void] = places.keys()["code"][places.address < KERNEL_HALF]
-    return code
+    return places.keys()["code"][places.address < KERNEL_HALF]
 
 
 def _finished(session: Session, label: str) -> list[Run]:

@@ -60,9 +60,7 @@ class Profile:
 
     @staticmethod
     def from_chains(
-        chains: Chains,
-        counts: NDArray[np.int64],
-        metrics: tuple[Metric, ...] = (INSTRUCTIONS,),
+        chains: Chains, counts: NDArray[np.int64], metrics: tuple[Metric, ...] = (INSTRUCTIONS,)
     ) -> "Profile":
         """Sum ``counts``, int64[N, R, M], over the distinct chains of N addresses."""
         in_kernel = (chains.address >> np.uint64(63)).astype(np.bool_)

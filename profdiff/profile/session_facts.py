@@ -10,7 +10,7 @@ from profdiff.profile.kernel_profile import Profile
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
 from profdiff.session.kernel_config import MAX_SIZE, ConfigDifferences, parse, unpacked
-from profdiff.session.manifest import Kernel, Run
+from profdiff.session.manifest import Run
 
 # COMMAND_LINE_SIZE is 2,048 on x86 and arm64, at most 4,096.
 _MAX_COMMAND_LINE = 64 * 1024
@@ -21,7 +21,7 @@ _MAX_VALUES = 1000
 def read(session: Session) -> Facts:
     """The facts of all kernels of a session. What cannot be read is told, or left out: a report
     does not depend on it."""
-    kernels = [kernel for kernel in session.manifest.kernels if not kernel.twin_of]
+    kernels = session.compared
     differences = ConfigDifferences()
     configs, problems = [], {}
     for kernel in kernels:
@@ -38,18 +38,13 @@ def read(session: Session) -> Facts:
     runs = _runs(session, "cmdline")
     lines = {label: _text(session, run, "cmdline", _MAX_COMMAND_LINE) for label, run in runs}
     return Facts(
-        compilers=compilers(kernels),
+        compilers={kernel.label: kernel.compiler for kernel in kernels if kernel.compiler},
         command_lines={label: line.strip("\0\n ") for label, line in lines.items()},
         machines=_machines(session),
         configs=configs,
         config=differences.result(),
         config_problems=problems,
     )
-
-
-def compilers(kernels: list[Kernel]) -> dict[str, str]:
-    """Compilers by label, where known."""
-    return {kernel.label: kernel.compiler for kernel in kernels if kernel.compiler}
 
 
 def with_profiles(facts: Facts, profiles: Mapping[str, Profile]) -> Facts:
@@ -70,13 +65,14 @@ def with_profiles(facts: Facts, profiles: Mapping[str, Profile]) -> Facts:
 def _runs(session: Session, what: str) -> list[tuple[str, Run]]:
     """A finished run of each kernel that has the file, by the collector that has most kernels'
     (collectors boot with different command lines)."""
-    kernels = [kernel for kernel in session.manifest.kernels if not kernel.twin_of]
     found: dict[str, dict[str, Run]] = {}
     for run in session.manifest.runs:
         if what in run.files and run.failure is None:
             found.setdefault(run.collector, {}).setdefault(run.kernel, run)
     mine: dict[str, Run] = max(found.values(), key=len, default={})
-    return [(kernel.label, mine[kernel.label]) for kernel in kernels if kernel.label in mine]
+    return [
+        (kernel.label, mine[kernel.label]) for kernel in session.compared if kernel.label in mine
+    ]
 
 
 def _machines(session: Session) -> dict[str, dict[str, str]]:

@@ -56,15 +56,15 @@ def record(
             while waiting and _may_start(waiting[0], active, jobs):
                 active.append(_start(session, waiting.pop(0)))
             for item in list(active):
-                progress.phase(item.pending.id, item.run.phase)
-                if item.run.poll():
+                progress.phase(item.pending.id, item.run.process.phase)
+                if item.run.process.poll():
                     active.remove(item)
                     run = _enter(session, item)
                     progress.ended(item.pending.id, outcome(run))
             time.sleep(_POLL_SECONDS)
     finally:
         for item in active:
-            item.run.stop()
+            item.run.process.stop()
 
 
 def _may_start(pending: PendingRun, active: list[_Active], jobs: int) -> bool:
@@ -101,7 +101,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         repetition=item.pending.repetition,
         started=item.started,
         boot=_boot(item, result),
-        wall_seconds=round(item.run.wall_seconds, 3),
+        wall_seconds=round(item.run.process.wall_seconds, 3),
         files={what: f"{prefix}/{name}" for what, name in sorted(result.files.items())},
         qemu=item.run.emulator,
         sampling=result.sampling,

@@ -5,7 +5,7 @@ docs-developer/CHANGELOG-formats.md. Newer ones of the profiler upgrade it when 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def _thread(comparison: Comparison, kernel: int, number: int) -> dict[str, Any]:
         "showMarkersInTimeline": False,
         "frameTable": _frames(names, list(frame_of)),
         "funcTable": {"length": len(names), **functions},
-        "nativeSymbols": _table(0, "address", "functionSize", "libIndex", "name"),
+        "nativeSymbols": _empty("address", "functionSize", "libIndex", "name"),
         "resourceTable": {
             "length": len(objects),
             "lib": [None] * len(objects),
@@ -110,7 +110,7 @@ def _thread(comparison: Comparison, kernel: int, number: int) -> dict[str, Any]:
             "host": [None] * len(objects),
             "type": [1] * len(objects),
         },
-        "markers": _table(0, "category", "data", "endTime", "name", "phase", "startTime"),
+        "markers": _empty("category", "data", "endTime", "name", "phase", "startTime"),
         "stackTable": {
             "length": len(stacks),
             "prefix": [parent if parent >= 0 else None for parent in stacks.parent.tolist()],
@@ -143,6 +143,5 @@ def _frames(names: Sequence[FrameName], frames: Sequence[tuple[int, int]]) -> di
     }
 
 
-def _table(length: int, *columns: str) -> dict[str, Any]:
-    empty: Iterable[tuple[str, list[Any]]] = ((name, []) for name in columns)
-    return {"length": length, **dict(empty)}
+def _empty(*columns: str) -> dict[str, Any]:
+    return {"length": 0, **{name: [] for name in columns}}

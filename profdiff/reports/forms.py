@@ -31,19 +31,14 @@ class Asked(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What is reported. Nothing is read before a form asks for it: ``find`` makes the findings,
-    once, and ``folded`` each kernel's stacks. ``name``: of a file that is given none."""
+    """What is reported. Nothing is read before a form asks for it: ``findings`` makes them, once,
+    and ``folded`` each kernel's stacks. ``name``: of a file that is given none."""
 
     name: str
     ops: int | None
-    find: "Callable[[], Findings]"
+    findings: "Callable[[], Findings]"
     folded: Callable[[], Parts]
     asked: Asked
-
-    @property
-    def findings(self) -> "Findings":
-        """The findings."""
-        return self.find()
 
 
 class Render(Protocol):
@@ -81,44 +76,44 @@ def _text(subject: Subject, target: str) -> str:
     if selection.top is None:
         selection = selection._replace(top=DEFAULT_TOP)
     text: str = _module("text").render(
-        subject.findings, selection, width=width or min(wide, _MAIL_WIDTH), per_op=per_op
+        subject.findings(), selection, width=width or min(wide, _MAIL_WIDTH), per_op=per_op
     )
     return units.ascii_only(text) if ascii_only else text
 
 
 def _page(subject: Subject, target: str) -> bytes:
-    page: str = _module("html").render(subject.findings)
+    page: str = _module("html").render(subject.findings())
     return page.encode(errors="backslashreplace")
 
 
 def _folded_diff(subject: Subject, target: str) -> Parts:
-    files = _module("folded_difference").files(subject.findings.comparisons[0])
+    files = _module("folded_difference").files(subject.findings().comparisons[0])
     return [(label, partial(bytes, lines)) for label, lines in files]
 
 
 def _charts(subject: Subject, target: str) -> None:
     side, per_op = subject.asked.selection.side, subject.asked.per_op
-    _module("charts").write(subject.findings, Path(target), side=side, per_op=per_op)
+    _module("charts").write(subject.findings(), Path(target), side=side, per_op=per_op)
 
 
 def _json(subject: Subject, target: str) -> bytes:
     document = _module("document")
-    data: bytes = document.encode(document.build(subject.findings))
+    data: bytes = document.encode(document.build(subject.findings()))
     return data + b"\n"
 
 
 def _csv(subject: Subject, target: str) -> Any:
-    return _module("csv_table").render(subject.findings.comparisons, subject.asked.selection)
+    return _module("csv_table").render(subject.findings().comparisons, subject.asked.selection)
 
 
 def _lkp(subject: Subject, target: str) -> Any:
-    found, top, lkp = subject.findings, subject.asked.selection.top, _module("lkp")
+    found, top, lkp = subject.findings(), subject.asked.selection.top, _module("lkp")
     return lkp.render(found.comparisons, lkp.workload_series(found), top=top)
 
 
 def _of_comparisons(module: str, function: str = "render") -> Render:
     """A form that shows the comparisons alone."""
-    return lambda shown, _: getattr(_module(module), function)(shown.findings.comparisons)
+    return lambda shown, _: getattr(_module(module), function)(shown.findings().comparisons)
 
 
 FORMS = (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.evidence.condition import Judgement
-from profdiff.reports.judgements import VERDICTS, notes, number, relative
+from profdiff.reports.judgements import VERDICTS, notes, number, per_op, relative
 
 _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")
 # An entity never counts as Markdown or HTML (GitHub Flavored Markdown, 2.5 and 6.2).
@@ -28,8 +28,7 @@ def render(judgements: Sequence[Judgement]) -> bytes:
 
 
 def _row(verdict: str, judgement: Judgement) -> str:
-    change, unit = judgement.change, judgement.condition.unit
-    per = " per op" if unit == "/op" else ""
+    change, per = judgement.change, per_op(judgement.condition)
     cells = [
         f"**{verdict}**" if judgement.outcome == "holds" else verdict,
         _code(str(judgement.condition)),

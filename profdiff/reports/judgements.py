@@ -12,7 +12,7 @@ VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconc
 def sentence(judgement: Judgement) -> str:
     """One printable line: kernel, change, what was counted, and what a reader must know."""
     change = judgement.change
-    counted = f"{number(change.base)} to {number(change.other)}{_unit(judgement.condition)}"
+    counted = f"{number(change.base)} to {number(change.other)}{per_op(judgement.condition)}"
     line = f"{change.where}: {relative(change)}, {counted}"
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
@@ -39,5 +39,6 @@ def number(value: float) -> str:
     return units.count(value, per_op=not float(value).is_integer())
 
 
-def _unit(condition: Condition) -> str:
+def per_op(condition: Condition) -> str:
+    """What stands behind a count for a bound per op."""
     return " per op" if condition.unit == "/op" else ""

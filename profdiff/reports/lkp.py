@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
-from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +46,7 @@ def workload_series(findings: Findings) -> list[Series]:
         Series(
             f"{name}.{units.printable(result.metric.name).replace(' ', '_')}",
             [
-                [median(boot) for boot in cell.boots]
+                cell.medians
                 for label, cell in zip(findings.results.labels, result.cells, strict=True)
                 if label in kernels
             ],
@@ -96,12 +95,8 @@ def _head(comparison: Comparison) -> list[str]:
     return [*lines, ""]
 
 
-def _workload(comparison: Comparison) -> str:
-    """What lkp-tests calls the testcase: the program's name, without a dot, which would end it."""
-    return _name(comparison.manifest)
-
-
 def _name(manifest: Manifest) -> str:
+    """What lkp-tests calls the testcase: the program's name, without a dot, which would end it."""
     argv = manifest.workload.argv
     name = PurePath(argv[0]).stem if argv else ""
     return units.printable(name).replace(".", "_").replace(" ", "_") or "workload"
@@ -116,7 +111,7 @@ def _failures(comparison: Comparison) -> list[Failures]:
         by_kind[run.failure.kind if run.failure else ""][run.kernel] += 1
     return [
         Failures(
-            f"{_workload(comparison)}.{kind}.fail",
+            f"{_name(comparison.manifest)}.{kind}.fail",
             [counts[label] for label in labels],
             [runs[label] for label in labels],
         )
@@ -128,7 +123,7 @@ def _rows(comparison: Comparison, top: int | None) -> Iterator[Row]:
     # As lkp-tests writes `cycles:pp`.
     metric = units.printable(comparison.metric.name).replace(":", "-")
     totals = comparison.run_counts.sum(axis=0)
-    name = f"{_workload(comparison)}.{metric}"
+    name = f"{_name(comparison.manifest)}.{metric}"
     yield Row(name, _by_kernel(comparison, totals))
     if comparison.ops:
         yield Row(f"{name}_per_op", _by_kernel(comparison, totals / comparison.ops))

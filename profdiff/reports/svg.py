@@ -159,14 +159,7 @@ class _Drawing:
             x += 18 + _CHARACTER * len(text) + 20
 
     def _frame(
-        self,
-        row: int,
-        x: float,
-        y: float,
-        width: float,
-        tint: str,
-        other: int,
-        layout: FlameLayout,
+        self, row: int, x: float, y: float, width: float, tint: str, other: int, layout: FlameLayout
     ) -> None:
         comparison = self._comparison
         function = int(comparison.stacks.function[row])

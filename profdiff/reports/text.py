@@ -13,11 +13,7 @@ from profdiff.views.selection import Selection
 
 
 def render(
-    findings: Findings,
-    selection: Selection,
-    *,
-    width: int,
-    per_op: bool | None = None,
+    findings: Findings, selection: Selection, *, width: int, per_op: bool | None = None
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
@@ -38,7 +34,7 @@ def tables(
 ) -> list[Block | str]:
     """The function tables alone, and paragraphs that say what their columns mean."""
     width = max(width, MIN_WIDTH)
-    ops = findings.ops if per_op is not False else None
+    ops = findings.setting.ops if per_op is not False else None
     parts: list[Block | str] = []
     for _, members in groupby(findings.comparisons, key=lambda one: one.runs[0].collector):
         group = list(members)

@@ -1,8 +1,5 @@
 """Sessions of the schema ``profdiff.session/1``, as those of today's."""
 
-import re
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -13,7 +10,6 @@ from profdiff.session.manifest import SCHEMA, Manifest, Run, Sampling, replace
 FIRST_SCHEMA = "profdiff.session/1"
 # What perf sampled unless it was told, which today is stored as not told.
 _DEFAULT_EVENTS = ["cycles", "instructions"]
-_RATES = {"-c": "period", "--count": "period", "-F": "frequency", "--freq": "frequency"}
 
 
 class _Sampling(Part, frozen=True):
@@ -73,13 +69,5 @@ def _run(old: _Run) -> Run:
             virtual_clock="-icount" in qemu.arguments,
         )
     if old.perf:
-        fields["sampling"] = replace(old.perf, **_rate(old.perf.command))
+        fields["sampling"] = old.perf
     return Run(**fields)
-
-
-def _rate(command: Sequence[str]) -> dict[str, int]:
-    """How often perf was told to sample, from its command line."""
-    for flag, text in pairwise(command):
-        if flag in _RATES and re.fullmatch("[1-9][0-9]{0,8}", text):
-            return {_RATES[flag]: int(text)}
-    return {}

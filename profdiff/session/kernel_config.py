@@ -81,7 +81,8 @@ class OptionDifference:
     @property
     def relevant(self) -> bool:
         """Whether it can matter to performance, and is more than unset here, unmentioned there."""
-        return is_relevant(self.option) and len(_effects(self.values)) > 1
+        effects = {value or NOT_SET for value in self.values.values()}
+        return is_relevant(self.option) and len(effects) > 1
 
     def between(self, base: str, other: str) -> "OptionDifference | None":
         """The same of two kernels only; None if they have it alike."""
@@ -92,10 +93,6 @@ class OptionDifference:
 def is_relevant(option: str) -> bool:
     """Whether an option can be expected to matter to performance; docs/report.md lists which."""
     return bool(_RELEVANT.fullmatch(option)) and not _IRRELEVANT.fullmatch(option)
-
-
-def _effects(values: Mapping[str, str | None]) -> set[str]:
-    return {value or NOT_SET for value in values.values()}
 
 
 class ConfigDifferences:

@@ -42,7 +42,7 @@ def compare_states(session: Session, setting: Setting, known: Cells | None = Non
     thing, first finished run of each kernel. ``known``: the session's runs by cell, if they are
     known. What cannot be read is unknown; nothing is raised."""
     by_cell = cells(session.manifest) if known is None else known
-    labels = [kernel.label for kernel in session.manifest.kernels if not kernel.twin_of]
+    labels = [kernel.label for kernel in session.compared]
     state = State()
     seen: set[str] = set()
     for collector in session.manifest.collectors:

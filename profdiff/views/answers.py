@@ -23,13 +23,13 @@ class Largest(Record, frozen=True):
 
 
 class Answer(Record, frozen=True):
-    """One metric on one kernel and on the base, of ``side`` or of both. ``exact``: it was counted.
-    ``largest``: None where nothing changed that way."""
+    """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
+    kind says it. ``largest``: None where nothing changed that way."""
 
     label: str
     base: str
     metric: str
-    exact: bool
+    verb: str
     side: Side | None
     base_count: int
     count: int
@@ -48,26 +48,25 @@ class Answer(Record, frozen=True):
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        # Instructions are executed; cycles and nanoseconds are taken.
-        verb = "executes" if self.exact else "takes"
         where = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
         if self.delta == 0:
             told = f"exactly as many {self.metric}{where} as {self.base}"
         elif self.ratio is None:
-            told = f"{self.count:,} {self.metric}{where}; {self.base} {verb} none"
+            told = f"{self.count:,} {self.metric}{where}; {self.base} {self.verb} none"
         else:
             told = (
                 f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this workload: "
                 f"{self.delta:+,} ({units.change(self.base_count, self.count)})"
             )
-        return f"{self.label} {verb} {told}{self._largest()}."
+        return f"{self.label} {self.verb} {told}{self._largest()}."
 
     def _largest(self) -> str:
         if self.largest is None:
             return ""
         names, part = self.largest.names, self.largest.part
         if part > 1:
-            return f"; {names} together change by {part:.1f} times as much; other functions offset this"
+            more = f"{part:.1f} times as much; other functions offset this"
+            return f"; {names} together change by {more}"
         return f"; {names} alone account for {100 * part:.0f} % of that"
 
 
@@ -80,7 +79,7 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
             label=label,
             base=base,
             metric=metric.title,
-            exact=metric.exact,
+            verb=metric.kind.verb,
             side=side,
             base_count=totals[0],
             count=totals[index],

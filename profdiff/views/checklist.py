@@ -191,8 +191,8 @@ def _repetitions(known: Known) -> _Judged:
 
 def _work(known: Known) -> _Judged:
     findings = known.findings
-    if findings.ops:
-        return True, f"{findings.ops:,} ops, counts per op"
+    if ops := findings.setting.ops:
+        return True, f"{ops:,} ops, counts per op"
     results = findings.results.at(findings.setting)
     own = [one.metric for one in results if is_time(one.metric) and "/" in one.metric.unit]
     told = ", ".join(f"{metric.name} in {metric.unit}" for metric in own[:_NAMED])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, SHARED, need_kernel
+from support import ROOT, SHARED, frames_of, need_kernel
 from synthetic import Row, chains, frame
 
 from profdiff.base.metric import INSTRUCTIONS
@@ -29,7 +29,7 @@ def by_function(addresses: Addresses, profile: Profile) -> np.ndarray:
     numbers = {(f.name, f.object, f.file): row for row, f in enumerate(profile.functions)}
     sums = np.zeros((len(profile.functions), *addresses.counts.shape[1:]), np.int64)
     for place in range(len(chains_)):
-        if frames := chains_.chain(place):
+        if frames := frames_of(chains_, place):
             function = chains_.frame_function[chains_.frames[chains_.offsets[place + 1] - 1]]
             file = chains_.strings[chains_.function_file[function]]
             name, owner, *_ = frames[-1]
@@ -65,7 +65,7 @@ def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
         resolved = exact.self_[:, kernel]
         sums: dict[str, int] = {}
         for place in range(len(addresses.chains)):
-            for name, *_ in addresses.chains.chain(place)[-1:]:
+            for name, *_ in frames_of(addresses.chains, place)[-1:]:
                 name = fold(name)[0]
                 sums[name] = sums.get(name, 0) + int(addresses.counts[place, 0, 0])
         told: dict[str, int] = {}

@@ -127,9 +127,10 @@ def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path)
     archive.add("linux-perf", {"usr/bin/perf": "perf"}, "arm64")
     archive.add("busybox-static", {"usr/bin/busybox": "busybox"}, "arm64")
     archive.release(userland.SUITE, "arm64", -DAY, DAY)
-    for name in ("packages", ".download-bookworm-arm64.killed"):
+    for name in ("packages", ".bookworm-arm64.profdiff-killed"):
         (tmp_path / "cache/userland" / name).mkdir(parents=True)
         (tmp_path / "cache/userland" / name / "old_1_arm64.deb").write_text("cut sho")
+        (tmp_path / "cache/userland" / name / ".profdiff-lock").touch()
     command = [sys.executable, "-c", UNPACK, archive.folder]
     pipe = subprocess.PIPE
     processes = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(4)]

@@ -140,8 +140,9 @@ def test_a_kernel_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(debian, "Apt", Archive)
     name = "debian-6.17.13+deb13-cloud-amd64-1"
-    stale = tmp_path / f"cache/kernels/.download-{name}.killed"
+    stale = tmp_path / f"cache/kernels/.{name}.profdiff-killed"
     stale.mkdir(parents=True)
+    (stale / ".profdiff-lock").touch()
     folder = debian.fetch("debian:6.17.13")
     assert folder == tmp_path / "cache/kernels" / name
     assert (folder / "boot/vmlinuz-1").read_text() == "image"

@@ -191,8 +191,9 @@ def test_in_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path, cache: Path) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
-    stale = cache / "kernels/.shared.abcd"
-    (stale / "boot").mkdir(parents=True)
+    stale = cache / "kernels/.shared.profdiff-abcd"
+    (stale / "files/boot").mkdir(parents=True)
+    (stale / ".profdiff-lock").touch()
     deb_package.unpack_into(cache / "kernels/shared", [deb], deb_package.KERNEL_FILES)
     assert not stale.exists()
 

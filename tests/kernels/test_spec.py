@@ -106,7 +106,7 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert at("good").image == tmp_path / "k/bzImage"
     assert f"good  {tmp_path}/k" in profdiff("kernel", "list").stdout
     profdiff("kernel", "add", "sid", "debian:sid")
-    assert kernel_registry.lookup("sid") == "debian:sid"
+    assert kernel_registry.registered()["sid"] == "debian:sid"
     profdiff("kernel", "remove", "good")
     assert "did you mean" not in error_line(profdiff("kernel", "remove", "zzz", status=2))
     line = error_line(profdiff("kernel", "remove", "sit", status=2))

@@ -16,7 +16,7 @@ from perf_data.stacks import (
     perf_stacks,
     symbol_addresses,
 )
-from support import SHARED, need_kernel, need_program
+from support import SHARED, frames_of, need_kernel, need_program
 
 from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.binaries import Binaries
@@ -197,7 +197,7 @@ def test_an_inlined_function_of_the_kernel_has_its_share(tmp_path: Path) -> None
     need_program("perf", "linux-perf")
     recording = fixture("v6.18.15", tmp_path)
     chains = recording.chains
-    whole = [chains.chain(row) for row in range(len(chains))]
+    whole = [frames_of(chains, row) for row in range(len(chains))]
     places = [row for row, chain in enumerate(whole) if chain and chain[-1][0] == FUNCTION]
     assert places
     # By the leaf of each sample, with perf script's own addresses.

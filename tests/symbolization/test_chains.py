@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import frames_of
 
 from profdiff.base.errors import SessionError
 from profdiff.symbolization.chains import Chains
@@ -41,7 +42,7 @@ def test_round_trip(tmp_path: Path) -> None:
     example().save(path)
     loaded = Chains.load(path)
     assert loaded.strings == example().strings
-    assert loaded.chain(0) == [
+    assert frames_of(loaded, 0) == [
         ("outer", "vmlinux", False, "mm/a.c", 12),
         ("ïnner", "vmlinux", True, "mm/a.c", 4),
     ]

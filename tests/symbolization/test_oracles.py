@@ -15,7 +15,7 @@ import pyelftools_oracle
 import pytest
 from elftools.elf.elffile import ELFFile
 from oracles import Frame, llvm_chains
-from support import need_program
+from support import frames_of, need_program
 
 from profdiff.symbolization._native import SymbolIndex
 from profdiff.symbolization.binaries import Binaries
@@ -67,7 +67,7 @@ def chains(vmlinux: Path, addresses: np.ndarray) -> Chains:
 
 
 def frames(result: Chains, index: int) -> list[Frame]:
-    return [(name, inlined, file, at) for name, _, inlined, file, at in result.chain(index)]
+    return [(name, inlined, file, at) for name, _, inlined, file, at in frames_of(result, index)]
 
 
 class Nm:

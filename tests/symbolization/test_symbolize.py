@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import need_program
+from support import frames_of, need_program
 
 from profdiff.base.errors import InputError
 from profdiff.symbolization._native import Kallsyms, SymbolIndex, place_module, place_user
@@ -63,7 +63,7 @@ def run(addresses: list[int], **options: object) -> Chains:
 
 
 def names(result: Chains, index: int) -> list[str]:
-    return [f"{owner}:{name}" for name, owner, *_ in result.chain(index)]
+    return [f"{owner}:{name}" for name, owner, *_ in frames_of(result, index)]
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,8 @@ def _change(
     """``base`` and ``other``: [E]; resampled ``bases`` and ``others``: [E, B], each so many
     ``times`` (None: once)."""
     with np.errstate(all="ignore"):
-        estimate = _finite(other / base - 1)
+        ratio = other / base - 1
+        estimate = np.where(np.isfinite(ratio), ratio, np.nan)
         bounded = (bases > 0).all(axis=1) | (bases < 0).all(axis=1)
         bounded &= np.isfinite(estimate)
         spreads = np.where(bounded[:, None], others / bases - 1, others - bases)
@@ -149,10 +150,6 @@ def _change(
         apart=((low > 0) | (high < 0)) & (not few),
         inside=np.where(bounded, inside, (low == 0) & (high == 0)) & (not few),
     )
-
-
-def _finite(values: Floats) -> Floats:
-    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _values_at(

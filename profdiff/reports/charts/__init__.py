@@ -41,11 +41,7 @@ def figures(
 
 
 def write(
-    findings: Findings,
-    folder: Path,
-    *,
-    side: Side | None = None,
-    per_op: bool | None = None,
+    findings: Findings, folder: Path, *, side: Side | None = None, per_op: bool | None = None
 ) -> list[Path]:
     """Write every figure to ``folder`` as SVG and PNG, each file whole or not at all, and return
     their paths: ``sweep`` and ``ladder`` with each metric's name behind it, where an experiment has

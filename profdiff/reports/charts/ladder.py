@@ -61,7 +61,7 @@ def ladder(evidence: Results, result: Result, more: Sequence[str]) -> tuple[Capt
     each = sum(len(cell.boots) for cell in cells) <= words.MOST_BOOTS
     rungs: list[Rung] = []
     for label, cell, change in zip(evidence.labels, cells, result.changes, strict=False):
-        boots = words.boots_of(cell)
+        boots = cell.medians
         value = median(boots) if boots else None
         told = ["no result" if value is None else number(value)]
         if not rungs:
@@ -146,7 +146,7 @@ def _colour(change: Estimate | None) -> str:
 
 def _noise(result: Result) -> tuple[float, float] | None:
     """The A/A floor around the base's median; None where it is not known, or nothing."""
-    boots = words.boots_of(result.cells[0])
+    boots = result.cells[0].medians
     if result.noise is None or not boots:
         return None
     middle = median(boots)
@@ -158,7 +158,7 @@ def _scatter(result: Result, each: bool) -> str:
     """What points and bars are."""
     if not any(len(cell.boots) > 1 for cell in result.cells):
         return words.one_boot(result)
-    if all(len(set(words.boots_of(cell))) < 2 for cell in result.cells):
+    if all(len(set(cell.medians)) < 2 for cell in result.cells):
         return "every boot of a kernel gave the same value: there is no spread"
     every = "points: every boot, from top to bottom as recorded" if each else words.MANY_BOOTS
     return f"{every}; bars: medians over boots; the axis does not start at 0"

@@ -189,7 +189,7 @@ def _marks(
 ) -> list[Mark]:
     cells = [(x, result.cells[kernel]) for x, result in members]
     found = [(x, cell, level(cell.boots, evidence.rule)) for x, cell in cells]
-    return [Mark(x, at, words.boots_of(cell) if each else []) for x, cell, at in found if at]
+    return [Mark(x, at, cell.medians if each else []) for x, cell, at in found if at]
 
 
 def _scatter(evidence: Results, results: Sequence[Result], *, every: bool, bands: bool) -> str:
@@ -198,7 +198,7 @@ def _scatter(evidence: Results, results: Sequence[Result], *, every: bool, bands
     counts = sorted({len(cell.boots) for cell in cells})
     if counts == [1]:
         return words.one_boot(results[0])
-    if all(len(set(words.boots_of(cell))) == 1 for cell in cells):
+    if all(len(set(cell.medians)) == 1 for cell in cells):
         return "every boot of a cell gave the same value: there is no spread"
     told = []
     for count in dict.fromkeys((counts[0], counts[-1])):

@@ -3,10 +3,9 @@ no title and no note is cut."""
 
 import re
 from collections.abc import Sequence
-from statistics import median
 
 from profdiff.base import units
-from profdiff.evidence.results import Cell, Result, Results
+from profdiff.evidence.results import Result, Results
 from profdiff.session.manifest import Kernel
 from profdiff.views.result import source
 
@@ -43,11 +42,6 @@ def origin(kernels: Sequence[Kernel], command: str) -> list[str]:
 def left_out(*counted: tuple[int, str]) -> list[str]:
     """A note for each of (how many, of what) that is not shown, where there are any."""
     return [f"{count:,} more {what} are not shown" for count, what in counted if count > 0]
-
-
-def boots_of(cell: Cell) -> list[float]:
-    """What each boot is in a chart: the median of its runs."""
-    return [median(boot) for boot in cell.boots]
 
 
 def title(result: Result, what: str) -> str:
