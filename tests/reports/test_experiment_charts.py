@@ -72,9 +72,10 @@ def ladder(described: m.Manifest) -> tuple[str, Figure]:
 
 def rungs(axes: Axes) -> list[list[str]]:
     """What stands beside each kernel of a ladder: its label left, what was found right."""
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    told = [re.split(r"  +", text.get_text()) for text in axes.texts]
-    return [[label, *words] for label, words in zip(labels, told, strict=True)]
+    told = [[label.get_text()] for label in axes.get_yticklabels()]
+    for text in axes.texts:
+        told[text.xy[1]] += [text.get_text()] if text.get_text() else []
+    return told
 
 
 def lines(axes: Axes, marker: str) -> list[tuple[list[float], list[float]]]:
@@ -257,6 +258,31 @@ def test_a_ladder_has_every_boot_in_order_and_the_verdict() -> None:
         ladder_chart.NEITHER.lower(),
         bars.MORE.lower(),
     ]
+
+
+def test_what_stands_beside_a_ladder_is_in_columns() -> None:
+    """Of SVG too, which shows many blanks as one: each column is left-aligned at an x of its own,
+    right of all words of the column before."""
+    values = {"base": [boots(52.49)], "less": [boots(7)], "more": [boots(123.25)]}
+    shown = found(recorded(values))
+    (chart,) = charts.figures(shown)
+    table = (
+        ("52.49", "7", "123.25"),
+        ("the base", "-86.7 %", "+134.8 %"),
+        ("changed", "changed"),
+    )
+    drawn: dict[str, list[dict[str, str]]] = {}
+    for text in ET.fromstring(chart["svg"]).iter(f"{SVG}text"):  # noqa: S314
+        drawn.setdefault(text.text or "", []).append(dict(text.attrib))
+    assert not [text for text in drawn if "  " in text]
+    end = 0.0
+    for column in table:
+        looks = [look for text in dict.fromkeys(column) for look in drawn[text]]
+        assert len(looks) == len(column)
+        assert all("text-anchor: start" in look["style"] for look in looks)
+        (x,) = {float(look["x"]) for look in looks}
+        assert x > end
+        end = x + 7 * 0.6 * max(map(len, column))
 
 
 def test_the_noise_floor_lies_around_the_bases_median() -> None:

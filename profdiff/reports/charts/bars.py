@@ -73,7 +73,7 @@ def _panel(axes: Axes, panel: Sequence[Row], divisor: float) -> None:
     axes.set_axis_on()
     axes.tick_params(axis="x", labelbottom=True)
     names = [units.shorten(plain(row.name), _NAME) for row in panel]
-    rows(axes, names, [row.value for row in panel], SIZE)
+    rows(axes, names, [[row.value] for row in panel], SIZE)
     axes.axvline(0, color="black", lw=0.8)
     for y, row in enumerate(panel):
         start = 0.0

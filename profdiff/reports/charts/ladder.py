@@ -69,7 +69,7 @@ def ladder(evidence: Results, result: Result, more: Sequence[str]) -> tuple[Capt
         elif change is not None:
             told += [str(delta(change)), str(judged(change))]
         colour = _colour(change) if rungs else BASE
-        told = [words.short(word) for word in told]
+        told = [plain(words.short(word)) for word in told]
         rungs.append(Rung(words.short(label), boots if each else [], value, told, colour))
     at = words.short(result.setting.title, 48)
     command = recording.workload(evidence.manifest, result.setting).description
@@ -110,7 +110,7 @@ def draw(
         axes.axvline(rungs[0].median, color="black", lw=0.7, ls="--")
     for place, rung in enumerate(rungs):
         _rung(axes, place, rung)
-    rows(axes, [plain(rung.label) for rung in rungs], _table(rungs), SMALL)
+    rows(axes, [plain(rung.label) for rung in rungs], [rung.words for rung in rungs], SMALL)
     ticks(axes.xaxis)
     axes.set_xlabel(wrapped(axis, WIDTH - 2))
     height = min(_ROW, max(_LEAST_ROW, _HEIGHT / len(rungs))) * len(rungs)
@@ -125,16 +125,6 @@ def _rung(axes: Axes, place: int, rung: Rung) -> None:
     ys = place + np.linspace(-_BOOTS, _BOOTS, count) * (count > 1)
     look: dict[str, Any] = {"color": rung.colour, "mec": "white", "alpha": 0.75}
     axes.plot(rung.boots, ys, _MARKERS[rung.colour], ms=4.4, mew=0.5, zorder=3, **look)
-
-
-def _table(rungs: Sequence[Rung]) -> list[str]:
-    """The words of each rung in a line, all of them in the same columns."""
-    lines = [[*map(plain, rung.words), "", ""][:3] for rung in rungs]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
 
 
 def _colour(change: Estimate | None) -> str:

@@ -6,8 +6,10 @@ matplotlib lays out (constrained layout). Lengths are inches; no text is taken f
 import math
 from collections.abc import Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -84,23 +86,23 @@ def _characters() -> frozenset[int]:
 def wrapped(text: str, room: float, size: float = SIZE, weight: str = "normal") -> str:
     """``plain`` text in lines no wider than the room; a word that is wider is cut in its middle."""
     font = FontProperties(family=_SANS, size=size, weight=weight)
-
-    def width(text: str) -> float:
-        return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
-
     lines = [plain(text)]
-    if width(lines[0]) <= room:
+    if _width(lines[0], font) <= room:
         return lines[0]
     for word in lines.pop().split(" "):
         shown = word
-        while (wide := width(shown)) > room:
+        while (wide := _width(shown, font)) > room:
             columns = units.width(shown)
             shown = units.shorten(word, min(int(columns * room / wide), columns - 1))
-        if lines and width(f"{lines[-1]} {shown}") <= room:
+        if lines and _width(f"{lines[-1]} {shown}", font) <= room:
             lines[-1] += f" {shown}"
         else:
             lines.append(shown)
     return "\n".join(lines)
+
+
+def _width(text: str, font: FontProperties) -> float:
+    return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 72
 
 
 def number(value: float) -> str:
@@ -125,17 +127,20 @@ def ticks(axis: Axis, places: Locator | None = None) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def rows(axes: Axes, names: Sequence[str], values: Sequence[str], size: float) -> None:
-    """Rows at 0, 1, 2 … from the top: their names left of the axes, their values right."""
+def rows(axes: Axes, names: Sequence[str], values: Sequence[Sequence[str]], size: float) -> None:
+    """Rows at 0, 1, 2 … from the top: names left of the axes, ``values`` right, in columns."""
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names, family="monospace", size=size)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     beside = axes.get_yaxis_transform()
-    look: dict[str, Any] = {"family": "monospace", "size": SMALL, "va": "center"}
-    for y, value in enumerate(values):
-        axes.annotate(value, (1, y), (5, 0), beside, "offset points", **look)
+    font = FontProperties(family="monospace", size=SMALL)
+    x = 5.0  # each column has its own: SVG shows many blanks as one
+    for column in zip_longest(*values, fillvalue=""):
+        for y, value in enumerate(column):
+            axes.annotate(value, (1, y), (x, 0), beside, "offset points", font=font, va="center")
+        x += 72 * max(_width(value, font) for value in column) + 8
 
 
 def finish(
@@ -151,13 +156,18 @@ def finish(
     FigureCanvasAgg(figure)  # measures texts
     _head(figure, wrapped(caption.title, _ROOM, _TITLE, "bold"), legend)
     notes = "\n".join(wrapped(note, _ROOM, SMALL) for note in caption.notes)
-    figure.supxlabel(notes, x=_MARGIN / WIDTH, ha="left", fontsize=SMALL)
-    engine = ConstrainedLayoutEngine()
-    engine.execute(figure)
-    now = sum(axes.get_position().height for axes in column)
-    figure.set_figheight(figure.get_figheight() * (1 - now) + height)
-    engine.execute(figure)  # not when it is printed: SVG and PNG are alike
+    below = figure.supxlabel(notes, x=_MARGIN / WIDTH, ha="left", fontsize=SMALL)
+    ConstrainedLayoutEngine().execute(figure)  # not when it is printed: SVG and PNG are alike
+    # Only axes change in height: what is around them stays as high as it was measured.
+    edges = sorted(y for axes in column for y in axes.get_position().intervaly)
+    parts = np.diff([0, *edges, 1]) * figure.get_figheight()
+    parts[1::2] *= height / parts[1::2].sum()
+    below.set_y(below.get_position()[1] * figure.get_figheight() / parts.sum())
+    figure.set_figheight(parts.sum())
     for axes in figure.axes:
+        box = axes.get_position()
+        box.intervaly = np.interp(box.intervaly, edges, parts.cumsum()[:-1] / parts.sum())
+        axes.set_position(box)
         _thin(axes)
     return figure
 
