@@ -1,9 +1,10 @@
 """``profdiff check``: does a session show what must not be? For scripts, CI, and git bisect run."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,10 +17,6 @@ from profdiff.reports.forms import CHECK_FORMS
 if TYPE_CHECKING:
     from profdiff.evidence.condition import Condition, Judgement
     from profdiff.evidence.findings import Findings
-
-
-def _forms(command: Callable[..., Any]) -> Callable[..., Any]:
-    return with_options(form_options(CHECK_FORMS), command)
 
 
 @click.command()
@@ -45,7 +42,7 @@ def _forms(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="NAME=VALUE,...",
     help="Check only this point of the sweep.  [default: all points]",
 )
-@_forms
+@partial(with_options, form_options(CHECK_FORMS))
 def check(
     session: Path | None,
     texts: tuple[str, ...],
