@@ -86,7 +86,7 @@ def _status() -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         _complain("interrupted: run the same command again to resume", debug)
         return 128 + _signal_of(error)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click exits of itself on the former
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
         return EXIT_ERROR
     # Native code that panics raises what is no Exception (PyO3's PanicException).

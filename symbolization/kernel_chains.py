@@ -128,7 +128,7 @@ class KernelSymbols:
 
 
 def module_name(file: str) -> str:
-    """The name by which the kernel knows the module in a file: ``nf_nat`` for ``nf-nat.ko.xz``."""
+    """The name that scripts/Makefile.lib gives a module: ``nf_nat`` for ``nf-nat.ko.xz``."""
     return file.split(".ko")[0].replace("-", "_")
 
 

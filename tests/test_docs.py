@@ -106,6 +106,36 @@ def test_links_lead_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
+def rooms() -> list[tuple[list[Path], list[str]]]:
+    """The rows of docs/design.md's Rooms: their folders, and the names of modules in them."""
+    text = (ROOT / "docs/design.md").read_text()
+    section = text[text.index("## Rooms") : text.index("## Decisions")]
+    rows = []
+    for line in section.splitlines():
+        if line.startswith("| `"):
+            cells = [re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:3]]
+            first = ROOT / cells[0][0]
+            folders = [first, *(first.parent / name for name in cells[0][1:])]
+            names = [name for name in cells[1] if re.fullmatch(r"[a-z][\w./-]*", name)]
+            rows.append((folders, names))
+    return rows
+
+
+def test_modules_that_the_design_names_exist() -> None:
+    assert len(rooms()) > 10
+    for folders, names in rooms():
+        assert all(folder.exists() for folder in folders), folders
+        # A row also names folders beside its own: the plugin's.
+        places = [*folders, *(ROOT / name for name in names if (ROOT / name).is_dir())]
+        for name in names:
+            # A path begins at the repository's root, or beside the row's folders.
+            paths = [ROOT / name, folders[0].parent / name] if "/" in name else []
+            for place in places:
+                paths += [*place.rglob(name.rstrip("/")), *place.rglob(f"{name}.py")]
+            found = [path for path in paths if path.exists()]
+            assert found, f"{name} is not in {', '.join(map(str, folders))}"
+
+
 def test_options_in_the_readme_exist() -> None:
     readme = (ROOT / "README.md").read_text()
     runner = CliRunner()

@@ -16,6 +16,7 @@ def test_this_machine() -> None:
     ):
         assert what in shown
     assert "\x1b" not in shown  # a pipe is no terminal
+    assert not [line for line in shown.splitlines() if line != line.rstrip()]
 
 
 def test_what_is_missing_has_its_command(tmp_path: Path) -> None:

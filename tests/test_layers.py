@@ -24,6 +24,8 @@ ROOMS = [
     ["__main__"],
 ]
 LEVEL = {room: level for level, row in enumerate(ROOMS) for room in row}
+# Functions that load a module by its name.
+LOADS = {"import_module", "__import__"}
 TOP = ("base", "collectors", "symbolization", "templates")
 
 
@@ -42,6 +44,20 @@ def modules() -> dict[tuple[str, ...], Path]:
     return found
 
 
+def loaded(call: ast.Call) -> set[tuple[str, ...]]:
+    """The modules that a call may load by name: all that begin as an f-string does."""
+    name = call.args[0]
+    whole = isinstance(name, ast.Constant)
+    start = name.values[0] if isinstance(name, ast.JoinedStr) else name
+    assert isinstance(start, ast.Constant), f"nobody can tell what {ast.unparse(call)} loads"
+    names = {other: ".".join(("profdiff", *other)) for other in modules()}
+    return {
+        other
+        for other, known in names.items()
+        if known == start.value or (known.startswith(start.value) and not whole)
+    }
+
+
 @cache
 def imports(module: tuple[str, ...]) -> set[tuple[str, ...]]:
     """The modules that one imports, wherever in it."""
@@ -49,8 +65,11 @@ def imports(module: tuple[str, ...]) -> set[tuple[str, ...]]:
     for node in ast.walk(ast.parse(modules()[module].read_text())):
         if isinstance(node, ast.Import):
             names |= {tuple(alias.name.split(".")) for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module and not node.level, f"{'.'.join(module)} has a relative import"
             names |= {(*node.module.split("."), alias.name) for alias in node.names}
+        elif isinstance(node, ast.Call) and LOADS & {*ast.unparse(node.func).split(".")}:
+            names |= {("profdiff", *other) for other in loaded(node)}
     inside = {name[1:] for name in names if name[0] == "profdiff"}
     # A name is a module's, or a module itself.
     return {n if n in modules() else n[:-1] for n in inside} & modules().keys() - {module}
@@ -59,6 +78,25 @@ def imports(module: tuple[str, ...]) -> set[tuple[str, ...]]:
 def test_the_folders_are_found() -> None:
     assert {module[0] for module in modules()} - LEVEL.keys() == set()
     assert len(modules()) > 150
+
+
+def test_modules_that_are_loaded_by_name_are_seen() -> None:
+    commands = {module for module in modules() if module[0] == "commands" and len(module) > 1}
+    assert commands and commands < imports(("cli",))
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("import_module('profdiff.cli')", {("cli",)}),
+        ("importlib.import_module(f'profdiff.session.fold{x}')", {("session", "folder")}),
+        ("import_module('numpy')", set()),
+    ],
+)
+def test_what_a_call_loads(call: str, expected: set[tuple[str, ...]]) -> None:
+    node = ast.parse(call, mode="eval").body
+    assert isinstance(node, ast.Call)
+    assert loaded(node) == expected
 
 
 @pytest.mark.parametrize("module", modules(), ids=".".join)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.collectors.kernels.address import Address
+from profdiff.symbolization.kernel_chains import module_name
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,5 @@ def module_files(folder: Path | None) -> dict[str, Path]:
     """Module files at any depth below ``folder``, by the module's name."""
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*.ko*")) if folder else []:
-        # The kernel writes '-' as '_' in a module's name (scripts/Makefile.lib).
-        found.setdefault(path.name.split(".ko")[0].replace("-", "_"), path)
+        found.setdefault(module_name(path.name), path)
     return found

@@ -1,17 +1,11 @@
 """``profdiff doctor``: what is there, what is missing, and what fixes it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import click
 
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
 from profdiff.collectors.kernels.address import Address
-
-if TYPE_CHECKING:
-    from profdiff.collectors.machine.environment import Finding
+from profdiff.collectors.machine.environment import Finding, program
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 
@@ -33,7 +27,6 @@ def doctor(kernels: tuple[str, ...]) -> None:
     """
     from profdiff.collectors.kernels.source import locate
     from profdiff.collectors.kernels.spec import parse_arguments
-    from profdiff.collectors.machine.environment import Finding
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
@@ -46,17 +39,14 @@ def doctor(kernels: tuple[str, ...]) -> None:
             _show(f"{argument.label}: {files.machine}", _machine(files.machine))
         elif files.image:
             architecture = of_image(files.image)
-            debug = (
-                Finding("debug ELF", "ok", str(files.debug_elf))
-                if files.debug_elf
-                else Finding("debug ELF", "note", "none: inlined functions will not be visible")
-            )
+            debug = Finding("debug ELF", "note", "none: inlined functions will not be visible")
+            if files.debug_elf:
+                debug = Finding("debug ELF", "ok", str(files.debug_elf))
             title = f"{argument.label}: a guest, {architecture.name}"
             _show(title, [Finding("image", "ok", str(files.image)), debug, *_guests(architecture)])
 
 
 def _machine(address: Address) -> list[Finding]:
-    from profdiff.collectors.machine.environment import Finding
     from profdiff.collectors.machine.probe import environment_of
 
     environment = environment_of(address)
@@ -72,7 +62,6 @@ def _guests(architecture: Architecture) -> list[Finding]:
     """What guests of an architecture need on this machine."""
     from profdiff.base.errors import ProfdiffError
     from profdiff.collectors.guest.qemu import find_emulator
-    from profdiff.collectors.machine.environment import Finding, program
 
     own = ["busybox"] if architecture.is_host else ["apt-get", "dpkg-deb"]
     names = [architecture.emulator, "cpio", architecture.compiler, *own]
@@ -103,4 +92,7 @@ def _show(title: str, findings: list[Finding]) -> None:
     if not console.is_terminal:
         console.width = 400  # nothing is to be wrapped in a pipe
     console.print(Text(title, "bold"))
-    console.print(table)
+    for line in console.render_lines(table, pad=False):
+        shown = Text.assemble(*((part.text, part.style or "") for part in line))
+        shown.rstrip()  # the last column is padded to its width
+        console.print(shown)

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import click
 
 from profdiff.base import terminal
+from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Subject
+from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown, Subject
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.selection import Selection
 
@@ -61,7 +62,7 @@ class Output(NamedTuple):
         if self.asked.per_op and subject.ops is None:
             raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
-            if form.profile and form.name in self.targets and not subject.findings().comparisons:
+            if form.profile and form.name in self.targets and not subject.find().comparisons:
                 able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
                     f"--{form.name} needs a profile, which no run of this session has: record with "
@@ -70,7 +71,7 @@ class Output(NamedTuple):
         write_forms(FORMS, self.targets or {"text": "-"}, subject, subject.name)
 
 
-def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:
+def form_options(forms: Sequence[Form[Shown]]) -> list[Callable[..., Any]]:
     """The options of forms; ``targets`` takes their values."""
     optional: dict[str, Any] = {"is_flag": False, "flag_value": ""}
     return [
@@ -85,7 +86,7 @@ def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:
     ]
 
 
-def targets(forms: Sequence[Form], values: dict[str, Any]) -> dict[str, str]:
+def targets(forms: Sequence[Form[Shown]], values: dict[str, Any]) -> dict[str, str]:
     """Where each form that was asked for goes; the options' values are taken from ``values``."""
     given = {form.name: values.pop(f"form_{form.name.replace('-', '_')}") for form in forms}
     return {name: target for name, target in given.items() if target is not None}
@@ -129,7 +130,7 @@ def with_options(
 
 
 def write_forms(
-    forms: Sequence[Form], targets: Mapping[str, str], shown: Any, name: str = ""
+    forms: Sequence[Form[Shown]], targets: Mapping[str, str], shown: Shown, name: str = ""
 ) -> None:
     """Write each form that ``targets`` names. ``name``: of files that are given none, which are
     told. Raises InputError."""
@@ -153,7 +154,7 @@ def write_forms(
             (terminal.tell if taken else terminal.say)(target)
 
 
-def _write_parts(form: Form, target: str, parts: Sequence[tuple[str, Callable[[], bytes]]]) -> None:
+def _write_parts(form: Form[Shown], target: str, parts: Parts) -> None:
     """One file for each kernel, with its label in the name where there are several."""
     if len(parts) > 1 and target == "-":
         raise InputError(f"--{form.name} -: with several kernels, stacks go to files: name a FILE")
@@ -170,16 +171,13 @@ def write(target: str, data: str | bytes, *, appends: bool = False) -> None:
     if target == "-":
         terminal.say(data, end="") if isinstance(data, str) else terminal.put(data)
         return
-    content = data
-    if isinstance(content, str):
-        content = terminal.cleaned(content).encode(errors="backslashreplace")
+    if isinstance(data, str):
+        data = terminal.cleaned(data).encode(errors="backslashreplace")
     try:
         if appends:
             with Path(target).open("ab") as file:
-                file.write(content)
+                file.write(data)
             return
-        from profdiff.base.atomic import write_atomic
-
-        write_atomic(Path(target), content, durable=False)
+        write_atomic(Path(target), data, durable=False)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}") from error

@@ -1,16 +1,17 @@
-"""The output forms: one list, from which commands make their options. A form's module is loaded
-when somebody asks for it."""
+"""The output forms, from which commands make their options. Each loads its module when asked."""
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
+from profdiff.base import units
 from profdiff.views.selection import Selection
 
 if TYPE_CHECKING:
+    from profdiff.evidence.condition import Judgement
     from profdiff.evidence.findings import Findings
 
 _MAIL_WIDTH = 100
@@ -18,6 +19,8 @@ DEFAULT_TOP = 20
 
 # Each kernel's label, and what makes its file.
 Parts = Sequence[tuple[str, Callable[[], bytes]]]
+# What a command reports: a Subject, or the judgements of check.
+Shown = TypeVar("Shown")
 
 
 class Asked(NamedTuple):
@@ -31,92 +34,125 @@ class Asked(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What is reported. Nothing is read before a form asks for it: ``findings`` makes them, once,
-    and ``folded`` each kernel's stacks. ``name``: of a file that is given none."""
+    """What is reported. Nothing is read before a form asks for it: ``find`` makes the findings,
+    once, and ``folded`` each kernel's stacks. ``name``: of a file that is given none."""
 
     name: str
     ops: int | None
-    findings: "Callable[[], Findings]"
+    find: "Callable[[], Findings]"
     folded: Callable[[], Parts]
     asked: Asked
 
 
-class Render(Protocol):
-    """Makes a form. ``shown``: what the command reports, a Subject or judgements; ``target``: a
-    path, or ``-``. Text is cleaned before it is written; None: the form has written a folder."""
-
-    def __call__(self, shown: Any, target: str, /) -> str | bytes | Parts | None: ...
-
-
-class Form(NamedTuple):
-    """``--name``. ``takes``: what stands behind the option; where that may be left out,
-    ``default(name)`` is the target ("": none is known). ``profile``: it shows one, which timed runs
-    do not have. ``appends``: other programs write to the same file."""
+class Form(NamedTuple, Generic[Shown]):
+    """``--name``. ``render`` gets what is reported, and a path or ``-``. Its text is cleaned before
+    it is written; None: it has written a folder. ``takes``: what stands behind the option; where
+    that may be left out, ``default(name)`` is the target ("": none is known). ``profile``: it shows
+    one, which timed runs do not have. ``appends``: other programs write to the same file."""
 
     name: str
     help: str
-    render: Render
+    render: Callable[[Shown, str], str | bytes | Parts | None]
     takes: Literal["FILE", "[FILE]", "DIR"] = "FILE"
     default: Callable[[str], str] | None = None
     profile: bool = False
     appends: bool = False
 
 
-def _module(name: str) -> Any:
-    return import_module(f"profdiff.reports.{name}")
-
-
 def _text(subject: Subject, target: str) -> str:
-    import shutil
-
-    from profdiff.base import units
+    from profdiff.reports import text
 
     selection, per_op, width, ascii_only = subject.asked
     wide = shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns if target == "-" else _MAIL_WIDTH
     if selection.top is None:
         selection = selection._replace(top=DEFAULT_TOP)
-    text: str = _module("text").render(
-        subject.findings(), selection, width=width or min(wide, _MAIL_WIDTH), per_op=per_op
-    )
-    return units.ascii_only(text) if ascii_only else text
+    width = width or min(wide, _MAIL_WIDTH)
+    made = text.render(subject.find(), selection, width=width, per_op=per_op)
+    return units.ascii_only(made) if ascii_only else made
 
 
 def _page(subject: Subject, target: str) -> bytes:
-    page: str = _module("html").render(subject.findings())
-    return page.encode(errors="backslashreplace")
+    from profdiff.reports import html
+
+    return html.render(subject.find()).encode(errors="backslashreplace")
 
 
 def _folded_diff(subject: Subject, target: str) -> Parts:
-    files = _module("folded_difference").files(subject.findings().comparisons[0])
+    from profdiff.reports import folded_difference
+
+    files = folded_difference.files(subject.find().comparisons[0])
     return [(label, partial(bytes, lines)) for label, lines in files]
 
 
 def _charts(subject: Subject, target: str) -> None:
+    from profdiff.reports import charts
+
     side, per_op = subject.asked.selection.side, subject.asked.per_op
-    _module("charts").write(subject.findings(), Path(target), side=side, per_op=per_op)
+    charts.write(subject.find(), Path(target), side=side, per_op=per_op)
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    document = _module("document")
-    data: bytes = document.encode(document.build(subject.findings()))
-    return data + b"\n"
+    from profdiff.reports import document
+
+    return document.encode(document.build(subject.find())) + b"\n"
 
 
-def _csv(subject: Subject, target: str) -> Any:
-    return _module("csv_table").render(subject.findings().comparisons, subject.asked.selection)
+def _csv(subject: Subject, target: str) -> str:
+    from profdiff.reports import csv_table
+
+    return csv_table.render(subject.find().comparisons, subject.asked.selection)
 
 
-def _lkp(subject: Subject, target: str) -> Any:
-    found, top, lkp = subject.findings(), subject.asked.selection.top, _module("lkp")
+def _lkp(subject: Subject, target: str) -> str:
+    from profdiff.reports import lkp
+
+    found, top = subject.find(), subject.asked.selection.top
     return lkp.render(found.comparisons, lkp.workload_series(found), top=top)
 
 
-def _of_comparisons(module: str, function: str = "render") -> Render:
-    """A form that shows the comparisons alone."""
-    return lambda shown, _: getattr(_module(module), function)(shown.findings().comparisons)
+def _svg(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import svg
+
+    return svg.difference(subject.find().comparisons)
 
 
-FORMS = (
+def _svg_side_by_side(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import svg
+
+    return svg.side_by_side(subject.find().comparisons)
+
+
+def _speedscope(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import speedscope
+
+    return speedscope.render(subject.find().comparisons)
+
+
+def _firefox(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import firefox
+
+    return firefox.render(subject.find().comparisons)
+
+
+def _pprof(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import pprof
+
+    return pprof.render(subject.find().comparisons)
+
+
+def _junit(judgements: "list[Judgement]", target: str) -> bytes:
+    from profdiff.reports import junit
+
+    return junit.render(judgements)
+
+
+def _github_summary(judgements: "list[Judgement]", target: str) -> bytes:
+    from profdiff.reports import github_summary
+
+    return github_summary.render(judgements)
+
+
+FORMS: tuple[Form[Subject], ...] = (
     Form(
         "text",
         "Write the report as text.  [default: standard output, unless another form is asked for]",
@@ -158,46 +194,28 @@ FORMS = (
         _lkp,
         profile=True,
     ),
-    Form(
-        "svg",
-        "Write the difference flamegraph as SVG.",
-        _of_comparisons("svg", "difference"),
-        profile=True,
-    ),
+    Form("svg", "Write the difference flamegraph as SVG.", _svg, profile=True),
     Form(
         "svg-side-by-side",
         "Write the kernels' flamegraphs side by side, as SVG.",
-        _of_comparisons("svg", "side_by_side"),
+        _svg_side_by_side,
         profile=True,
     ),
-    Form(
-        "speedscope", "Write a profile for speedscope.", _of_comparisons("speedscope"), profile=True
-    ),
-    Form(
-        "firefox",
-        "Write a profile for the Firefox Profiler.",
-        _of_comparisons("firefox"),
-        profile=True,
-    ),
+    Form("speedscope", "Write a profile for speedscope.", _speedscope, profile=True),
+    Form("firefox", "Write a profile for the Firefox Profiler.", _firefox, profile=True),
     Form(
         "pprof",
         "Write a profile for pprof, with the base as negative samples.",
-        _of_comparisons("pprof"),
+        _pprof,
         profile=True,
     ),
 )
-
-
-def _judged(module: str) -> Render:
-    return lambda shown, _: _module(module).render(shown)
-
-
-CHECK_FORMS = (
-    Form("junit", "Write a JUnit file.", _judged("junit")),
+CHECK_FORMS: "tuple[Form[list[Judgement]], ...]" = (
+    Form("junit", "Write a JUnit file.", _junit),
     Form(
         "github-summary",
         "Append a table to a step summary.  [default FILE: $GITHUB_STEP_SUMMARY]",
-        _judged("github_summary"),
+        _github_summary,
         "[FILE]",
         lambda _: os.environ.get("GITHUB_STEP_SUMMARY", ""),
         appends=True,

@@ -293,6 +293,20 @@ def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
     Session.open(session)
 
 
+@pytest.mark.parametrize("arguments", ["report {} --json -", "report {}", "report --help"])
+def test_a_pipe_that_nobody_reads(tmp_path: Path, arguments: str) -> None:
+    session = exact_session(tmp_path / "s.profdiff").folder
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb") as gone:
+        program = [sys.executable, "-m", "profdiff", *arguments.format(session).split()]
+        result = subprocess.run(
+            program, stdout=gone, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 2
+    assert result.stderr == ""
+
+
 NATIVE = """
 import hashlib
 import profdiff.evidence.results
