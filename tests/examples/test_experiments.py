@@ -54,7 +54,7 @@ def test_its_plan(folder: Path, old_kernel: Path, new_kernel: Path, tmp_path: Pa
     points, runs = EXPECTED[folder.name]
     twin = tomllib.loads(experiment.read_text()).get("aa", 0)
     assert f"{2 + bool(twin)} kernels, {points} points, " in shown
-    assert f" {points * (2 * runs + twin)} to make\n" in shown
+    assert f" {points * (2 * runs + twin)} to do\n" in shown
     rows = re.findall(r"^ *\d+  (?:timed|exact) .*$", shown, re.MULTILINE)
     assert len(rows) == points * (2 * runs + twin)
     assert all(f"{next(folder.glob('*.c')).name} " in row for row in rows)

@@ -163,9 +163,8 @@ def test_a_signal_ends_a_recording_and_leaves_nothing(
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert said.splitlines()[-1].startswith(
-        "profdiff: interrupted: run the same command again to resume"
-    )
+    last = said.splitlines()[-1]
+    assert last.startswith("profdiff: interrupted: run the same command again to resume")
     assert "Traceback" not in said
     assert list(place.iterdir()) == []
     deadline = time.monotonic() + 10
