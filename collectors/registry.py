@@ -64,11 +64,6 @@ def collector(name: str) -> Collector:
     return found
 
 
-def profiles(name: str) -> bool:
-    """Whether runs of a collector have functions to show. Raises as ``collector``."""
-    return collector(name).profiles
-
-
 def is_default(name: str) -> bool:
     """Whether it is the one that is tried first, whose name is left out of runs' ids."""
     return name == next(iter(_OWN))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from synthetic import manifest
 
+from profdiff.base.metric import Better
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.session import manifest as m
@@ -27,7 +28,7 @@ def recorded(
     qemu: m.Qemu | None = None,
     name: str = "latency",
     unit: str = "ns",
-    better: m.Better = "lower",
+    better: Better = "lower",
     **more: object,
 ) -> m.Manifest:
     """A manifest of runs that measured ``values``."""

@@ -84,7 +84,7 @@ def _without_profile(findings: Findings, where: Machine) -> Iterator[str]:
     times = f", {inside} executions in each boot" if inside > 1 else ""
     for name in findings.manifest.collectors:
         runs = [run for run in machine.finished_runs(findings) if run.collector == name]
-        if not runs or registry.profiles(name):
+        if not runs or registry.collector(name).profiles:
             continue
         guest, qemu, told = findings.manifest.guest, runs[0].qemu, ""
         # Of guests that count or sample it was said with them.

@@ -52,7 +52,7 @@ def workload_series(findings: Findings) -> list[Series]:
             ],
         )
         for result in findings.results.at(findings.setting)
-        if not registry.profiles(result.collector)
+        if not registry.collector(result.collector).profiles
     ]
 
 

@@ -36,7 +36,8 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
 
     out = bytearray()
     for one in metrics:
-        _message(out, 1, _fields((1, string(one.metric.name)), (2, string(_unit(one)))))
+        unit = "nanoseconds" if one.metric.unit == "ns" else "count"
+        _message(out, 1, _fields((1, string(one.metric.name)), (2, string(unit))))
     names = frame_names(comparison)
     if comparison.stacks.depth.max(initial=0) >= MOST_FRAMES:
         names.append(FrameName(LEFT_OUT, "", "", 0, False))
@@ -65,10 +66,6 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
     for text in strings:
         _message(out, 6, text.encode(errors="backslashreplace"))
     return gzip.compress(bytes(out), mtime=0)
-
-
-def _unit(comparison: Comparison) -> str:
-    return "nanoseconds" if comparison.metric.unit == "ns" else "count"
 
 
 def _varint(value: int) -> bytes:

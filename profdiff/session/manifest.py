@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from profdiff.base.metric import Better as Better
 from profdiff.collectors.records import Count, Name, Part, Text, Value
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest

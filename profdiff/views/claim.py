@@ -67,7 +67,7 @@ def _counted(noun: str, verb: str) -> Words:
 
 def _words(result: Result) -> Words:
     """Of a result. An emulated clock counts instructions: that is never called time."""
-    if registry.profiles(result.collector):
+    if registry.collector(result.collector).profiles:
         return _counted(result.metric.name, result.metric.kind.verb)
     name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
     if is_time(result.metric) and result.virtual:
@@ -97,7 +97,7 @@ def claim(findings: Findings) -> Claim:
 
 
 def _rank(result: Result) -> tuple[int, bool]:
-    if registry.profiles(result.collector):
+    if registry.collector(result.collector).profiles:
         return 1, False
     if result.metric.kind != TIMED:
         return 3, False

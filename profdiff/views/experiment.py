@@ -178,7 +178,7 @@ def is_shown(told: Results) -> bool:
         told.scattered
         or len(every) > 1
         or len(told.kernels) > 2
-        or not registry.profiles(every[0].collector)
+        or not registry.collector(every[0].collector).profiles
     )
 
 

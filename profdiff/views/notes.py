@@ -90,7 +90,7 @@ def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
 
 def answers(results: Results, setting: Setting) -> list[str]:
     """One sentence for each metric that timed runs measured and each kernel but the base."""
-    timed = [one for one in results.at(setting) if not registry.profiles(one.collector)]
+    timed = [one for one in results.at(setting) if not registry.collector(one.collector).profiles]
     # What the workload says of itself comes before the time of the whole command.
     timed.sort(key=lambda one: one.is_wall_time)
     return [

@@ -41,7 +41,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         (run.window.kind, run.window.count)
         for run in manifest.runs
         if run.window and not run.failure and run.point == setting.point
-        if registry.profiles(run.collector)
+        if registry.collector(run.collector).profiles
     }
     window = " or ".join(
         f"{number} marked window{'s' if number != 1 else ''}"
