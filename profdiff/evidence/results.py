@@ -291,8 +291,9 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
 
 
 def _against_noise(found: Estimate, noise: float | None) -> Estimate:
-    """A change that A/A runs show as well is none."""
-    changed = found.verdict is Verdict.CHANGED
-    if noise is None or not changed or abs(found.median.estimate) > noise:
+    """A change that A/A runs show as well is none. A single A/A run knows no floor: nan."""
+    if noise is None or found.verdict is not Verdict.CHANGED:
+        return found
+    if not abs(found.median.estimate) <= noise:
         return found
     return replace(found, verdict=Verdict.UNSURE, reason="within the noise floor (A/A)")

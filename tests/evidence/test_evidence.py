@@ -1,11 +1,14 @@
 """From runs to results, tables and words: units, verdicts, A/A, differences of two lengths."""
 
+import math
+
 import msgspec
 import pytest
 from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
-from profdiff.evidence.results import Results
+from profdiff.evidence.results import Results, _against_noise
+from profdiff.evidence.statistics import Rule, estimates
 from profdiff.reports import experiment_text
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
@@ -184,3 +187,14 @@ def test_hostile_metric_names_stay_one_line() -> None:
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert max(map(units.width, shown.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("noise", "verdict"),
+    [(None, "changed"), (math.nan, "changed"), (0.1, "changed"), (9, "unsure")],
+)
+def test_a_change_within_the_noise_floor_is_none(noise: float | None, verdict: str) -> None:
+    """A single A/A run has no floor (nan): it says nothing against a change."""
+    base, other = ([[value * (1 + n / 1000)] for n in range(9)] for value in (100.0, 200.0))
+    (found,) = estimates([(base, other)], Rule(), planned=9, deterministic=False, seed=0)
+    assert str(_against_noise(found, noise).verdict) == verdict
