@@ -55,7 +55,7 @@ def test_it_records_and_reports(
 
     shown = profdiff("report", session, env=installed).stdout
     assert "counted, not sampled" in shown
-    (row,) = [line.split() for line in shown.splitlines() if line.startswith("nr_active_anon")]
+    (row,) = [line.split() for line in shown.splitlines() if line.startswith("nr_active_anon  ")]
     assert row[1:3] == [f"{values[f'{label}-vmstat-1']:g}" for label in ("base", "new")]
     assert row[-1] in ("exact", "unsure", "changed", "unchanged")
     data = json.loads(profdiff("report", session, "--json", "-", env=installed).stdout)
