@@ -72,7 +72,7 @@ def of_data(data: PerfData) -> Recorded:
         np.add.at(count, where, data.entry_weight[taken].astype(np.int64))
         return count
 
-    unseen = np.zeros((len(data.place_address), 16), np.uint8)
+    unseen = np.broadcast_to(np.zeros(16, np.uint8), (len(data.place_address), 16))
     return Recorded(metrics, Places.of_samples(data), unseen, counted, samples=data)
 
 

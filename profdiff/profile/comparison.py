@@ -45,16 +45,15 @@ class Comparison:
 
     A kernel's numbers are those of one of its runs, the one with the (lower) median total of the
     first metric, so that they add up. ``setting``: under what all of them ran. ``run_counts``:
-    int64[S, R]; ``counts``: int64[S, K];
-    ``calls``: int64[S, K], how often the stack's innermost function was entered there, None where
-    that was not counted. ``lines``: int64[F, K], where functions are declared, 0 if unknown.
-    ``self_`` and ``total``: int64[F, K]. ``samples``: int64[F, K], from how many samples ``self_``
-    is known; None for exact counts. ``unresolved``: by (reason, in_kernel), int64[K]. ``inlined``:
-    bool[S, K]. ``rates``: how often was sampled, empty where some recording does not say.
-    ``remarks``: what a reader must know of the recordings. ``facts``: what else differs
-    between the kernels. The functions of ``stacks`` are ``functions``, and from F on ``unnamed``,
-    which stand for unresolved frames. ``addresses``: by kernel, what all of
-    this is summed from.
+    int64[S, R]; ``counts``: int64[S, K]; ``calls``: int64[S, K], how often the stack's innermost
+    function was entered there, None where that was not counted. ``lines``: int64[F, K], where
+    functions are declared, 0 if unknown. ``self_`` and ``total``: int64[F, K]. ``samples``:
+    int64[F, K], from how many samples ``self_`` is known; None for exact counts. ``unresolved``: by
+    (reason, in_kernel), int64[K]. ``inlined``: bool[S, K]. ``rates``: how often was sampled, empty
+    where some recording does not say. ``remarks``: what a reader must know of the recordings.
+    ``facts``: what else differs between the kernels. The functions of ``stacks`` are ``functions``,
+    and from F on ``unnamed``, which stand for unresolved frames. ``addresses``: by kernel, what all
+    of this is summed from.
     """
 
     manifest: Manifest

@@ -1,5 +1,6 @@
 """The profile of exact runs: counts by address, put where the call tree says they ran."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -7,29 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
-from profdiff.collectors.recorded import CallTree
+from profdiff.collectors.recorded import CallTree, Recorded
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import ChainFunctions, Profile
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization._native import expand_calls
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.places import Places
 
 _FLAT = "recorded without callers (--no-call-tree): stacks are a function and what it inlines"
 
 _REFUSED = "there were too many call paths: {:,} times what one ran counts for its caller"
 
 
-def exact_profile(addresses: Addresses) -> Profile:
-    """The profile of what runs executed, from their call trees.
+def exact_profile(runs: Sequence[Recorded], symbolize: Callable[[Places], Chains]) -> Profile:
+    """The profile of what runs of one kernel executed, from their call trees.
 
     A tree must hold exactly what was counted at each address; where it does not, callers are not
     shown, and a remark says so.
     """
-    trees = [tree for tree in addresses.trees if tree is not None]
+    addresses, rows = Addresses.of_runs(runs, symbolize)
+    pairs = zip(runs, rows, strict=True)
+    trees = [run.calls.placed(where) for run, where in pairs if run.calls is not None]
     chains, counts = addresses.chains, addresses.counts
     flat = partial(Profile.from_chains, chains, counts, addresses.metrics)
-    if len(trees) < len(addresses.trees):
+    if len(trees) < len(runs):
         return replace(flat(), addresses=(addresses,), remarks=[_FLAT])
     for run, tree in enumerate(trees):
         if unequal := tree.unequal(counts[:, run, 0]):

@@ -76,7 +76,7 @@ class Imported:
         if self.recorded.text:
             return text_profile(self.recorded.text)
         data, chains = self._samples
-        profile = perf_profile(self.recorded, data, chains)
+        profile = perf_profile(self.recorded, data, chains, lambda: self.recorded)
         profile.remarks.extend([self.trusted] if self.trusted else [])
         return profile
 

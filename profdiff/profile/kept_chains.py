@@ -33,12 +33,12 @@ def chains_of(session: Session, run: Run, places: Places) -> Chains:
 
     Raises SessionError, and InputError for a damaged debug ELF.
     """
-    kept = _kept(session, run, places)
-    rows = kept.rows(places) if kept and places.code is not None else None
-    if kept and rows is not None:
-        return kept.taken(rows)
-    if kept and places.code is None and np.array_equal(kept.address, places.address):
-        return kept
+    if kept := _kept(session, run, places):
+        if places.code is None:
+            if np.array_equal(kept.address, places.address):
+                return kept
+        elif (rows := kept.rows(places)) is not None:
+            return kept.taken(rows)
     return _resolve(session, run, places, {})
 
 
@@ -78,7 +78,8 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             else run
             for run in runs
         ]
-    session.save(msgspec.structs.replace(session.manifest, kernels=kernels, runs=runs))
+    if shared or own:
+        session.save(msgspec.structs.replace(session.manifest, kernels=kernels, runs=runs))
 
 
 def _kept(session: Session, run: Run, places: Places) -> Chains | None:

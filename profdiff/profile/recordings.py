@@ -1,4 +1,4 @@
-"""The recordings of a session at one setting: each is read once, when it is first needed."""
+"""The recordings of a session at one setting, compared: each is read once, and then let go."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +7,6 @@ from profdiff.base.errors import SessionError
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile import session_facts
-from profdiff.profile.addresses import Addresses
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kept_chains import chains_of
@@ -26,7 +25,6 @@ class Recordings:
     def __init__(self, session: Session, setting: Setting | None = None) -> None:
         self._session = session
         self._setting = setting or settings(session.manifest)[0]
-        self._recorded: dict[str, Recorded | None] = {}
 
     def comparisons(self, facts: Facts | None = None) -> list[Comparison]:
         """The comparisons of all kernels that have a result: one for each collector that profiles
@@ -88,18 +86,20 @@ class Recordings:
         return short[:number], long[:number]
 
     def _profile(self, runs: list[Run]) -> Profile:
-        found = [self._read(run) for run in runs]
-        if found[0].samples or found[0].text:
-            pairs = zip(runs, found, strict=True)
-            return Profile.merged([self._sampled(run, one) for run, one in pairs])
-        return exact_profile(Addresses.of_runs(found, partial(chains_of, self._session, runs[0])))
+        first = self._read(runs[0])
+        if first.samples or first.text:
+            others = (self._sampled(run, self._read(run)) for run in runs[1:])
+            return Profile.merged([self._sampled(runs[0], first), *others])
+        found = [first, *(self._read(run) for run in runs[1:])]
+        return exact_profile(found, partial(chains_of, self._session, runs[0]))
 
     def _sampled(self, run: Run, found: Recorded) -> Profile:
         if found.text:
             return text_profile(found.text)
         if found.samples is None:
             raise SessionError(f"run {run.id} has samples of an unknown kind")
-        profile = perf_profile(found, found.samples, chains_of(self._session, run, found.places))
+        chains = chains_of(self._session, run, found.places)
+        profile = perf_profile(found, found.samples, chains, partial(self._read, run))
         said = self._session.read(run, "environment") or b""
         if changed := Environment.parse(said.decode(errors="replace")).rate_changed:
             profile.remarks.append(
@@ -115,9 +115,7 @@ class Recordings:
         return folded_profile(self._profile([run]))
 
     def _read(self, run: Run) -> Recorded:
-        if run.id not in self._recorded:
-            self._recorded[run.id] = recorded(self._session, run)
-        found = self._recorded[run.id]
+        found = recorded(self._session, run)
         if found is None:
             raise SessionError(f"run {run.id} has no recording")
         return found

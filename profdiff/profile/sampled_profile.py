@@ -1,6 +1,6 @@
 """Profiles from samples: of a perf.data file with its chains, or of stacks that came as text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from profdiff.symbolization.chains import Chains
 _MOST_EVENTS = 64
 
 
-def perf_profile(run: Recorded, data: PerfData, chains: Chains) -> Profile:
-    """The profile of one run, whose samples are ``data``. Raises InputError for a file with
+def perf_profile(
+    run: Recorded, data: PerfData, chains: Chains, again: Callable[[], Recorded]
+) -> Profile:
+    """The profile of one run, whose samples are ``data``. ``again`` reads the run once more, for
+    who asks for its addresses: it would be in memory until then. Raises InputError for a file with
     implausibly many events."""
     functions = ChainFunctions.of(chains, run.places.in_kernel)
     stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
@@ -45,7 +48,9 @@ def perf_profile(run: Recorded, data: PerfData, chains: Chains) -> Profile:
         taken=data.statistics["samples"],
         lost=_lost(data),
         machine=_machine(data),
-        addresses=[Addresses.of_samples(run, chains)],
+        addresses=[
+            Addresses(run.places, chains, run.executed, run.metrics, lambda: again().count[:, None])
+        ],
     )
 
 

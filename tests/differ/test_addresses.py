@@ -114,7 +114,8 @@ def test_runs_with_other_places_line_up(runs: list[dict[int, int]]) -> None:
         ]
         return chains(rows)
 
-    addresses = Addresses.of_runs([recorded(run) for run in runs], resolved)  # type: ignore[arg-type]
+    addresses, rows = Addresses.of_runs([recorded(run) for run in runs], resolved)  # type: ignore[arg-type]
+    assert [len(own) for own in rows] == [len(run) for run in runs]
     everything = {place for run in runs for place in run}
     assert addresses.counts.shape == (len(everything), len(runs), 1)
     assert addresses.counts.sum(axis=0)[:, 0].tolist() == [sum(run.values()) for run in runs]

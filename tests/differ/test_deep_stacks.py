@@ -12,8 +12,7 @@ import pytest
 from synthetic import Row, build, chains, findings, frame, manifest
 
 from profdiff.base.metric import INSTRUCTIONS
-from profdiff.collectors.recorded import CallTree
-from profdiff.profile.addresses import Addresses
+from profdiff.collectors.recorded import CallTree, Recorded
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
@@ -59,8 +58,9 @@ def exact(depth: int, cost: int) -> Profile:
     known = chains(rows)
     code = np.zeros((3, 16), np.uint8)
     places = Places.of_code(known.address, code)
-    counts = np.array([1, depth, cost * depth])[:, None, None]
-    made = exact_profile(Addresses(places, known, code, (INSTRUCTIONS,), [tree], lambda: counts))
+    counts = np.array([1, depth, cost * depth])[:, None]
+    run = Recorded((INSTRUCTIONS,), places, code, lambda: counts, tree)
+    made = exact_profile([run], lambda _: known)
     assert not made.remarks
     return made
 
