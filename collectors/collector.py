@@ -82,9 +82,9 @@ class Collector:
         return (Path(__file__).parent / "guest/collector.sh").read_text()
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        """What its script finds beside it. ``emulated``: in a guest without a processor of its
-        own. Raises InputError."""
-        return {"boot-runs": b"%d\n" % options.get("boot_runs", 1)}
+        """What its script finds beside it; the base's runs the workload as often as ``boot-runs``
+        says. ``emulated``: in a guest without a processor of its own. Raises InputError."""
+        return {"boot-runs": b"1\n"}
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
         """What travels into guests for it. Raises MissingError, InputError."""

@@ -4,9 +4,7 @@ A package names its collector in the entry-point group ``profdiff.collectors``: 
 name, and the object.
 """
 
-import sys
 from functools import cache
-from pathlib import Path
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
@@ -22,14 +20,6 @@ GROUP = "profdiff.collectors"
 @cache
 def _installed() -> dict[str, Collector]:
     """Those of other packages. Raises MissingError when one cannot be loaded."""
-    # Most have none, and importlib.metadata takes longer to import than all the rest.
-    brought = (
-        f"[{GROUP}]" in file.read_text(errors="replace")
-        for folder in sys.path
-        for file in Path(folder).glob("*-info/entry_points.txt")
-    )
-    if not any(brought):
-        return {}
     from importlib import metadata
 
     found: dict[str, Collector] = {}

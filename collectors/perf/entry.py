@@ -40,11 +40,13 @@ class Perf(Collector):
         click.Option(
             ["--count"],
             type=click.IntRange(1, 2**62),
+            metavar="N",
             help="Sampling period: events between two samples.",
         ),
         click.Option(
             ["--frequency"],
             type=click.IntRange(1, 10**9),
+            metavar="HZ",
             help="Samples per second, instead of --count; perf adapts the period.",
         ),
         click.Option(

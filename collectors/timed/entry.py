@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.base.metric import TIMED, Metric
-from profdiff.collectors.collector import Collector
+from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
     from profdiff.collectors.guest.result import Left
@@ -35,6 +35,7 @@ class Timed(Collector):
         click.Option(
             ["--boot-runs"],
             type=click.IntRange(1, 10_000),
+            metavar="N",
             default=1,
             show_default=True,
             help="Number of times that a timed run executes the workload in its boot.",
@@ -47,6 +48,9 @@ class Timed(Collector):
 
         parsed = [str(Wanted.parse(text)) for text in given["metrics"]]
         return super().settings({**given, "metrics": parsed})
+
+    def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
+        return {"boot-runs": b"%d\n" % options["boot_runs"]}
 
     def measure(self, left: Left) -> list[Measured]:
         """Wall time and the wanted metrics of all executions in a boot. Raises InputError when one

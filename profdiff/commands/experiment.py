@@ -141,18 +141,21 @@ def _options() -> list[click.Parameter]:
             "Guest seconds to wait between boot and workload, so that boot work finishes.",
             click.FloatRange(0, 3600),
             5.0,
+            metavar="SECONDS",
         ),
         _shown(
             "--timeout",
             "Limit for one run, in seconds of wall time.",
             click.FloatRange(1, 10**6),
             600.0,
+            metavar="SECONDS",
         ),
         _shown(
             "--repeat",
             "Runs of each cell with each collector. In guests, each run boots anew.",
             click.IntRange(1, 10**6),
             1,
+            metavar="N",
         ),
         _option(
             "--aa twin_repeat",
@@ -173,6 +176,7 @@ def _options() -> list[click.Parameter]:
             "Seed for the order of runs and for --vary-boots.",
             click.IntRange(0, 2**32 - 1),
             0,
+            metavar="N",
         ),
         _option(
             "--verify",
@@ -189,6 +193,7 @@ def _options() -> list[click.Parameter]:
             "--jobs",
             "Number of guests to run in parallel.  [default: number of CPUs]",
             type=click.IntRange(1),
+            metavar="N",
         ),
         _option(
             "--yes",

@@ -49,7 +49,9 @@ _FILES = [
         metavar="[LABEL=]FOLDER",
         help="A folder with the recorded machine's programs and libraries.",
     ),
-    click.option("--ops", type=click.IntRange(1), help="Number of operations in each recording."),
+    click.option(
+        "--ops", type=click.IntRange(1), metavar="N", help="Number of operations in each recording."
+    ),
 ]
 
 

@@ -20,7 +20,7 @@ def kernel() -> None:
       a folder with bzImage and vmlinux, or a kernel build tree
       an image, with its debug ELF:  IMAGE,vmlinux=ELF
       Debian packages:               IMAGE.deb,DEBUG.deb
-      a kernel from Debian's archive:debian:trixie-backports, debian:6.17.13,
+      a kernel of Debian's archive:  debian:trixie-backports, debian:6.17.13,
                                      debian:sid/amd64 (a flavour)
     """
 

@@ -9,7 +9,6 @@ import click
 from profdiff.base import terminal
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
-from profdiff.collectors import registry
 from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown, Subject
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.selection import Selection
@@ -45,6 +44,7 @@ _SELECTION = [
     click.option(
         "--width",
         type=click.IntRange(MIN_WIDTH),
+        metavar="COLUMNS",
         help="Width in columns.  [default: terminal width, at most 100]",
     ),
     click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only."),
@@ -63,6 +63,8 @@ class Output(NamedTuple):
             raise InputError("--per-op: the number of ops is unknown (record with --ops)")
         for form in FORMS:
             if form.profile and form.name in self.targets and not subject.find().comparisons:
+                from profdiff.collectors import registry
+
                 able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
                     f"--{form.name} needs a profile, which no run of this session has: record with "
