@@ -11,7 +11,7 @@ class Kind(NamedTuple):
     """Where values come from. The set is open: a collector may define its own.
 
     ``words`` stand behind a metric in tables. ``verb``: how a sentence says a sum of them: a kernel
-    *executes* 5 % more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
+    *executes* 5% more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
     event is counted, none is sampled. ``repeatable``: the same guest on an emulator, whose clock
     counts instructions, gives the same values again.
     """
@@ -46,7 +46,11 @@ class Metric(NamedTuple):
     @property
     def title(self) -> str:
         """Name and unit, for the head of a table."""
-        return self.name if self.unit in ("", self.name) else f"{self.name} ({self.unit})"
+        if self.unit in ("", self.name):
+            return self.name
+        unit, bracket, more = self.unit.partition(" (")
+        # One pair of brackets: ``cpu-clock (instructions, guest clock)``.
+        return f"{self.name} ({unit}, {more}" if bracket else f"{self.name} ({unit})"
 
 
 INSTRUCTIONS = Metric("instructions", "instructions", kind=EXACT)

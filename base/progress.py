@@ -3,6 +3,7 @@
 import time
 from typing import Self
 
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -20,10 +21,12 @@ _PHASES = {
 
 class Progress:
     """Told what happens. On standard error: a line when a run starts and one when it ends; nothing
-    that a log would have to scroll by."""
+    that a log would have to scroll by. ``left``: what is still to be done, in words."""
 
-    def __init__(self) -> None:
+    def __init__(self, left: str) -> None:
         self._started: set[str] = set()
+        if left:
+            self.say(left)
 
     def phase(self, run: str, phase: str) -> None:
         """``run`` is now in ``phase``."""
@@ -31,9 +34,9 @@ class Progress:
             self._started.add(run)
             self.say(f"{run}: {_PHASES.get(phase, phase)}")
 
-    def ended(self, run: str, outcome: str) -> None:
+    def ended(self, run: str, outcome: str, left: str) -> None:
         """``run`` has ended; ``outcome`` is one line."""
-        self.say(f"{run}: {outcome}")
+        self.say(f"{run}: {outcome}{f'; {left}' if left else ''}")
 
     def say(self, line: str) -> None:
         """One line to keep."""
@@ -46,17 +49,17 @@ class Progress:
         return None
 
 
-def progress(total: int) -> Progress:
+def progress(total: int, left: str) -> Progress:
     """The display for ``total`` runs that fits standard error."""
     console = CleanConsole(stderr=True)
-    return _Live(console, total) if console.is_terminal else Progress()
+    return _Live(console, total, left) if console.is_terminal else Progress(left)
 
 
 class _Live(Progress):
     """A table of the guests that are running, redrawn four times a second."""
 
-    def __init__(self, console: CleanConsole, total: int) -> None:
-        self._total = total
+    def __init__(self, console: CleanConsole, total: int, left: str) -> None:
+        self._total, self._left = total, left
         self._done = 0
         self._runs: dict[str, tuple[str, float]] = {}
         self._live = Live(
@@ -67,23 +70,25 @@ class _Live(Progress):
         started = self._runs[run][1] if run in self._runs else time.monotonic()
         self._runs[run] = (phase, started)
 
-    def ended(self, run: str, outcome: str) -> None:
+    def ended(self, run: str, outcome: str, left: str) -> None:
         self._runs.pop(run, None)
         self._done += 1
-        super().ended(run, outcome)
+        self._left = left
+        super().ended(run, outcome, "")
 
     def say(self, line: str) -> None:
         self._live.console.print(Text(line))
 
-    def _render(self) -> Table:
+    def _render(self) -> Group:
         table = Table.grid(padding=(0, 2))
-        table.add_row(f"{self._done} of {self._total} runs done")
+        left = f"; {self._left}" if self._left else ""
+        done = Text(f"{self._done} of {self._total} runs done{left}")
         for run, (phase, started) in self._runs.items():
             steps = Text("  ").join(
                 Text(text, "bold" if name == phase else "dim") for name, text in _PHASES.items()
             )
             table.add_row(Text(run), steps, f"{time.monotonic() - started:.0f} s")
-        return table
+        return Group(done, table)
 
     def __enter__(self) -> Self:
         self._live.start()

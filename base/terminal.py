@@ -6,10 +6,13 @@ for what rich draws.
 """
 
 import os
+import shutil
 import sys
 import unicodedata
 from typing import TextIO
 
+# How wide a text is that goes to no terminal.
+COLUMNS = 100
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -44,6 +47,12 @@ def open_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(0)
     sys.stdout = sys.stdout or os.fdopen(1, "w")
     sys.stderr = sys.stderr or os.fdopen(2, "w")
+
+
+def columns() -> int:
+    """How wide standard output is: what COLUMNS says, or the terminal, or ``COLUMNS`` where it is
+    none."""
+    return shutil.get_terminal_size((COLUMNS, 24)).columns
 
 
 def say(text: str, *, end: str = "\n") -> None:

@@ -22,26 +22,58 @@ def _decimals(value: float) -> int:
     return 5 if 0 < abs(value) < 0.005 else 2
 
 
+def percent(fraction: float, form: str = ".1f") -> str:
+    """A fraction in percent, as kernel mails write it: ``53.9%``. ``form``: of the number."""
+    return f"{100 * fraction:{form}}%"
+
+
 def change(base: int, other: int) -> str:
     """Relative change in percent, from ten times on as how many times the base; ``new`` and
-    ``vanished`` where one side is nothing; ``-`` where the base is below it (--difference), of
+    ``vanished`` where one side is nothing; ``-`` where the base is below it (two lengths), of
     which there is no part."""
     if base == other:
-        return "0 %"
+        return percent(0, "g")
+    if base < 0 or (base == 0 and other < 0):
+        return "-"
     if base == 0:
         return "new"
     if other == 0:
         return "vanished"
-    if base < 0:
-        return "-"
     if other >= 10 * base:
         return f"{other / base:,.0f} times"
-    return f"{100 * (other - base) / base:+.1f} %"
+    return percent((other - base) / base, "+.1f")
+
+
+def ratio(base: float, other: float) -> str:
+    """How many times the base: ``1.67x``. ``new`` where that is nothing, ``-`` where it is below
+    it, of which there is no multiple."""
+    if base == other:
+        return "1.00x"
+    if base <= 0:
+        return "-" if base else "new"
+    times = other / base
+    return f"{times:,.2f}x" if abs(times) < 10 else f"{times:,.1f}x"
 
 
 def share(part: int, whole: int) -> str:
     """A part of a whole in percent."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    return percent(part / whole) if whole else "-"
+
+
+def span(low: float, high: float) -> str:
+    """Two durations in seconds as a range: ``40 s``, ``4 to 9 min``, ``50 s to 3 min``."""
+    (first, unit), (last, whole) = _duration(low), _duration(high)
+    if unit != whole:
+        return f"{first} {unit} to {last} {whole}"
+    return f"{first} {unit}" if first == last else f"{first} to {last} {unit}"
+
+
+def _duration(seconds: float) -> tuple[str, str]:
+    if seconds < 90:
+        return f"{seconds:.0f}", "s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f}", "min"
+    return f"{seconds / 3600:.1f}", "h"
 
 
 def width(text: str) -> int:
@@ -72,6 +104,16 @@ def shorten(text: str, columns: int) -> str:
             tail -= _columns(text[start])
             start += 1
     return f"{text[:end]}..{text[start:]}"
+
+
+def ended(text: str, columns: int) -> str:
+    """``text``, cut at its end to at most ``columns``: of sentences, the beginning says most."""
+    if width(text) <= columns:
+        return text
+    end = min(len(text), columns)
+    while width(text[:end]) > columns - 2:
+        end -= 1
+    return f"{text[:end].rstrip()}.."
 
 
 def wrap(text: str, columns: int, indent: int = 0) -> list[str]:
