@@ -89,6 +89,10 @@ def place_user(
 def elf_build_id(path: str) -> str | None:
     """The GNU build id of an ELF file (plain, .zst, .xz), cheaply. Raises NativeError."""
 
+def elf_debug_info(path: str) -> tuple[bool, tuple[str, int] | None]:
+    """Whether an ELF file has its debug information inside; and of the file that has it instead
+    (``.gnu_debuglink``) the name, without a folder, and the CRC-32. Raises NativeError."""
+
 @final
 class KernelImage:
     """What an x86 bzImage says of itself."""

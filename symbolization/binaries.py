@@ -1,4 +1,4 @@
-"""Where the files that a recording names are on this machine: programs, debug files, kernels."""
+"""Where the files that a recording names are on this machine."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 from profdiff.base.atomic import write_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import MissingError
-from profdiff.symbolization._native import NativeError, elf_build_id
+from profdiff.symbolization import debuginfod
+from profdiff.symbolization.debug_files import by_build_id, debug_file, kept_by_perf
+from profdiff.symbolization.elf_file import build_id_of, is_elf
 
-# Where distributions put what was stripped off (gdb's and perf's places).
-_DEBUG = Path("/usr/lib/debug")
 VDSO = "[vdso]"
 # What machine.sh works in: mktemp's name, then the path that a guest would have.
 _MACHINE_FOLDER = re.compile(r"^.*/profdiff\.[A-Za-z0-9]{6}(?=/work/)")
@@ -35,23 +35,23 @@ class Binaries:
         ``other-build`` where its build id is not the recorded one."""
         reason = "no-file"
         for candidate in self._copies(path):
-            if _is_elf(candidate) and build_id in (None, _build_id(candidate)):
+            if is_elf(candidate) and build_id in (None, build_id_of(candidate)):
                 return candidate
         for candidate in self._own(path):
-            if not _is_elf(candidate) or (build_id is None and not self.local):
+            if not is_elf(candidate) or (build_id is None and not self.local):
                 continue
-            if build_id in (None, _build_id(candidate)):
+            if build_id in (None, build_id_of(candidate)):
                 return candidate
             reason = "other-build"
-        if build_id:
-            unpacked = _DEBUG / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
-            if unpacked.is_file() and _build_id(unpacked) == build_id:
-                return unpacked
+        if build_id and path.startswith("/"):
+            found = kept_by_perf(build_id) or by_build_id(build_id, self.root)
+            name = path.rsplit("/", 1)[-1]
+            return found or debuginfod.find(build_id, "executable", name) or reason
         return reason
 
     def elf_files(self) -> dict[str, Path]:
         """The copies that are ELF files, by their path there."""
-        return {path: copy for path, copy in self.files.items() if _is_elf(copy)}
+        return {path: copy for path, copy in self.files.items() if is_elf(copy)}
 
     def _copies(self, path: str) -> list[Path]:
         found = []
@@ -72,12 +72,7 @@ class Binaries:
     def debug_file(self, binary: Path) -> Path:
         """The file with the symbols and debug information of ``binary``: itself, or what was
         stripped off it."""
-        build_id = _build_id(binary)
-        if build_id:
-            debug = _DEBUG / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
-            if debug.is_file() and _build_id(debug) == build_id:
-                return debug
-        return binary
+        return debug_file(binary, self.root)
 
     def perf_map(self, pid: int) -> Path | None:
         """The map that a JIT in that process wrote."""
@@ -90,26 +85,6 @@ class Binaries:
             if candidate.is_file() and candidate.stat().st_uid in (os.getuid(), 0):
                 return candidate
         return None
-
-
-def kernel_debug_elf(build_id: str | None, release: str) -> Path | None:
-    """The debug ELF with that build id, where distributions, perf and kernel builds put it."""
-    if not build_id:
-        return None
-    shards = (build_id[:2], build_id[2:])
-    home = Path.home() / ".debug/.build-id" / shards[0] / shards[1]
-    candidates = [_DEBUG / ".build-id" / shards[0] / f"{shards[1]}.debug", home / "vmlinux"]
-    if release and "/" not in release:
-        candidates += [
-            _DEBUG / f"lib/modules/{release}/vmlinux",
-            _DEBUG / f"boot/vmlinux-{release}",
-            Path(f"/lib/modules/{release}/build/vmlinux"),
-            Path(f"/boot/vmlinux-{release}"),
-        ]
-    for candidate in candidates:
-        if _is_elf(candidate) and _build_id(candidate) == build_id:
-            return candidate
-    return None
 
 
 @cache
@@ -129,21 +104,3 @@ def own_vdso() -> Path | None:
     except (OSError, MissingError, ValueError):
         return None
     return None
-
-
-def _is_elf(path: Path) -> bool:
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
-
-
-@cache
-def _build_id(path: Path) -> str | None:
-    try:
-        return elf_build_id(str(path))
-    except NativeError:
-        return None

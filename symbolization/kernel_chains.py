@@ -68,6 +68,10 @@ class KernelSymbols:
                 merge.add(hit, made.resolve(addresses[hit]), "bpf")
         if mappings and not self.kallsyms:
             self._mapped_modules(merge, where, addresses, mappings, cache)
+        if self.debug_elf is None and not self.kallsyms:
+            # Nothing says where its text is.
+            nameless = where[merge.reason[where] == OUTSIDE_TEXT]
+            merge.fail(nameless, reason_column("no-symbol", nameless))
         return inlines
 
     def _modules(

@@ -210,6 +210,21 @@ impl<'d> Elf<'d> {
             .find_map(BuildId::in_notes)
     }
 
+    /// Whether the file has DWARF of its own.
+    pub(crate) fn has_debug_info(&self) -> bool {
+        self.file.section_by_name(".debug_info").is_some()
+    }
+
+    /// The name and the CRC of the file with what was stripped off (`.gnu_debuglink`): the name of a
+    /// file, without a folder.
+    pub(crate) fn debug_link(&self) -> Option<(String, u32)> {
+        const LONGEST: usize = 255;
+        let (name, crc) = self.file.gnu_debuglink().ok()??;
+        let name = std::str::from_utf8(name).ok()?;
+        let one_file = !matches!(name, "" | "." | "..") && !name.contains('/');
+        (one_file && name.len() <= LONGEST).then(|| (name.into(), crc))
+    }
+
     /// A debug section by name: unpacked and relocated as far as it needs to be; empty if absent.
     pub(crate) fn debug_section(&self, name: &str, budget: &Budget) -> Result<Cow<'d, [u8]>> {
         let Some(section) = self.file.section_by_name(name) else {

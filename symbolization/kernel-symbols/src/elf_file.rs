@@ -25,6 +25,24 @@ pub fn elf_build_id(path: &Path) -> Result<Option<BuildId>> {
     Ok(Elf::parse(path, &bytes)?.build_id())
 }
 
+/// What an ELF file says of its debug information.
+pub struct DebugInfo {
+    /// Whether it is in the file itself.
+    pub is_inside: bool,
+    /// The name of the file that has it, without a folder, and the CRC-32 of that file's content.
+    pub link: Option<(String, u32)>,
+}
+
+/// Where the debug information of the ELF file at `path` is.
+pub fn elf_debug_info(path: &Path) -> Result<DebugInfo> {
+    let bytes = FileBytes::open(path)?;
+    let elf = Elf::parse(path, &bytes)?;
+    Ok(DebugInfo {
+        is_inside: elf.has_debug_info(),
+        link: elf.debug_link(),
+    })
+}
+
 /// Where the loader puts the bytes at `offsets` in the ELF file at `path`; none for those that it
 /// puts nowhere.
 pub fn file_offsets_to_svma(path: &Path, offsets: &[u64]) -> Result<Vec<Option<Svma>>> {

@@ -27,7 +27,7 @@ mod user;
 pub use address::{Avma, Displacement, Svma};
 pub use build_id::BuildId;
 pub use elf::TextSection;
-pub use elf_file::{elf_build_id, file_offsets_to_svma};
+pub use elf_file::{elf_build_id, elf_debug_info, file_offsets_to_svma, DebugInfo};
 pub use error::{Error, Result};
 pub use file::FileBytes;
 pub use flatten::{flatten, Segment};

@@ -255,6 +255,17 @@ pub(crate) fn elf_build_id(py: Python<'_>, path: PathBuf) -> PyResult<Option<Str
     Ok(id.map(|id| id.to_string()))
 }
 
+/// Whether an ELF file has its debug information inside, and the name and the CRC-32 of the file that
+/// has it instead.
+#[pyfunction]
+pub(crate) fn elf_debug_info(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(bool, Option<(String, u32)>)> {
+    let info = py.detach(|| ks::elf_debug_info(&path)).map_err(native)?;
+    Ok((info.is_inside, info.link))
+}
+
 /// What an x86 bzImage says of itself.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
 pub(crate) struct KernelImage(ks::KernelImage);
