@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from profdiff.collectors.machine.environment import Environment, Finding
     from profdiff.collectors.recorded import Recorded
     from profdiff.collectors.records import Measured, Value
-    from profdiff.collectors.workload.workload import GuestFile
+    from profdiff.collectors.workload.files import GuestFile
 
 Options = Mapping[str, Any]
 
@@ -64,6 +64,11 @@ class Collector:
         """Its options as the manifest holds them, from click's values. Raises InputError."""
         own = {option.name or "": given[option.name or ""] for option in self.options}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in own.items()}
+
+    def preview(self, given: Mapping[str, Any]) -> list[str]:
+        """What ``plan`` can say of click's values without a run; one line each. Raises
+        InputError."""
+        return []
 
     def emulator(self, architecture: Architecture, program: Path | None) -> Qemu:
         """The QEMU for its guests. Raises MissingError."""

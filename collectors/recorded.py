@@ -52,13 +52,16 @@ class Recorded:
     """N places and M metrics. ``executed``: uint8[N, 16], the length of the instruction at each
     place and its bytes, zeros where they were not seen. ``calls``: None where callers were not
     recorded. ``samples``: the recording that places and stacks are of, where they were sampled.
-    ``text``: stacks whose functions came as names: it has no places."""
+    ``text``: stacks whose functions came as names: it has no places. ``iterations``: int64[N], how
+    often repeated string instructions started that ``count`` leaves out, None where that is not
+    known."""
 
     metrics: tuple[Metric, ...]
     places: Places
     executed: NDArray[np.uint8]
     counted: Callable[[], NDArray[np.int64]]
     calls: CallTree | None = None
+    iterations: NDArray[np.int64] | None = None
     samples: PerfData | None = None
     text: PerfText | None = None
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors import records
 from profdiff.collectors.collector import Collector, Options
+from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
 from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.initramfs import build, build_agent, guest_resources, nul_separated
+from profdiff.collectors.guest.initramfs import build, guest_resources, nul_separated
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Left, Result, guest_files, take_files
 from profdiff.collectors.guest.run import GuestRun
@@ -87,7 +88,7 @@ class Recorder:
         files = {name: (resources / name).read_bytes() for name in _MACHINE_SCRIPTS}
         command, programs = workload_there(address, self.workload, job.argv)
         if self.collector.uses_agent:
-            programs["agent"] = build_agent()
+            programs["agent"] = agent()
         run = MachineRun(
             address,
             script="machine.sh",

@@ -48,10 +48,13 @@ class Window(Part, frozen=True):
 
 
 class Instructions(Part, frozen=True):
-    """Instructions counted inside the window, by the half of the address space they ran in."""
+    """Instructions counted inside the window, by the half of the address space they ran in. A
+    repeated string instruction (``rep movsb``) counts once; ``each_iteration``: the sum of both
+    with its iterations counted, None if ``kernel`` and ``user`` have them (older recordings)."""
 
     kernel: Count
     user: Count
+    each_iteration: Count | None = None
 
 
 class Qemu(Part, frozen=True):

@@ -20,10 +20,12 @@ MAX_BYTES = 2 << 30
 
 _HEADER = struct.Struct("<8sIIQQQQ")
 _TREE_HEADER = struct.Struct("<QQ")
+_REPEATED_HEADER = struct.Struct("<Q")
 _NODE = np.dtype(
     [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("refused", "<u4"), ("calls", "<u8")]
 )
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
+_REPEATED = np.dtype([("place", "<u8"), ("count", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 
@@ -37,7 +39,10 @@ class Counts:
     only the call tree names has 0. ``executed``: uint8[N, 16], like ``code``, for the kernel too
     unless the file is older than version 3. Where the kernel patched its text, so that several
     instructions of one address executed in the window, ``count`` is their sum, ``executed`` the one
-    that did most often, and ``patched``, bool[N], true. ``calls``: None where it was not recorded.
+    that did most often, and ``patched``, bool[N], true. A repeated string instruction (``rep
+    movsb``) counts once, as hardware retires it; ``each_iteration``: int64[N], the same with its
+    iterations counted, None in a file older than version 4, whose ``count`` is that. ``calls``:
+    None where it was not recorded.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -49,6 +54,7 @@ class Counts:
     count: NDArray[np.int64]
     executed: NDArray[np.uint8]
     patched: NDArray[np.bool_]
+    each_iteration: NDArray[np.int64] | None
     calls: CallTree | None = None
 
     @staticmethod
@@ -61,17 +67,22 @@ class Counts:
         if len(data) < _HEADER.size or data[:8] != b"PDCOUNTS":
             raise SessionError(f"{path} is not a counts file, or was cut short")
         _, version, kind, opened, closed, misplaced, length = _HEADER.unpack_from(data)
-        if version not in (1, 2, 3) or kind not in _KINDS:
+        if version not in (1, 2, 3, 4) or kind not in _KINDS:
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        start, nodes, rows = _HEADER.size, 0, 0
+        start, nodes, rows, repeats = _HEADER.size, 0, 0, 0
         if version > 1:
             if len(data) < start + _TREE_HEADER.size:
                 raise damaged
             nodes, rows = _TREE_HEADER.unpack_from(data, start)
             start += _TREE_HEADER.size
+        if version > 3:
+            if len(data) < start + _REPEATED_HEADER.size:
+                raise damaged
+            (repeats,) = _REPEATED_HEADER.unpack_from(data, start)
+            start += _REPEATED_HEADER.size
         sizes = (length * _RECORD.itemsize, nodes * _NODE.itemsize, rows * _ROW.itemsize)
-        if len(data) - start != sum(sizes):
+        if len(data) - start != sum(sizes) + repeats * _REPEATED.itemsize:
             raise damaged
         records = np.frombuffer(data, _RECORD, length, start)
         start += sizes[0]
@@ -85,6 +96,12 @@ class Counts:
         # A sum beyond 2**62 cannot come from a recording and would overflow in what follows.
         if length and (count.min() < 0 or float(records["count"].sum(dtype=np.float64)) > 2.0**62):
             raise SessionError(f"{path} holds impossible counts")
+        each_iteration = None
+        if version > 3:
+            repeated = np.frombuffer(data, _REPEATED, repeats, start + sizes[1] + sizes[2])
+            each_iteration = _each_iteration(count, repeated)
+            if each_iteration is None:
+                raise damaged
         address, executed = records["address"].astype(np.uint64), records["code"].copy()
         if executed.view(np.uint8)[::16].max(initial=0) > 15:
             raise damaged
@@ -97,6 +114,8 @@ class Counts:
             most = np.lexsort((-count, place))[starts]
             patched = np.add.reduceat((count > 0).astype(np.intp), starts) > 1
             count = np.add.reduceat(count, starts)
+            if each_iteration is not None:
+                each_iteration = np.add.reduceat(each_iteration, starts)
             address, executed, in_kernel = address[starts], executed[most], in_kernel[starts]
             calls = calls and calls.placed(place)
         code = executed.copy()
@@ -111,6 +130,7 @@ class Counts:
             count=count,
             executed=executed.view(np.uint8).reshape(-1, 16),
             patched=patched,
+            each_iteration=each_iteration,
             calls=calls,
         )
 
@@ -118,6 +138,20 @@ class Counts:
     def in_kernel(self) -> NDArray[np.bool_]:
         """bool[N]: whether the place is in the kernel's half of the address space."""
         return (self.address >> np.uint64(63)).astype(np.bool_)
+
+
+def _each_iteration(
+    count: NDArray[np.int64], repeated: NDArray[np.void]
+) -> NDArray[np.int64] | None:
+    """``count`` with what the repeated instructions have instead, if that can be."""
+    place, starts = repeated["place"], repeated["count"]
+    if float(starts.sum(dtype=np.float64)) > 2.0**62 or (place[1:] <= place[:-1]).any():
+        return None
+    if len(place) and (place[-1] >= len(count) or (starts < count[place].astype("<u8")).any()):
+        return None
+    result = count.copy()
+    result[place] = starts
+    return result
 
 
 def _call_tree(nodes: NDArray[np.void], rows: NDArray[np.void], places: int) -> CallTree | None:

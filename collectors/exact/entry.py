@@ -37,12 +37,12 @@ class Exact(Collector):
     name = "exact"
     kind = EXACT
     help = "every instruction, counted by QEMU"
-    how = "every instruction between the marks, in the whole guest, counted by QEMU TCG"
+    how = "every instruction of the whole guest in the measured window, counted by QEMU TCG"
     options = (
         click.Option(
             ["--call-tree/--no-call-tree"],
             default=True,
-            help="Record who called whom with exact counts. Recording takes about 20 % longer.",
+            help="Record who called whom with exact counts. Recording takes about 20% longer.",
         ),
     )
     failures = ("window",)
@@ -108,11 +108,12 @@ class Exact(Collector):
             return result
         kernel = int(counts.count[counts.in_kernel].sum())
         user = int(counts.count[~counts.in_kernel].sum())
+        repeated = counts.each_iteration
+        each = None if repeated is None else int(repeated.sum())
         metric = INSTRUCTIONS
         total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
-        return replace(
-            result, instructions=Instructions(kernel=kernel, user=user), measured=[total]
-        )
+        instructions = Instructions(kernel=kernel, user=user, each_iteration=each)
+        return replace(result, instructions=instructions, measured=[total])
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:
         from profdiff.collectors.exact.counts import Counts
@@ -123,8 +124,16 @@ class Exact(Collector):
             return None
         counts = Counts.load(files["counts"])
         places = Places.of_code(counts.address, counts.code)
-        column = counts.count[:, None]
-        return Recorded((INSTRUCTIONS,), places, counts.executed, lambda: column, counts.calls)
+        column, repeated = counts.count[:, None], counts.each_iteration
+        iterations = None if repeated is None else repeated - counts.count
+        return Recorded(
+            (INSTRUCTIONS,),
+            places,
+            counts.executed,
+            lambda: column,
+            counts.calls,
+            iterations=iterations,
+        )
 
 
 def _window_failure(counts: Counts, expect_marks: bool) -> Failure | None:

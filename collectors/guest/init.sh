@@ -4,6 +4,8 @@
 # port. Lines that begin with "profdiff: " tell the host where we are; after "profdiff: archive"
 # follows one gzipped tar.
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin:/usr/local/bin HOME=/root
+# Python would draw the seed of its hashes, and its sets their order, anew in each boot.
+export PYTHONHASHSEED=0
 /bin/busybox mkdir -p /bin /proc /sys /dev /tmp /root /profdiff/out
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -20,10 +22,11 @@ stty -F $channel raw -echo 2>/dev/null
 tell() { echo "profdiff: $*" > $channel; }
 
 tell phase settle
+[ -x /profdiff/agent ] && /profdiff/agent random
 settle=$(cat /profdiff/settle)
 # A boot of its own kind has its own time (--vary-boots).
 for word in $(cat /proc/cmdline); do
-	case $word in profdiff.settle=*) settle=${word#*=} ;; esac
+	case $word in profdiff.settle=*) settle=${word#*=}; unset PYTHONHASHSEED ;; esac
 done
 sleep "$settle"
 tell phase measure

@@ -1,9 +1,7 @@
 """The guest's initial file system, a cpio archive: busybox, agent, the workload's files."""
 
 import gzip
-import hashlib
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -12,14 +10,13 @@ from importlib import resources
 from pathlib import Path
 
 from profdiff.base.atomic import open_atomic
-from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
-from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf_closure import read_elf
-from profdiff.collectors.workload.workload import GuestFile
+from profdiff.collectors.workload.files import GuestFile
 
 AGENT_GUEST_PATH = "/profdiff/agent"
 BUSYBOX_GUEST_PATH = "/bin/busybox"
@@ -30,40 +27,6 @@ _OWN = ("/init", "/profdiff", BUSYBOX_GUEST_PATH)
 def guest_resources() -> Path:
     """The folder with init.sh, agent.c and profdiff.h."""
     return Path(str(resources.files("profdiff.collectors.guest")))
-
-
-def build_agent() -> Path:
-    """The agent, compiled once for each version of its source and kept in the cache.
-
-    Raises MissingError without a C compiler or a static libc.
-    """
-    source = guest_resources() / "agent.c"
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
-    program = cache_folder("agent") / f"agent-{digest}"
-    if program.exists():
-        return program
-    compiler = find_program("cc")
-    with temporary_folder(beside=program) as folder:
-        built = folder / "agent"
-        (folder / "syscall-names.h").write_text(_syscall_names(compiler))
-        command = [str(compiler), "-O2", "-static", f"-ffile-prefix-map={source.parent}=."]
-        command += [f"-I{folder}", "-o", str(built), str(source)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise MissingError(
-                f"cannot compile the guest's agent ({reason}): apt-get install gcc libc6-dev"
-            )
-        built.replace(program)
-    return program
-
-
-def _syscall_names(compiler: Path) -> str:
-    """The names of system calls as elements of a C array, from the kernel's own header."""
-    command = [str(compiler), "-dM", "-E", "-include", "asm/unistd.h", "-x", "c", "/dev/null"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.findall(r"^#define __NR_(\w+) (\d{1,3})$", result.stdout, re.MULTILINE)
-    return "".join(f'[{number}] = "{name}",\n' for name, number in found)
 
 
 def static_busybox() -> Path:
@@ -83,7 +46,7 @@ def own_files(architecture: Architecture) -> list[GuestFile]:
     busybox = static_busybox() if architecture.is_host else foreign_busybox(architecture)
     programs = {BUSYBOX_GUEST_PATH: busybox}
     if architecture.agent:
-        programs[AGENT_GUEST_PATH] = build_agent()
+        programs[AGENT_GUEST_PATH] = agent()
     return [
         GuestFile(program, path, executable=True, is_code=True)
         for path, program in programs.items()

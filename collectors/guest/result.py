@@ -10,6 +10,7 @@ from typing import Any
 
 from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError
+from profdiff.collectors.guest import console
 from profdiff.collectors.messages import last_line, read_end, short
 from profdiff.collectors.records import Failure, Instructions, Measured, Sampling, Window
 from profdiff.collectors.workload.usage import Usage, parse_usage
@@ -124,8 +125,15 @@ def exit_status(text: bytes) -> tuple[int | None, Failure | None]:
 
 
 def with_output(failure: Failure, left: Left) -> Failure:
-    """A failure of the workload's with what it said last. Raises OSError."""
-    text = last_line(left.end("stderr"))
-    if not text or failure.kind != "workload":
+    """A failure of the workload's with what it said last, and what a guest's kernel had against it.
+    Raises OSError."""
+    if failure.kind != "workload":
         return failure
-    return Failure(failure.kind, f"{failure.message} ({text})", failure.console)
+    text = last_line(left.end("stderr"))
+    message = f"{failure.message} ({text})" if text else failure.message
+    trouble = (
+        console.trouble(console.read(left.path("console"))) if "console" in left.files else None
+    )
+    if trouble is None:
+        return Failure(failure.kind, message, failure.console)
+    return Failure(failure.kind, f"{message}; the kernel says: {trouble}", trouble.lines)

@@ -1,17 +1,17 @@
 """One guest: a QEMU process from its start to its result, polled from a single thread."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from profdiff.collectors.guest import console
 from profdiff.collectors.guest.archive import ArchiveError
 from profdiff.collectors.guest.channel import MAX_ARCHIVE, GuestChannel
-from profdiff.collectors.messages import last_line, read_end, short
+from profdiff.collectors.messages import last_line, read_end
 from profdiff.collectors.records import Failure
 
 _CONSOLE_LINES = 12
@@ -86,17 +86,14 @@ class GuestRun:
         self._channel.poll()
         status = self._process.wait()
         reason = last_line(read_end(self._stderr_path))
-        console = self._console()
-        tail = console[-_CONSOLE_LINES:]
-        panic = next((line for line in console if "Kernel panic - not syncing" in line), None)
+        lines = console.read(self._folder / "console.log")
+        trouble = console.trouble(lines)
+        tail = trouble.lines if trouble else lines[-_CONSOLE_LINES:]
         if self._timed_out:
-            where = _WHERE[self.phase]
-            return Failure(
-                "timeout",
-                f"the guest did not finish within {self._timeout:g} s ({where}): raise --timeout, "
-                "or see the console's last lines",
-                tail,
-            )
+            slow = f"the guest did not finish within {self._timeout:g} s ({_WHERE[self.phase]})"
+            advice = "raise --timeout, or see the console's last lines"
+            why = f"the kernel says: {trouble}" if trouble else advice
+            return Failure("timeout", f"{slow}: {why}", tail)
         if self._flooded:
             most = _MOST[self._flooded] >> 20
             return Failure(
@@ -113,39 +110,27 @@ class GuestRun:
             return names
         # QEMU drops what it cannot write, and ends in any way without saying why.
         _need_room(self._folder)
-        if panic:
-            text = re.sub(r"^\[[^\]]*\]\s*", "", panic)
+        if trouble and trouble.panic is not None:
             started = self.phase != "boot"
             kind = "panic" if started else "boot"
-            what = "the kernel panicked" if started else "the kernel never started init"
-            return Failure(kind, f"{what}: {short(text)}", tail)
+            what = "the kernel panicked" if started else "the kernel panicked while booting"
+            return Failure(kind, f"{what}: {trouble}", tail)
         if status < 0:
             killed = f"QEMU was killed by signal {-status} ({signal.strsignal(-status)})"
             return Failure("qemu", f"{killed}: {reason}" if reason else killed, tail)
         if status != 0:
-            return Failure("qemu", f"QEMU failed: {reason or f'exit status {status}'}", tail)
+            advice = ": give it less --memory" if "Cannot allocate memory" in reason else ""
+            told = f"QEMU failed: {reason or f'exit status {status}'}{advice}"
+            return Failure("qemu", told, tail)
         if self.phase == "boot":
             return Failure(
-                "boot",
-                "the guest ended before init started: does the kernel have a serial console and "
-                "initramfs support, and is --memory large enough?",
-                tail,
+                "boot", f"the guest ended before init started: {_why(trouble, lines)}", tail
             )
         return Failure(
             "protocol",
             f"the guest ended in phase {self.phase} without sending its files{broken}",
             tail,
         )
-
-    def _console(self) -> list[str]:
-        try:
-            data = read_end(self._folder / "console.log", 1 << 20)
-        except FileNotFoundError:
-            return []
-        text = data.decode(errors="replace").replace("\r", "")
-        # Escape sequences of firmware and control characters do not belong on a terminal.
-        text = re.sub(r"\x1b\[[0-9;?=]*[A-Za-z]|[^\n\t -~]", "", text)
-        return [line for line in text.splitlines() if line.strip()]
 
 
 _WHERE = {
@@ -154,6 +139,18 @@ _WHERE = {
     "measure": "while the workload ran",
     "collect": "while shutting down",
 }
+
+
+def _why(trouble: console.Trouble | None, lines: Sequence[str]) -> str:
+    """Why a guest ended without a panic before its init ran."""
+    if trouble:
+        return str(trouble)
+    if not lines:
+        return (
+            "the kernel printed nothing: raise --memory, or give a kernel with a serial console "
+            "(CONFIG_SERIAL_8250_CONSOLE)"
+        )
+    return "does the kernel have initramfs support, and is --memory large enough?"
 
 
 def _need_room(folder: Path) -> None:

@@ -30,9 +30,34 @@ KERNEL_FILES = [
     "./usr/lib/debug/boot/vmlinux-*",
     "./usr/lib/debug/lib/modules/*/vmlinux",
 ]
+_IMAGE = re.compile(r"linux-(image|binary)-.*(?<!-dbg)")
 # Bytes that a package may hold. Four times the largest that Debian has: linux-image-7.2.12+deb13-
 # amd64-dbg, whose Installed-Size is 7.9 million KiB.
 _LARGEST = 32 << 30
+
+
+def check_packages(packages: Sequence[Path]) -> None:
+    """Check what can be told of a kernel's packages without unpacking them. Raises InputError for
+    one that is none or given twice, or where none is a kernel image; MissingError without dpkg-deb.
+    """
+    program = find_program("dpkg-deb")
+    names: list[str] = []
+    for number, package in enumerate(packages):
+        if not package.is_file():
+            raise InputError(f"{package} is not a file")
+        if any(package.samefile(other) for other in packages[:number]):
+            raise InputError(f"{package} is given twice")
+        command = [str(program), "--field", str(package), "Package"]
+        told = subprocess.run(command, capture_output=True, text=True, check=False)
+        if told.returncode:
+            raise InputError(f"{package} is not a Debian package")
+        names.append(told.stdout.strip())
+    images = [name for name in names if _IMAGE.fullmatch(name)]
+    if not images:
+        raise InputError(
+            f"no kernel image is in {', '.join(names)}: add linux-image-*.deb, since 6.19 "
+            "linux-binary-*.deb"
+        )
 
 
 def unpack_kernel(packages: Sequence[Path]) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels.apt import Apt, Package
@@ -36,26 +37,37 @@ class DebianKernel:
         return [package for package in (self.image, self.debug, self.config) if package]
 
 
-def fetch(spec: str) -> Path:
-    """The folder in the cache with the files of the kernel that ``spec`` names.
-
-    ``debian:SUITE`` is looked up anew each time, so it may name a newer kernel tomorrow. Raises
-    InputError for an unknown suite, version or flavour, MissingError without apt or network.
-    """
+def parse(spec: str) -> tuple[str, str]:
+    """Suite or version, and flavour. Raises InputError for what is malformed, or of an architecture
+    that profdiff does not boot."""
     wanted, _, flavour = spec.removeprefix("debian:").partition("/")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+~-]*", wanted) or not re.fullmatch(
         r"[a-z0-9-]*", flavour
     ):
         raise InputError(f"{spec}: write debian:SUITE or debian:VERSION, optionally with /FLAVOUR")
     flavour = flavour or DEFAULT_FLAVOUR
-    is_version = wanted[0].isdigit()
-    architecture = flavour.rpartition("-")[2]
     known = [one.debian for one in ARCHITECTURES]
-    if architecture not in known:
+    if flavour.rpartition("-")[2] not in known:
         raise InputError(
             f"{spec}: the flavour names no architecture that profdiff boots ({' or '.join(known)})"
         )
-    apt = Apt(SUITES if is_version else (wanted,), architecture)
+    return wanted, flavour
+
+
+def fetch(spec: str) -> Path:
+    """The folder in the cache with the files of the kernel that ``spec`` names.
+
+    ``debian:SUITE`` is looked up anew each time, so it may name a newer kernel tomorrow. Raises
+    InputError for an unknown suite, version or flavour, MissingError without apt or network.
+    """
+    wanted, flavour = parse(spec)
+    is_version = wanted[0].isdigit()
+    architecture = flavour.rpartition("-")[2]
+    try:
+        apt = Apt(SUITES if is_version else (wanted,), architecture)
+    except InputError as error:
+        meant = did_you_mean(wanted, SUITES)
+        raise InputError(f"{error}: {meant}" if meant else str(error)) from error
     packages = kernel_packages(apt, architecture)
     kernel = choose(packages, wanted if is_version else None, flavour)
     if kernel is None:

@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels import registered
-from profdiff.collectors.kernels.address import parse_address
+from profdiff.collectors.kernels.address import LOCAL, parse_address
 from profdiff.collectors.kernels.deb_package import unpack_kernel
-from profdiff.collectors.kernels.debian import fetch
+from profdiff.collectors.kernels.debian import SUITES, fetch
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.spec import KernelArgument, is_label
 
@@ -46,11 +47,24 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
             raise InputError(f"the name {spec} stands for itself: register it anew")
         return locate(KernelArgument(label, known), (*names, spec))
     if is_label(spec):
-        raise InputError(
-            f"{spec} is neither a folder or file here nor a kernel's name; "
-            f"{registered.unknown(spec)}"
+        meant = _meant(spec) or (
+            f"profdiff kernel add {spec} FOLDER registers a folder with bzImage and vmlinux; "
+            "debian:SUITE, as in debian:bookworm-backports, needs no files"
         )
-    raise InputError(f"no such kernel: {spec} (see profdiff record --help for what a SPEC may be)")
+        raise InputError(
+            f"{spec} is no folder or file here, and no kernel of that name is registered: {meant}"
+        )
+    meant = _meant(spec) or "see profdiff record --help for what a SPEC may be"
+    raise InputError(f"no such kernel: {spec}: {meant}")
+
+
+def _meant(spec: str) -> str:
+    """What a spec that leads nowhere was meant to be, "" if nobody can tell."""
+    kind, colon, rest = spec.partition(":")
+    if colon:
+        return did_you_mean(kind, {"debian": f"debian:{rest}", "ssh": f"ssh:{rest}"})
+    suites = {suite: f"debian:{suite}" for suite in SUITES}
+    return did_you_mean(spec, suites | {name: name for name in (LOCAL, *registered.registered())})
 
 
 def _folder(label: str, spec: str, folder: Path) -> KernelFiles:

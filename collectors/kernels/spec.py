@@ -23,15 +23,18 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def parse_arguments(texts: Sequence[str], option: str = "--kernel") -> list[KernelArgument]:
+def parse_arguments(
+    texts: Sequence[str], option: str = "--kernel", *, repeated: bool = False
+) -> list[KernelArgument]:
     """Take ``[LABEL=]SPEC`` apart; a label that is not given is derived from the spec, and unique.
 
-    ``option`` is for messages. Raises InputError for an empty spec and for a label given twice.
+    ``option`` is for messages. ``repeated``: a label may be given several times. Raises InputError
+    for an empty spec and for a label given twice.
     """
     split = [_split(text, option) for text in texts]
     given = [label for label, _ in split if label]
     for name in given:
-        if given.count(name) > 1:
+        if given.count(name) > 1 and not repeated:
             raise InputError(f"{option}: the label {name} is given twice")
     taken = set(given)
     arguments = []

@@ -21,7 +21,8 @@ from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.messages import short
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.records import Failure
-from profdiff.collectors.workload.workload import GUEST_FOLDER, PreparedWorkload
+from profdiff.collectors.workload.files import GUEST_FOLDER
+from profdiff.collectors.workload.workload import PreparedWorkload
 
 # All that goes wrong with a connection, ssh says with this status (ssh(1)).
 _SSH_FAILED = 255
@@ -205,7 +206,8 @@ def workload_there(
         # Libraries and interpreters are the other machine's own.
         own = [f for f in workload.files if f.guest_path.startswith(f"{GUEST_FOLDER}/")]
         programs = {file.guest_path.lstrip("/"): file.source for file in own}
-        program = f"./{Path(program).name}" if own else program
+        there = f"{GUEST_FOLDER}/"
+        program = f"./{program.removeprefix(there)}" if program.startswith(there) else program
     else:
         local = next((file for file in workload.files if file.guest_path == program), None)
         program = str(local.source.resolve()) if local else program

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from profdiff.collectors.machine.environment import Environment, Finding
     from profdiff.collectors.recorded import Recorded
     from profdiff.collectors.records import Value
-    from profdiff.collectors.workload.workload import GuestFile
+    from profdiff.collectors.workload.files import GuestFile
     from profdiff.symbolization._native import PerfData
 
 

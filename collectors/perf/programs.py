@@ -7,7 +7,7 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.userland import userland
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf_closure import closure, read_elf
-from profdiff.collectors.workload.workload import GuestFile
+from profdiff.collectors.workload.files import GuestFile
 
 PERF_GUEST_PATH = "/usr/bin/perf"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +34,13 @@ class Timed(Collector):
             "(docs/workload-metrics.md). Can be repeated.",
         ),
         click.Option(
+            ["--metric-sample"],
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Output of the workload, from a run of it anywhere. Each --metric is read from it "
+            "before anything is recorded; plan shows the values.",
+        ),
+        click.Option(
             ["--boot-runs"],
             type=click.IntRange(1, 10_000),
             metavar="N",
@@ -41,13 +49,23 @@ class Timed(Collector):
             help="Number of times that a timed run executes the workload in its boot.",
         ),
     )
-    selected_by = ("metrics",)
+    selected_by = ("metrics", "metric_sample")
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         from profdiff.collectors.workload.metrics import Wanted
 
         parsed = [str(Wanted.parse(text)) for text in given["metrics"]]
-        return super().settings({**given, "metrics": parsed})
+        self.preview(given)
+        settings = super().settings({**given, "metrics": parsed})
+        # What was checked is no part of what will be recorded.
+        del settings["metric_sample"]
+        return settings
+
+    def preview(self, given: Mapping[str, Any]) -> list[str]:
+        from profdiff.collectors.timed.sample import told
+
+        sample = given["metric_sample"]
+        return told(sample, given["metrics"]) if sample else []
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
         return {"boot-runs": b"%d\n" % options["boot_runs"]}
@@ -57,6 +75,7 @@ class Timed(Collector):
         of them does not have what is wanted."""
         from profdiff.collectors.records import Measured
         from profdiff.collectors.workload.metrics import Wanted, read
+        from profdiff.collectors.workload.metrics.reading import unit
 
         executions = left.executions()
         wanted = [Wanted.parse(text) for text in left.options["metrics"]]
@@ -68,6 +87,6 @@ class Timed(Collector):
         told = [(WALL_TIME, True, walls)] if walls else []
         told += [(metric, False, values) for metric, values in found.items()]
         return [
-            Measured(metric.name, metric.unit, metric.better, is_total, values)
+            Measured(metric.name, unit(metric.unit), metric.better, is_total, values)
             for metric, is_total, values in told
         ]

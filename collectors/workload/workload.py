@@ -1,7 +1,5 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
-import hashlib
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -13,23 +11,15 @@ from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
 from profdiff.collectors.programs import find_program
-from profdiff.collectors.workload.elf_closure import Elf, closure, read_elf
-
-GUEST_FOLDER = "/work"
-
-
-@dataclass(frozen=True)
-class GuestFile:
-    """A file for the guest. ``is_code``: it may execute, so the session keeps it."""
-
-    source: Path
-    guest_path: str
-    executable: bool
-    is_code: bool
-
-    def sha256(self) -> str:
-        """Hash of the content, in hexadecimal."""
-        return _sha256(self.source)
+from profdiff.collectors.workload import python
+from profdiff.collectors.workload.elf_closure import read_elf
+from profdiff.collectors.workload.files import (
+    GUEST_FOLDER,
+    GuestFile,
+    GuestFiles,
+    guest_place,
+    sha256,
+)
 
 
 @dataclass(frozen=True)
@@ -58,77 +48,81 @@ def prepare(
     ``extra`` are ``SRC[:DEST]``. Compiled programs go to ``build_folder``; ``header_folder`` holds
     ``profdiff.h``. Raises InputError and MissingError.
     """
+    return _prepare(argv, extra, build_folder, header_folder, GuestFiles(architecture))
+
+
+def prepare_for_machine(
+    argv: Sequence[str],
+    extra: Sequence[str],
+    build_folder: Path,
+    header_folder: Path,
+    *,
+    remote: bool,
+) -> PreparedWorkload:
+    """As ``prepare``, for a machine that is not a guest: it has interpreters of its own, and a bare
+    name is a program of its own. Only to a ``remote`` one files travel that COMMAND names."""
+    files = GuestFiles(host())
+    if "/" not in argv[0] and not Path(argv[0]).is_file() and not extra:
+        if remote:
+            files.add_named(argv[1:])
+        named = tuple(files.by_path.values())
+        return PreparedWorkload(tuple(argv), tuple(argv), "program", has_marks=False, files=named)
+    words = argv[1:] if remote else []
+    return _prepare(argv, extra, build_folder, header_folder, files, in_guest=False, named=words)
+
+
+def _prepare(
+    argv: Sequence[str],
+    extra: Sequence[str],
+    build_folder: Path,
+    header_folder: Path,
+    files: GuestFiles,
+    *,
+    in_guest: bool = True,
+    named: Sequence[str] | None = None,
+) -> PreparedWorkload:
     path = _find_command(argv[0])
     kind: Literal["program", "script", "source"] = "program"
     source = path if path.suffix == ".c" else None
     if source:
-        path, kind = _compile(source, build_folder, header_folder, architecture), "source"
-    elf = read_elf(path)
-    files = _Files(architecture)
+        path, kind = _compile(source, build_folder, header_folder, files.architecture), "source"
     guest_path = f"{GUEST_FOLDER}/{path.name}"
-    files.add(path, guest_path, executable=True, is_code=True)
-    if elf:
-        files.add_closure(elf)
+    start = [guest_path]
+    interpreter = python.find(path) if in_guest else None
+    script = python.script_of(argv[1:]) if interpreter else None
+    if interpreter:
+        start = [str(interpreter.program)]
     else:
-        kind = "script"
-        _add_interpreter(path, files)
+        files.add(path, guest_path, executable=True, is_code=True)
+        elf = read_elf(path)
+        if elf:
+            files.add_closure(elf)
+        else:
+            kind = "script"
+            options, interpreter = _add_interpreter(path, files, in_guest)
+            if interpreter:
+                start, script = [str(interpreter.program), *options, guest_path], path
+    if interpreter:
+        interpreter.add_to(files)
+    files.add_named(argv[1:] if named is None else named)
     for text in extra:
-        _add_extra(text, files)
-    marks = architecture.marks or ()
+        files.add_extra(text)
+    if interpreter and script:
+        at = guest_path if script is path else guest_place(str(script))
+        if not script.exists() and at not in files.by_path:
+            raise InputError(f"no such script: {script}")
+    if interpreter and script and script.is_file():
+        python.add_modules(interpreter, script, at, files)
+    marks = files.architecture.marks or ()
     marked = any(file.is_code and _has_any(file.source, marks) for file in files.by_path.values())
     return PreparedWorkload(
         argv=tuple(argv),
-        guest_argv=(guest_path, *argv[1:]),
+        guest_argv=(*start, *argv[1:]),
         kind=kind,
         has_marks=marked,
         files=tuple(files.by_path.values()),
         source=source,
     )
-
-
-def prepare_for_machine(
-    argv: Sequence[str], extra: Sequence[str], build_folder: Path, header_folder: Path
-) -> PreparedWorkload:
-    """As ``prepare``, for a machine that is not a guest: a bare name is a program of its own."""
-    if "/" not in argv[0] and not Path(argv[0]).is_file() and not extra:
-        return PreparedWorkload(tuple(argv), tuple(argv), "program", has_marks=False)
-    return prepare(argv, extra, build_folder, header_folder, host())
-
-
-class _Files:
-    """Guest files by their guest path; two sources for one path are refused."""
-
-    def __init__(self, architecture: Architecture) -> None:
-        self.architecture = architecture
-        self.by_path: dict[str, GuestFile] = {}
-
-    def add(self, source: Path, guest_path: str, *, executable: bool, is_code: bool) -> None:
-        known = self.by_path.get(guest_path)
-        if known and known.source.resolve() != source.resolve():
-            raise InputError(
-                f"{known.source} and {source} would both be {guest_path} in the guest: give one of "
-                "them another place with --file SRC:DEST"
-            )
-        self.by_path[guest_path] = GuestFile(source, guest_path, executable, is_code)
-
-    def add_closure(self, elf: Elf) -> None:
-        told = self.architecture.told
-        if elf.machine != self.architecture.elf:
-            raise InputError(
-                f"{elf.path} is a program for {elf.machine.removeprefix('EM_')}, the guest is "
-                f"{told}: build it for {told}"
-            )
-        if not self.architecture.is_host and elf.needed:
-            raise InputError(
-                f"{elf.path} is dynamically linked, and its libraries for {told} are not "
-                "here: link it statically"
-            )
-        libraries = closure(elf)
-        for library in libraries:
-            self.add(library, str(library), executable=True, is_code=True)
-        cache = Path("/etc/ld.so.cache")
-        if libraries and cache.exists():
-            self.add(cache, str(cache), executable=False, is_code=False)
 
 
 def _find_command(command: str) -> Path:
@@ -162,35 +156,42 @@ def _compile(
         result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
-            first = next((line for line in lines if "error" in line), lines[0])
+            first = next(
+                (line for line in lines if "error:" in line or "undefined" in line), lines[0]
+            )
             raise InputError(f"cannot compile {source}: {first}")
-        program = build_folder / _sha256(built)[:16] / built.name
+        program = build_folder / sha256(built)[:16] / built.name
         program.parent.mkdir(exist_ok=True)
         built.replace(program)
     return program
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _add_interpreter(script: Path, files: _Files) -> None:
-    """A script's interpreter travels along unless it is /bin/sh, which busybox is in the guest."""
+def _add_interpreter(
+    script: Path, files: GuestFiles, in_guest: bool
+) -> tuple[list[str], python.Python | None]:
+    """A script's interpreter travels along unless it is /bin/sh, which busybox is in the guest.
+    Python is returned instead, with its options: it needs more."""
     with script.open("rb") as file:
         line = file.readline(256)
-    if not line.startswith(b"#!"):
-        raise InputError(
-            f"{script} is neither a program nor a script that begins with #!, nor a .c file"
-        )
     words = line[2:].decode(errors="replace").split()
+    if not line.startswith(b"#!"):
+        if script.suffix == ".py" and not in_guest:
+            raise InputError(f"{script} names no interpreter: write python3 {script}")
+        if script.suffix != ".py":
+            raise InputError(
+                f"{script} is neither a program nor a script that begins with #!, nor a .c file"
+            )
+        words = ["/usr/bin/env", "python3"]
     if not words:
         raise InputError(f"{script} names no interpreter after #!")
     if words[0] in ("/bin/sh", "/bin/busybox"):
-        return
-    interpreters = [words[0]]
+        return [], None
+    interpreters, options = [words[0]], words[1:]
     if Path(words[0]).name == "env" and len(words) > 1:
-        interpreters.append(shutil.which(words[1]) or words[1])
+        name, *options = [word for word in words[1:] if word != "-S"] or [""]
+        interpreters.append(shutil.which(name) or name)
+    if python.is_python(Path(interpreters[-1])):
+        return options, python.find(Path(interpreters[-1])) if in_guest else None
     for interpreter in interpreters:
         path = Path(interpreter)
         elf = read_elf(path) if path.is_file() else None
@@ -198,23 +199,7 @@ def _add_interpreter(script: Path, files: _Files) -> None:
             raise InputError(f"{script} needs the interpreter {interpreter}, which is not here")
         files.add(path, interpreter, executable=True, is_code=True)
         files.add_closure(elf)
-
-
-def _add_extra(text: str, files: _Files) -> None:
-    source_text, _, destination = text.partition(":")
-    source = Path(source_text)
-    if not source.is_file():
-        raise InputError(f"--file {text}: {source_text} is not a file")
-    destination = destination or source.name
-    if not destination.startswith("/"):
-        destination = f"{GUEST_FOLDER}/{destination}"
-    if re.search(r"(^|/)\.\.(/|$)|[\x00-\x1f]", destination):
-        raise InputError(f"--file {text}: {destination!r} is not a path in the guest")
-    elf = read_elf(source)
-    executable = bool(source.stat().st_mode & 0o111)
-    files.add(source, destination, executable=executable, is_code=elf is not None)
-    if elf and elf.machine == files.architecture.elf and (elf.interpreter or elf.needed):
-        files.add_closure(elf)
+    return [], None
 
 
 def _has_any(path: Path, marks: Sequence[bytes]) -> bool:

@@ -152,7 +152,7 @@ def _callgrind(program: Path, out: Path) -> tuple[_Table, _Table, _Table]:
 def test_callers_are_those_that_perf_sees(
     old_kernel: Path, new_kernel: Path, counted_and_sampled: Path, tmp_path: Path
 ) -> None:
-    """Every function of the kernel with over 0.5 %: where it has a caller that makes a tenth of its
+    """Every function of the kernel with over 0.5%: where it has a caller that makes a tenth of its
     total, perf's call chains have that caller too."""
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]

@@ -93,6 +93,7 @@ def test_a_counts_file(tmp_path: Path) -> None:
     assert counts.code[0, :2].tolist() == [1, 0x90]
     assert counts.executed.tolist() == counts.code.tolist()
     assert not counts.patched.any()
+    assert counts.each_iteration is None
 
 
 def test_a_file_of_an_older_version_reads_as_it_is() -> None:
@@ -213,9 +214,39 @@ def test_kernel_text_that_was_patched(tmp_path: Path) -> None:
     assert counts.calls.unequal(counts.count) == 0
 
 
+def repeated_file(repeated: list[tuple[int, int]]) -> bytes:
+    """A file of version 4: ``repeated`` are records, and how often they started."""
+    data = tree_file(NODES, ROWS)
+    head = data[:8] + struct.pack("<I", 4) + data[12:64] + struct.pack("<Q", len(repeated))
+    return head + data[64:] + b"".join(struct.pack("<QQ", *one) for one in repeated)
+
+
+def test_repeated_instructions_keep_their_starts(tmp_path: Path) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(repeated_file([(0, 5), (1, 4097)]))
+    counts = Counts.load(path)
+    assert counts.each_iteration is not None
+    assert counts.count.tolist() == [5, 7]
+    assert counts.each_iteration.tolist() == [5, 4097]
+    assert counts.calls
+    assert counts.calls.unequal(counts.count) == 0
+    path.write_bytes(repeated_file([]))
+    counts = Counts.load(path)
+    assert counts.each_iteration is not None
+    assert counts.each_iteration.tolist() == counts.count.tolist()
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        repeated_file([(2, 9)]),  # a place beyond the last
+        repeated_file([(1, 9), (0, 9)]),  # not in order
+        repeated_file([(0, 9), (0, 9)]),
+        repeated_file([(1, 6)]),  # fewer starts than counts
+        repeated_file([(1, 2**63)]),
+        repeated_file([(0, 2**61), (1, 2**62)]),
+        repeated_file([(1, 9)])[:-1],
+        repeated_file([])[:71],
         tree_file([(0, NONE, NONE, 0, 0), *NODES[1:]], ROWS),  # the root has a caller
         tree_file([NODES[0], (1, 0, 0, 0, 0)], []),  # its own caller
         tree_file([NODES[0], (NONE, 0, 0, 0, 0)], []),  # a second root

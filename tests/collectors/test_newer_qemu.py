@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from repeated_instructions import check
 from support import EXAMPLE, run_guests
 
 from profdiff.base.cache import cache_folder
@@ -72,6 +73,12 @@ def test_two_recordings_are_identical(recordings: Callable[[int], list[Path]], c
     counts = Counts.load(first)
     assert counts.calls
     assert counts.calls.unequal(counts.count) == 0
+
+
+def test_repeated_string_instructions_count_once(
+    newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
+) -> None:
+    check(newer_qemu, new_kernel, tmp_path, compile_c)
 
 
 def test_both_qemus_count_the_same_work(

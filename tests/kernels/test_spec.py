@@ -100,7 +100,7 @@ def test_a_folder_without_a_kernel(tmp_path: Path) -> None:
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_folder(tmp_path / "k", "bzImage", "vmlinux")
     monkeypatch.chdir(tmp_path)
-    profdiff("kernel", "add", "good", "k")
+    kernel_registry.add("good", "k")
     assert kernel_registry.registered() == {"good": str(tmp_path / "k")}
     monkeypatch.chdir("/")
     assert at("good").image == tmp_path / "k/bzImage"
@@ -113,6 +113,23 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "did you mean sid?" in line
     with pytest.raises(InputError, match="did you mean sid"):
         at("sidd")
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("debain:trixie", "did you mean debian:trixie?"),
+        ("shh://root@host", "did you mean ssh://root@host?"),
+        ("runing", "did you mean running?"),
+        ("bookwrom", "did you mean debian:bookworm?"),
+        ("zzz", "profdiff kernel add zzz FOLDER registers a folder with bzImage and vmlinux"),
+        ("/nonsense", "see profdiff record --help for what a SPEC may be"),
+        ("http://x", "see profdiff record --help for what a SPEC may be"),
+    ],
+)
+def test_a_spec_that_leads_nowhere(spec: str, meant: str) -> None:
+    line = error_line(profdiff("kernel", "fetch", spec, status=2))
+    assert line.endswith(f": {meant}")
 
 
 def test_a_name_whose_files_are_gone_is_listed_so(tmp_path: Path) -> None:
@@ -172,7 +189,7 @@ def test_registering_is_atomic(config: Path) -> None:
 
 def test_names_in_a_circle() -> None:
     kernel_registry.add("a", "debian:sid")
-    # As a user might edit the file: add() makes plain words into paths.
+    # As a user might edit the file: add() makes plain words into paths, or what they stand for.
     path = kernel_registry._path()
     path.write_text('{"kernels": {"a": "b", "b": "a", "c": "c"}}')
     for name in ("a", "c"):

@@ -22,6 +22,8 @@ from profdiff.collectors.workload.metrics import FORMATS, Wanted
         ("n::higher=values:x", Wanted("n", None, "higher", "values", "x")),
         ("values:a=b", Wanted(None, None, None, "values", "a=b")),
         ("pattern:a=(?P<x>.)", Wanted(None, None, None, "pattern", "a=(?P<x>.)")),
+        ("pattern[2]:(?P<x>.)", Wanted(None, None, None, "pattern", "(?P<x>.)", None, 2)),
+        ("n=pattern@a=b/c d:(?P<x>.)", Wanted("n", None, None, "pattern", "(?P<x>.)", "a=b/c d")),
         ("hyperfine:x --y=z:1", Wanted(None, None, None, "hyperfine", "x --y=z:1")),
     ],
 )
@@ -68,6 +70,7 @@ def test_any_text_is_a_wanted_metric_or_refused(text: str) -> None:
         ("sysbenhc", "no metric format 'sysbenhc': did you mean sysbench?"),
         ("x=foi:k", "no metric format 'foi': did you mean fio?"),
         ("zzz", "there are google-benchmark, libmicro, fio"),
+        ("nsec_per_call", "; a name in the output is values:nsec_per_call"),
         ("", "no metric format ''"),
         ("n=fio", "'n' names one metric: n=fio:KEY"),
         ("n:s:faster=values:x", "direction is lower or higher, not 'faster'"),
@@ -85,6 +88,9 @@ def test_any_text_is_a_wanted_metric_or_refused(text: str) -> None:
         ("pattern:" + "(" * 900 + "(?P<x>.)" + ")" * 91, "not a regular expression"),
         ("pattern:(?P<x>.)" + "a" * 1000, "longer than 1,000 characters"),
         ("n=pattern:(?P<x>.)(?P<y>.)", "cannot name the 2 groups"),
+        ("pattern[0]:(?P<x>.)", "no metric format 'pattern"),
+        ("pattern@ x:(?P<x>.)", "' x' is not a heading"),
+        ("values[2]:x", r"write values:NAME\[2\]"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:
@@ -101,5 +107,5 @@ def test_the_document_has_every_format_and_examples_that_parse() -> None:
     text = (ROOT / "docs/workload-metrics.md").read_text()
     assert re.findall(r"^\| `([\w-]+)` \|", text, re.M) == list(FORMATS)
     examples = re.findall(r"^```\n(.*?)```", text, re.M | re.S)[1].splitlines()
-    assert len(examples) == 4
+    assert len(examples) == 7
     assert [str(Wanted.parse(line)) for line in examples] == examples

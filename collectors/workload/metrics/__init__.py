@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
+from profdiff.collectors.workload.metrics.choice import chosen
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN, Format, readings
 from profdiff.collectors.workload.metrics.reading import Reading, usual_better
 from profdiff.collectors.workload.metrics.wanted import Wanted
@@ -16,7 +16,6 @@ __all__ = ["FORMATS", "MAX_OUTPUT", "Format", "Reading", "Wanted", "read"]
 MAX_OUTPUT = 16 * 2**20
 # Colours of programs that take a serial line for a terminal.
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
-_SHOWN_NAMES = 6
 
 
 def read(wanted: Sequence[Wanted], output: str) -> dict[Metric, list[float]]:
@@ -36,7 +35,7 @@ def read(wanted: Sequence[Wanted], output: str) -> dict[Metric, list[float]]:
         source = (want.format, want.key if want.format == PATTERN else None)
         if source not in found:
             found[source] = readings(*source, output)
-        for reading in _chosen(want, found[source]):
+        for reading in chosen(want, found[source]):
             unit = want.unit if want.unit is not None else reading.unit
             better = want.better or reading.better or usual_better(unit)
             metric = Metric(want.name or reading.name, unit, better)
@@ -45,36 +44,6 @@ def read(wanted: Sequence[Wanted], output: str) -> dict[Metric, list[float]]:
             names.add(metric.name)
             metrics[metric] = _checked(reading)
     return metrics
-
-
-def _chosen(want: Wanted, there: list[Reading]) -> list[Reading]:
-    """The readings that ``want`` means: at least one, each of a name of its own."""
-    if not there:
-        what = f"pattern {want.key!r}" if want.format == PATTERN else want.format
-        raise InputError(f"the workload's output has no metric for {what}")
-    if want.format != PATTERN and want.key is not None:
-        chosen = [reading for reading in there if reading.name == want.key]
-        if not chosen:
-            raise InputError(f"the workload's output has no {want.key!r}{_others(want.key, there)}")
-    else:
-        chosen = there
-    seen: set[str] = set()
-    for reading in chosen:
-        if reading.name in seen:
-            raise InputError(
-                f"{want.format} finds {reading.name!r} twice in the workload's output:"
-                " say which one, or let it print one"
-            )
-        seen.add(reading.name)
-    return chosen
-
-
-def _others(key: str, there: list[Reading]) -> str:
-    names = list(dict.fromkeys(reading.name for reading in there))
-    if near := get_close_matches(key, names[:1000], 1):
-        return f": did you mean {near[0][:200]!r}?"
-    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-    return f"; it has {', '.join(repr(name[:200]) for name in names[:_SHOWN_NAMES])}{more}"
 
 
 def _checked(reading: Reading) -> list[float]:

@@ -1,12 +1,13 @@
 """``name: value unit``, one on a line: what a small program prints.
 
 The name is all before the first colon that a blank and a number follow; the unit, if any, is the
-rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over.
+rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over, but for headings.
 """
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, lines, number, unit
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number, unit
+from profdiff.collectors.workload.metrics.sections import with_headings
 
 # A unit is short, so that prose is not taken for one.
 _VALUE = re.compile(
@@ -17,9 +18,9 @@ _VALUE = re.compile(
 def read(output: str) -> list[Reading]:
     """A reading for each such line."""
     readings = []
-    for line in lines(output):
+    for line, headings in with_headings(output):
         if found := _VALUE.search(line):
             name, value = line[: found.start()].strip(), number(found["value"])
             if name and value is not None:
-                readings.append(Reading(name, [value], unit(found["unit"] or "")))
+                readings.append(Reading(name, [value], unit(found["unit"] or ""), None, headings))
     return readings

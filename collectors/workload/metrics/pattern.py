@@ -12,7 +12,8 @@ import re
 import warnings
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload.metrics.reading import Reading, lines, number, unit
+from profdiff.collectors.workload.metrics.reading import Reading, number, unit
+from profdiff.collectors.workload.metrics.sections import with_headings
 
 MAX_LENGTH = 1000
 MAX_LINE = 65_536
@@ -42,7 +43,7 @@ def read(expression: str, output: str) -> list[Reading]:
     raises, or a group matched what is no number."""
     pattern = compiled(expression)
     readings = []
-    for line in lines(output, MAX_LINE):
+    for line, headings in with_headings(output, MAX_LINE):
         for match in pattern.finditer(line):
             for name, text in match.groupdict().items():
                 if text is None:
@@ -52,5 +53,6 @@ def read(expression: str, output: str) -> list[Reading]:
                     raise InputError(
                         f"the pattern's group {name!r} matched {text[:40]!r}, which is not a number"
                     )
-                readings.append(Reading(name, [value], unit(name) if "_per_" in name else ""))
+                measure = unit(name) if "_per_" in name else ""
+                readings.append(Reading(name, [value], measure, None, headings))
     return readings

@@ -10,12 +10,21 @@ from profdiff.base.metric import Better
 class Reading(NamedTuple):
     """``values`` in ``unit``, in the order of the output: several where the format repeats itself,
     none where it says that this one failed. ``better`` where the format knows better than the
-    unit."""
+    unit. ``headings`` stand above it, the outermost first, in formats that have such."""
 
     name: str
     values: list[float]
     unit: str
     better: Better | None = None
+    headings: tuple[str, ...] = ()
+
+    def is_below(self, heading: str) -> bool:
+        """Whether ``heading``, or several as ``OUTER/INNER``, stand right above it."""
+        return f"/{'/'.join(self.headings)}".endswith(f"/{heading}")
+
+    def path(self, depth: int) -> str:
+        """Its name below the innermost ``depth`` headings: ``HEADING/NAME``."""
+        return "/".join([*self.headings[-depth:], self.name])
 
 
 # 1234, 1,234.5, .5, 1e-3, -2, and what printf writes for what is no number.

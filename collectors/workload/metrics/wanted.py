@@ -10,14 +10,19 @@ from profdiff.base.metric import Better
 from profdiff.collectors.workload.metrics import pattern
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN
 
-_HEAD = re.compile(r"[^:=]*")
+_SOURCE = re.compile(
+    r"(?P<format>[\w-]+)(?:@(?P<heading>[^:]*)|\[(?P<number>[1-9]\d{0,5})\])?(?::(?P<key>.*))?",
+    re.ASCII | re.DOTALL,
+)
+_PLAIN = re.compile(r"\w+", re.ASCII)
 _MAX_NAME, _MAX_UNIT = 200, 40
 
 
 @dataclass(frozen=True)
 class Wanted:
     """``key`` is a name that ``format`` gives, or the pattern; None: all that it gives. ``name``,
-    ``unit`` and ``better`` stand in for what the format says of the one metric.
+    ``unit`` and ``better`` stand in for what the format says of the one metric. Of what a pattern
+    matches, only what stands below ``heading``, or only the match of that ``number``, from 1.
 
     Raises InputError: these do not go together.
     """
@@ -27,6 +32,8 @@ class Wanted:
     better: Better | None
     format: str
     key: str | None
+    heading: str | None = None
+    number: int | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -47,6 +54,13 @@ class Wanted:
             )
         if self.name is not None and self.key is None:
             raise InputError(f"{self.name!r} names one metric: {self.name}={self.format}:KEY")
+        if (self.heading, self.number) != (None, None) and self.format != PATTERN:
+            there = f"{self.heading}/NAME" if self.heading else f"NAME[{self.number}]"
+            raise InputError(
+                f"only {PATTERN} takes @HEADING or [N]: write {self.format}:{there} with the NAME "
+                "of a metric"
+            )
+        _check_heading(self.heading)
         if self.format == PATTERN:
             if self.key is None:
                 raise InputError(f"{PATTERN} needs a regular expression: {PATTERN}:EXPRESSION")
@@ -59,15 +73,15 @@ class Wanted:
 
     @staticmethod
     def parse(text: str) -> "Wanted":
-        """From ``[NAME[:UNIT[:lower|higher]]=]FORMAT[:KEY-OR-PATTERN]``; UNIT may be empty. A text
-        that begins with a format's name has no NAME, so KEY may hold what it likes."""
+        """From ``[NAME[:UNIT[:lower|higher]]=]FORMAT[:KEY]``; UNIT may be empty. A pattern has the
+        form ``pattern[@HEADING|[N]]:EXPRESSION``. A text that begins with a format's name has no
+        NAME, so KEY may hold what it likes."""
         name: str | None = None
         unit: str | None = None
         better: str | None = None
         rest = text
-        head = _HEAD.match(text)
-        begins = head[0] if head else ""
-        is_format = begins in FORMATS and text[len(begins) : len(begins) + 1] != "="
+        whole = _SOURCE.fullmatch(text)
+        is_format = whole is not None and whole["format"] in FORMATS
         if not is_format and "=" in text:
             named, _, rest = text.partition("=")
             name, *more = named.split(":")
@@ -75,14 +89,20 @@ class Wanted:
                 raise InputError(f"{named!r} before the = is more than NAME:UNIT:lower|higher")
             unit = (more[0] or None) if more else None
             better = more[1] if len(more) > 1 else None
-        format_, colon, key = rest.partition(":")
+        source = _SOURCE.fullmatch(rest)
+        if source is None:
+            raise InputError(f"there is no metric format {rest[:_MAX_NAME]!r}: {_near(rest)}")
+        number = int(source["number"]) if source["number"] else None
+        key, heading = source["key"], source["heading"]
         # __post_init__ refuses a direction that is none.
-        return Wanted(name, unit, better, format_, key if colon else None)  # type: ignore[arg-type]
+        return Wanted(name, unit, better, source["format"], key, heading, number)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         parts = [self.name or "", self.unit or "", self.better or ""]
         named = ":".join(parts).rstrip(":") + "=" if self.name is not None else ""
-        return named + self.format + (f":{self.key}" if self.key is not None else "")
+        which = f"[{self.number}]" if self.number is not None else ""
+        which = f"@{self.heading}" if self.heading is not None else which
+        return named + self.format + which + (f":{self.key}" if self.key is not None else "")
 
 
 def _check_text(what: str, text: str | None, longest: int) -> None:
@@ -94,6 +114,14 @@ def _check_text(what: str, text: str | None, longest: int) -> None:
         raise InputError(f"{what} has at most {longest} characters")
 
 
+def _check_heading(text: str | None) -> None:
+    if text is not None and not (text.strip() and text == text.strip() and text.isprintable()):
+        raise InputError(f"{text!r} is not a heading: it is printable, without :, not empty")
+
+
 def _near(name: str) -> str:
     near = get_close_matches(name, FORMATS, 1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(FORMATS)}"
+    if near:
+        return f"did you mean {near[0]}?"
+    there = f"there are {', '.join(FORMATS)}"
+    return f"{there}; a name in the output is values:{name}" if _PLAIN.fullmatch(name) else there

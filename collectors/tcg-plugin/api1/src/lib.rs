@@ -3,14 +3,22 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use tcg_plugin_core::architecture::MAX_CODE;
-use tcg_plugin_core::collector::{self, Api};
+use tcg_plugin_core::collector;
 use tcg_plugin_core::counters::Counter;
+use tcg_plugin_core::counting::Api;
 use tcg_plugin_core::ffi;
 
 extern "C" {
     fn qemu_plugin_insn_data(insn: *const ffi::Insn) -> *const c_void;
     fn qemu_plugin_register_vcpu_insn_exec_inline(
         insn: *mut ffi::Insn,
+        op: c_uint,
+        counter: *mut c_void,
+        immediate: u64,
+    );
+    fn qemu_plugin_register_vcpu_mem_inline(
+        insn: *mut ffi::Insn,
+        access: c_uint,
         op: c_uint,
         counter: *mut c_void,
         immediate: u64,
@@ -34,6 +42,14 @@ impl Api for OldApi {
         // SAFETY: `insn` is valid, and the counter lives as long as the process.
         unsafe {
             qemu_plugin_register_vcpu_insn_exec_inline(insn, ffi::INLINE_ADD_U64, counter, 1);
+        }
+    }
+
+    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, _: usize, counter: Counter) {
+        let counter = counter.as_ptr().cast();
+        // SAFETY: as above.
+        unsafe {
+            qemu_plugin_register_vcpu_mem_inline(insn, access, ffi::INLINE_ADD_U64, counter, 1);
         }
     }
 }

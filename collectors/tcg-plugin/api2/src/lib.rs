@@ -11,8 +11,9 @@ use std::mem::size_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tcg_plugin_core::architecture::MAX_CODE;
-use tcg_plugin_core::collector::{self, Api};
+use tcg_plugin_core::collector;
 use tcg_plugin_core::counters::{plain_chunk, Chunk, Counter, CHUNK};
+use tcg_plugin_core::counting::Api;
 use tcg_plugin_core::ffi;
 
 /// `struct qemu_plugin_scoreboard`.
@@ -34,6 +35,13 @@ extern "C" {
     fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, vcpu_index: c_uint) -> *mut c_void;
     fn qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
         insn: *mut ffi::Insn,
+        op: c_uint,
+        entry: PluginU64,
+        immediate: u64,
+    );
+    fn qemu_plugin_register_vcpu_mem_inline_per_vcpu(
+        insn: *mut ffi::Insn,
+        access: c_uint,
         op: c_uint,
         entry: PluginU64,
         immediate: u64,
@@ -107,7 +115,7 @@ impl Api for NewApi {
         // SAFETY: `insn` is valid; the counter lives as long as the process, and the entry, which
         // is the same, lies inside its scoreboard's elements.
         unsafe {
-            let Some(Scoreboards(all)) = &self.scoreboards else {
+            let Some(entry) = self.entry(number) else {
                 let counter = counter.as_ptr().cast();
                 ffi::qemu_plugin_register_vcpu_insn_exec_cb(
                     insn,
@@ -117,10 +125,6 @@ impl Api for NewApi {
                 );
                 return;
             };
-            let entry = PluginU64 {
-                score: all[number / CHUNK],
-                offset: number % CHUNK * size_of::<u64>(),
-            };
             qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
                 insn,
                 ffi::INLINE_ADD_U64,
@@ -129,6 +133,41 @@ impl Api for NewApi {
             );
         }
     }
+
+    fn count_accesses(
+        &self,
+        insn: *mut ffi::Insn,
+        access: c_uint,
+        number: usize,
+        counter: Counter,
+    ) {
+        // SAFETY: as above.
+        unsafe {
+            let Some(entry) = self.entry(number) else {
+                let counter = counter.as_ptr().cast();
+                let flags = ffi::CB_NO_REGS;
+                ffi::qemu_plugin_register_vcpu_mem_cb(insn, accessed, flags, access, counter);
+                return;
+            };
+            let op = ffi::INLINE_ADD_U64;
+            qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, op, entry, 1);
+        }
+    }
+}
+
+impl NewApi {
+    /// Where a counter is in QEMU's terms; None with several vCPUs.
+    fn entry(&self, number: usize) -> Option<PluginU64> {
+        let Scoreboards(all) = self.scoreboards.as_ref()?;
+        Some(PluginU64 {
+            score: all[number / CHUNK],
+            offset: number % CHUNK * size_of::<u64>(),
+        })
+    }
+}
+
+extern "C" fn accessed(vcpu: c_uint, _access: u32, _at: u64, counter: *mut c_void) {
+    increment(vcpu, counter);
 }
 
 extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {

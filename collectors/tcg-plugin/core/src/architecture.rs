@@ -18,6 +18,9 @@ pub trait Architecture: Send + Sync {
     /// How the instruction `code` at `address` ends a block.
     fn end(&self, code: &[u8], address: u64) -> End;
 
+    /// How the instruction `code` iterates, if it is a repeated string instruction.
+    fn iterates(&self, code: &[u8]) -> Option<Iterates>;
+
     /// What must be seen when the instruction `code`, which ends a block like `end`, executes.
     fn watched(&self, code: &[u8], end: End) -> Option<Watched>;
 
@@ -69,6 +72,18 @@ pub enum End {
     Enter,
     /// A return from one.
     Leave,
+}
+
+/// What one iteration of a repeated string instruction does. QEMU executes the instruction anew for
+/// each (`-icount`), and once more to find that none is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Iterates {
+    /// It makes so many accesses to memory, all loads or all stores.
+    Accesses(u64),
+    /// It loads, then stores.
+    Moves,
+    /// It makes so many loads, compares, and may be the last one for what it finds.
+    Compares(u64),
 }
 
 /// What the call tree follows besides blocks.

@@ -7,6 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::architecture::End;
 use crate::counters::Counter;
+use crate::iterations::Iterations;
 use crate::slots::PlaceNumber;
 
 static NOTHING: AtomicU64 = AtomicU64::new(0);
@@ -33,6 +34,8 @@ pub struct Block {
     pub places: Box<[PlaceNumber]>,
     /// Their addresses, and the one behind them.
     pub addresses: Box<[u64]>,
+    /// Of its last instruction, where generated code counts them.
+    pub iterations: Option<Iterations>,
     /// How often it was begun.
     pub begun: u64,
     /// The node and cell that it was counted for last.
@@ -78,13 +81,14 @@ pub struct Blocks {
 
 impl Blocks {
     /// The block of these instructions, the same one each time that QEMU translates them; `behind`:
-    /// the address behind the last one.
+    /// the address behind the last one; `iterations`: of that one.
     pub fn block(
         &mut self,
         instructions: &[Instruction],
         end: End,
         behind: u64,
         in_kernel: bool,
+        iterations: Option<Iterations>,
     ) -> *mut Block {
         let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
         let id = self.all.len() as u32;
@@ -127,6 +131,7 @@ impl Blocks {
             in_kernel,
             places,
             addresses: addresses.into(),
+            iterations,
             begun: 0,
             cached: (u32::MAX, 0),
             step: u64::from(last.is_some()),
@@ -174,6 +179,13 @@ impl Blocks {
         places.filter(|place| self.counters[*place as usize].is_some())
     }
 
+    /// The last instruction of a block.
+    pub fn last(&self, id: u32) -> Option<PlaceNumber> {
+        // SAFETY: as in `stopped`.
+        let block = unsafe { &*self.all[id as usize] };
+        block.places.last().copied()
+    }
+
     /// Whether an instruction counts: marks do not.
     pub fn counts(&self, place: PlaceNumber) -> bool {
         self.counters[place as usize].is_some()
@@ -195,9 +207,9 @@ mod tests {
             .collect();
         let mut blocks = Blocks::default();
         let end = End::Next { target: 0 };
-        let whole = blocks.block(&instructions, end, 0x1004, false);
-        let tail = blocks.block(&instructions[2..], end, 0x1004, false);
-        assert_eq!(whole, blocks.block(&instructions, end, 0x1004, false));
+        let whole = blocks.block(&instructions, end, 0x1004, false, None);
+        let tail = blocks.block(&instructions[2..], end, 0x1004, false, None);
+        assert_eq!(whole, blocks.block(&instructions, end, 0x1004, false, None));
         // SAFETY: made above.
         let (whole, tail) = unsafe { (&mut *whole, &mut *tail) };
         for _ in 0..3 {

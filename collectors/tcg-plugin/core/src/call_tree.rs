@@ -32,7 +32,7 @@ pub struct Row {
     pub node: NodeNumber,
     /// The instruction.
     pub place: PlaceNumber,
-    /// How often it started there.
+    /// How often it started there, iterations not counted.
     pub count: u64,
 }
 
@@ -44,6 +44,8 @@ pub struct CallTree {
     refused: u64,
     children: HashMap<Node, NodeNumber>,
     cells: Vec<u64>,
+    /// By cell: executions that were an iteration of the block's last instruction.
+    iterations: Vec<u64>,
     cell_of: HashMap<(NodeNumber, u32), u32>,
     corrections: HashMap<(NodeNumber, PlaceNumber), i64>,
 }
@@ -61,6 +63,7 @@ impl Default for CallTree {
             refused: 0,
             children: HashMap::default(),
             cells: Vec::new(),
+            iterations: Vec::new(),
             cell_of: HashMap::default(),
             corrections: HashMap::default(),
         }
@@ -94,6 +97,7 @@ impl CallTree {
         let cell = *self.cell_of.entry((node, block)).or_insert(next);
         if cell == next {
             self.cells.push(0);
+            self.iterations.push(0);
         }
         cell
     }
@@ -102,6 +106,14 @@ impl CallTree {
     #[inline]
     pub fn count(&mut self, cell: u32) {
         if let Some(count) = self.cells.get_mut(cell as usize) {
+            *count += 1;
+        }
+    }
+
+    /// A cell's block did not end its last instruction, but only one of its iterations.
+    #[inline]
+    pub fn iterated(&mut self, cell: u32) {
+        if let Some(count) = self.iterations.get_mut(cell as usize) {
             *count += 1;
         }
     }
@@ -116,6 +128,7 @@ impl CallTree {
     /// Forget all counts.
     pub fn clear(&mut self) {
         self.cells.fill(0);
+        self.iterations.fill(0);
         self.calls.fill(0);
         self.corrections.clear();
     }
@@ -140,6 +153,10 @@ impl CallTree {
         let mut parts: Vec<(NodeNumber, PlaceNumber, i64)> = Vec::new();
         for ((node, block), cell) in &self.cell_of {
             let count = self.cells[*cell as usize] as i64;
+            let iterations = self.iterations[*cell as usize] as i64;
+            if let Some(last) = blocks.last(*block).filter(|_| iterations > 0) {
+                parts.push((*node, last, -iterations));
+            }
             if count > 0 {
                 parts.extend(blocks.counted(*block).map(|place| (*node, place, count)));
             }

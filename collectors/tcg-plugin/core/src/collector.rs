@@ -5,17 +5,18 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::architecture::x86_64::X86_64;
-use crate::architecture::{Architecture, End, Mark, Watched, MAX_CODE};
-use crate::blocks::{Block, Instruction};
-use crate::counters::{plain_chunk, Chunk, Counter, Counters};
+use crate::architecture::{Architecture, End, Mark, MAX_CODE};
+use crate::blocks::Instruction;
+use crate::counters::Counters;
+use crate::counting::{Api, Counting};
 use crate::counts_file::Counted;
 use crate::ffi;
+use crate::following::{self, follow, follow_block, with_tracker};
 use crate::memory::{self, say};
+use crate::repeated::Repeated;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
 use crate::window::Window;
@@ -23,43 +24,17 @@ use crate::window::Window;
 /// The architectures whose guests are counted.
 const ARCHITECTURES: &[&dyn Architecture] = &[&X86_64];
 
-/// What differs between the plugin API's versions.
-pub trait Api: Send {
-    /// Copy the bytes of `insn` into `code`; how many there were.
-    fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize;
-
-    /// Counters that [`Api::count`] can increment.
-    fn chunk(&mut self) -> Chunk {
-        plain_chunk()
-    }
-
-    /// Increment `counter`, of that number, whenever `insn` starts.
-    fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter);
-}
-
 const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 
 struct Collector {
-    api: Box<dyn Api>,
     architecture: &'static dyn Architecture,
     out: PathBuf,
-    slots: Slots,
-    counters: Counters,
+    counting: Counting,
+    repeated: Repeated,
     command: Window,
     marks: Window,
     /// The counters' values at a mark.
     now: Vec<u64>,
-}
-
-/// Follows the calls, if that was asked for. Only the thread that executes the guest uses it, while
-/// a callback of this plugin runs; profdiff's guests have one such thread (`-icount`).
-static TRACKER: AtomicPtr<Tracker> = AtomicPtr::new(ptr::null_mut());
-
-fn with_tracker(act: impl FnOnce(&mut Tracker)) {
-    // SAFETY: set once to what lives as long as the process; callbacks do not nest.
-    if let Some(tracker) = unsafe { TRACKER.load(Ordering::Relaxed).as_mut() } {
-        act(tracker);
-    }
 }
 
 static COLLECTOR: OnceLock<Mutex<Collector>> = OnceLock::new();
@@ -120,11 +95,14 @@ pub unsafe fn install(
     };
     memory::bound(memory);
     let collector = Collector {
-        api,
         architecture: *architecture,
         out,
-        slots: Slots::default(),
-        counters: Counters::default(),
+        counting: Counting {
+            api,
+            slots: Slots::default(),
+            counters: Counters::default(),
+        },
+        repeated: Repeated::default(),
         command: Window::default(),
         marks: Window::default(),
         now: Vec::new(),
@@ -134,10 +112,7 @@ pub unsafe fn install(
         return -1;
     }
     if calls {
-        TRACKER.store(
-            Box::into_raw(Box::new(Tracker::new(*architecture))),
-            Ordering::Relaxed,
-        );
+        following::begin(Tracker::new(*architecture));
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {
@@ -154,21 +129,23 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
         // SAFETY: `tb` is valid during this callback.
         let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
-        let architecture = collector.architecture;
-        let (mut end, mut behind) = (End::Next { target: 0 }, 0);
+        let (architecture, counting) = (collector.architecture, &mut collector.counting);
+        let repeated = &mut collector.repeated;
+        let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
             let insn = unsafe { ffi::qemu_plugin_tb_get_insn(tb, index) };
             let mut code = [0; MAX_CODE];
-            let length = collector.api.code(insn, &mut code).min(MAX_CODE);
+            let length = counting.api.code(insn, &mut code).min(MAX_CODE);
             let code = &code[..length];
             // SAFETY: `insn` is valid during this callback.
             let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
-            let number = collector.slots.number(Place::new(address, code));
+            let number = counting.slots.number(Place::new(address, code));
             end = architecture.end(code, address);
             behind = address.wrapping_add(length as u64);
             if let Some(watched) = architecture.watched(code, end) {
-                follow(insn, watched);
+                // SAFETY: `insn` is valid during this callback.
+                unsafe { follow(insn, watched) };
             }
             if let Some(mark) = architecture.mark(code) {
                 instructions.push((number, address, None));
@@ -178,14 +155,23 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
                         insn,
                         mark_executed,
                         ffi::CB_NO_REGS,
-                        (index * Mark::ALL.len() + mark as usize) as *mut c_void,
+                        Box::into_raw(Box::new(MarkAt {
+                            mark,
+                            index,
+                            address,
+                        }))
+                        .cast(),
                     );
                 }
                 continue;
             }
-            let row = number as usize;
-            let counter = collector.counters.counter(row, || collector.api.chunk());
-            collector.api.count(insn, row, counter);
+            let counter = counting.counter(number);
+            counting.api.count(insn, number as usize, counter);
+            repeated.passed(address, counter);
+            iterations = architecture.iterates(code).and_then(|how| {
+                // SAFETY: `insn` is valid during this callback.
+                unsafe { repeated.count(insn, number, behind, how, counting) }
+            });
             instructions.push((number, address, Some(counter)));
         }
         with_tracker(|tracker| {
@@ -193,74 +179,40 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
                 return;
             };
             let in_kernel = architecture.in_kernel(first.1);
-            let block = tracker.blocks.block(&instructions, end, behind, in_kernel);
-            // SAFETY: `tb` is valid during this callback, the block as long as the process.
-            unsafe {
-                ffi::qemu_plugin_register_vcpu_tb_exec_cb(
-                    tb,
-                    block_begins,
-                    ffi::CB_NO_REGS,
-                    block.cast(),
-                );
-            }
+            let blocks = &mut tracker.blocks;
+            let block = blocks.block(&instructions, end, behind, in_kernel, iterations);
+            // SAFETY: `tb` is valid during this callback.
+            unsafe { follow_block(tb, block) };
         });
     });
 }
 
-/// Tell the tracker of an instruction when it executes.
-fn follow(insn: *mut ffi::Insn, watched: Watched) {
-    if TRACKER.load(Ordering::Relaxed).is_null() {
-        return;
-    }
-    let (callback, access): (ffi::VcpuMemCb, _) = match watched {
-        Watched::Pushes => (call_pushes, ffi::MEM_WRITE),
-        Watched::Pops => (return_pops, ffi::MEM_READ_WRITE),
-        Watched::SwitchesStack => (stack_switches, ffi::MEM_READ_WRITE),
-    };
-    // SAFETY: `insn` is valid while its block is translated.
-    unsafe {
-        ffi::qemu_plugin_register_vcpu_mem_cb(
-            insn,
-            callback,
-            ffi::CB_NO_REGS,
-            access,
-            ptr::null_mut(),
-        );
-    }
-}
-
-extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
-    // SAFETY: `translated` gave a block of the tracker's, which no callback keeps a reference to.
-    with_tracker(|tracker| unsafe { tracker.block(vcpu, block.cast::<Block>()) });
-}
-
-/// The access is the store: of an indirect call, the load of its target was not asked for.
-extern "C" fn call_pushes(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.call(slot));
-}
-
-extern "C" fn return_pops(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.ret(slot));
-}
-
-extern "C" fn stack_switches(_vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
-    with_tracker(Tracker::switches_stack);
+/// A mark in a block.
+struct MarkAt {
+    mark: Mark,
+    index: usize,
+    address: u64,
 }
 
 /// A mark is about to execute. The counters of all instructions before it are up to date, those
 /// in its own block too, since generated code increments them in program order.
 extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
-    let marks = Mark::ALL.len();
-    let (index, mark) = (userdata as usize / marks, userdata as usize % marks);
+    // SAFETY: `translated` made it, and it lives as long as the process.
+    let MarkAt {
+        mark,
+        index,
+        address,
+    } = *unsafe { &*userdata.cast::<MarkAt>() };
     with_collector(|collector| {
         // The command has ended: whoever runs the program now only looks at it.
         if collector.command.closed > 0 {
             return;
         }
-        collector.counters.read(&mut collector.now);
+        collector.repeated.settle(address);
+        collector.counting.counters.read(&mut collector.now);
         let now = &collector.now;
         let had_marks = collector.marks.is_used();
-        match Mark::ALL[mark] {
+        match mark {
             Mark::Start => collector.marks.start(now),
             Mark::Stop => collector.marks.stop(now),
             Mark::CommandStart => collector.command.start(now),
@@ -282,10 +234,11 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
 
 extern "C" fn exiting(_id: ffi::PluginId, _userdata: *mut c_void) {
     with_collector(|collector| {
-        // SAFETY: as in `with_tracker`; the guest has ended.
-        let tracker = unsafe { TRACKER.load(Ordering::Relaxed).as_ref() };
+        // SAFETY: the guest has ended.
+        let tracker = unsafe { following::tracker() };
         let counted = Counted {
-            places: collector.slots.places(),
+            places: collector.counting.slots.places(),
+            iterating: &collector.repeated.iterating,
             command: &collector.command,
             marks: &collector.marks,
             calls: tracker.map(|tracker| (&tracker.tree, &tracker.blocks)),

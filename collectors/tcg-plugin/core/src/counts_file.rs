@@ -3,7 +3,7 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
-//! | 4 | version of this format: 3 |
+//! | 4 | version of this format: 4 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
@@ -11,6 +11,7 @@
 //! | 8 | number of records |
 //! | 8 | number of nodes: 0 without a call tree |
 //! | 8 | number of rows |
+//! | 8 | number of repeated string instructions |
 //!
 //! A record is 32 bytes: address (8), count (8), length of the instruction (1), its bytes (15).
 //! Records are sorted by address, then bytes; those whose count is zero are there because a node
@@ -23,22 +24,29 @@
 //! often a path was not followed because there were too many (4), how often it was entered (8). A
 //! caller's number is lower than its callees'; node 0 has no caller. 0xffffffff means none, or
 //! unknown. A row is 16 bytes: node (4), record (4), count (8), sorted.
+//!
+//! A repeated string instruction (`rep movsb`) counts once, however often it iterates. Behind the
+//! rows, each has 16 bytes: its record (8), in order, and how often it started, which is once for
+//! each iteration and once more to find that none is left (8). Before version 4, this was its count.
 
 use std::io::{self, Write};
 
 use crate::blocks::Blocks;
 use crate::call_tree::{CallTree, Node, Row, NONE};
+use crate::iterations::Iterating;
 use crate::slots::Place;
 use crate::window::Window;
 
 const MAGIC: &[u8; 8] = b"PDCOUNTS";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted<'c> {
     /// The instructions, by number.
     pub places: &'c [Place],
+    /// Those of them that iterate.
+    pub iterating: &'c Iterating,
     /// The command's window.
     pub command: &'c Window,
     /// The workload's own.
@@ -68,6 +76,19 @@ impl Counted<'_> {
         let mut counts = window.sums().to_vec();
         counts.resize(self.places.len(), 0);
         let mut wanted: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
+        let mut repeated = Vec::new();
+        for (place, iterations) in self.iterating {
+            let row = *place as usize;
+            let extra = iterations.numbers.map(|number| number as usize);
+            if counts[row] > 0 {
+                repeated.push((row, counts[row]));
+                let of_it = iterations.of(extra.map(|number| counts[number]));
+                counts[row] = counts[row].saturating_sub(of_it);
+            }
+            for number in extra {
+                wanted[number] = false;
+            }
+        }
         for place in calls.places() {
             wanted[*place as usize] = true;
         }
@@ -81,6 +102,7 @@ impl Counted<'_> {
             *place = records[*place as usize];
         }
         calls.rows.sort_unstable();
+        repeated.sort_unstable_by_key(|(row, _)| records[*row]);
 
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
@@ -92,6 +114,7 @@ impl Counted<'_> {
             order.len() as u64,
             calls.nodes.len() as u64,
             calls.rows.len() as u64,
+            repeated.len() as u64,
         ] {
             out.write_all(&number.to_le_bytes())?;
         }
@@ -113,6 +136,10 @@ impl Counted<'_> {
             out.write_all(&row.node.to_le_bytes())?;
             out.write_all(&row.place.to_le_bytes())?;
             out.write_all(&row.count.to_le_bytes())?;
+        }
+        for (row, starts) in repeated {
+            out.write_all(&u64::from(records[row]).to_le_bytes())?;
+            out.write_all(&starts.to_le_bytes())?;
         }
         out.flush()
     }
@@ -164,6 +191,8 @@ impl Calls {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::iterations::Iterations;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn marks_win_over_the_command_and_records_are_sorted() {
@@ -180,19 +209,45 @@ mod tests {
         let mut bytes = Vec::new();
         let counted = Counted {
             places: &places,
+            iterating: &Iterating::default(),
             command: &command,
             marks: &marks,
             calls: None,
         };
         counted.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), 64 + 2 * 32);
+        assert_eq!(bytes.len(), 72 + 2 * 32);
         assert_eq!(bytes[12..16], 2u32.to_le_bytes());
         assert_eq!(bytes[40..48], 2u64.to_le_bytes());
-        assert_eq!(bytes[64..72], 0x40_0000u64.to_le_bytes());
-        assert_eq!(bytes[72..80], 1u64.to_le_bytes());
-        assert_eq!(bytes[80..82], [1, 0xc3]);
-        assert_eq!(bytes[96..104], 0xffff_ffff_8000_0000u64.to_le_bytes());
-        assert_eq!(bytes[104..114], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
+        assert_eq!(bytes[72..80], 0x40_0000u64.to_le_bytes());
+        assert_eq!(bytes[80..88], 1u64.to_le_bytes());
+        assert_eq!(bytes[88..90], [1, 0xc3]);
+        assert_eq!(bytes[104..112], 0xffff_ffff_8000_0000u64.to_le_bytes());
+        assert_eq!(bytes[112..122], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
+    }
+
+    #[test]
+    fn a_repeated_instruction_counts_once_and_keeps_its_starts() {
+        let rep = Place::new(0x20, &[0xf3, 0xaa]);
+        let places = [rep, Place::new(0, &[]), Place::new(0x10, &[0xc3])];
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let iterations = Iterations::new((1, &COUNTER), 1);
+        let mut marks = Window::default();
+        marks.start(&[0, 0, 0]);
+        marks.stop(&[22, 20, 7]);
+        let mut bytes = Vec::new();
+        let counted = Counted {
+            places: &places,
+            iterating: &Iterating::from_iter([(0, iterations)]),
+            command: &Window::default(),
+            marks: &marks,
+            calls: None,
+        };
+        counted.write(&mut bytes).unwrap();
+        assert_eq!(bytes.len(), 72 + 2 * 32 + 16);
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        assert_eq!([40, 64].map(number), [2, 1]);
+        assert_eq!([72, 80, 104, 112].map(number), [0x10, 7, 0x20, 2]);
+        assert_eq!([136, 144].map(number), [1, 22]);
     }
 
     #[test]
@@ -212,12 +267,13 @@ mod tests {
         let mut bytes = Vec::new();
         let counted = Counted {
             places: &places,
+            iterating: &Iterating::default(),
             command: &command,
             marks: &marks,
             calls: Some((&tree, &Blocks::default())),
         };
         counted.write(&mut bytes).unwrap();
-        let numbers: Vec<u32> = bytes[64 + 2 * 32..]
+        let numbers: Vec<u32> = bytes[72 + 2 * 32..]
             .chunks(4)
             .map(|four| u32::from_le_bytes(four.try_into().unwrap()))
             .collect();

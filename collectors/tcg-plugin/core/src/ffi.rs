@@ -42,6 +42,8 @@ pub struct Info {
 
 /// `enum qemu_plugin_cb_flags`: the callback reads no registers.
 pub const CB_NO_REGS: c_uint = 0;
+/// `enum qemu_plugin_mem_rw`: loads, but see [`crate::iterations::Iterations::of_moves`].
+pub const MEM_READ: c_uint = 1;
 /// `enum qemu_plugin_mem_rw`: loads and stores. Loads alone (1) never call back in QEMU 7.2, whose
 /// `op_rw()` (accel/tcg/plugin-gen.c) compares a load with the bit of stores.
 pub const MEM_READ_WRITE: c_uint = 3;

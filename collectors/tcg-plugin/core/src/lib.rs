@@ -11,11 +11,15 @@
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
 //! - [`counters`]: the counters, where they do not move
+//! - [`counting`]: the counters of instructions, and how QEMU is asked to increment them
+//! - [`iterations`]: of a repeated string instruction, which counts once
+//! - [`repeated`]: the repeated string instructions, and what shows how often they iterate
 //! - [`blocks`]: the blocks, and how far an execution of one came
 //! - [`call_tree`]: who called whom, and what ran there
 //! - [`waiting`]: the tasks that wait
 //! - [`shadow_stack`]: the calls that are under way, of each task
 //! - [`tracker`]: follows execution from block to block
+//! - [`following`]: what QEMU tells the tracker
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
@@ -25,9 +29,13 @@ pub mod blocks;
 pub mod call_tree;
 pub mod collector;
 pub mod counters;
+pub mod counting;
 pub mod counts_file;
 pub mod ffi;
+pub mod following;
+pub mod iterations;
 pub mod memory;
+pub mod repeated;
 pub mod shadow_stack;
 pub mod slots;
 pub mod tracker;

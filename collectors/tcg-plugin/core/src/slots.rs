@@ -65,7 +65,13 @@ impl Slots {
         number
     }
 
-    /// The instructions, by number.
+    /// Another number, for a counter that counts something else of an instruction.
+    pub fn extra(&mut self) -> PlaceNumber {
+        self.places.push(Place::new(0, &[]));
+        self.places.len() as u32 - 1
+    }
+
+    /// The instructions, by number; those of [`Slots::extra`] have no bytes.
     pub fn places(&self) -> &[Place] {
         &self.places
     }
@@ -85,6 +91,8 @@ mod tests {
             assert_eq!(a, slots.number(Place::new(address, &[0x90])));
         }
         assert_eq!(slots.places().len(), 4);
+        assert_eq!(slots.extra(), 4);
+        assert_eq!(slots.number(Place::new(0x40_1000, &[0x91])), 5);
     }
 
     #[test]

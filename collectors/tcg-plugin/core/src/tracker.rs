@@ -35,6 +35,10 @@ pub struct Tracker {
     node: NodeNumber,
     /// What the present block's [`Block::reached`] will be if it comes to its end.
     expected: u64,
+    /// How often the present block's last instruction had iterated before, if it does, and the cell
+    /// that counts the block: QEMU 7.2 reports the stores of an interrupt that follows as the
+    /// block's own, after which the stack leads elsewhere.
+    iterations: Option<(u64, Option<u32>)>,
     vcpu: u32,
     now: Vcpu,
     parked: HashMap<u32, Vcpu>,
@@ -53,6 +57,7 @@ impl Tracker {
             counting: false,
             node: NONE,
             expected: 0,
+            iterations: None,
             vcpu: 0,
             now: Vcpu::default(),
             parked: HashMap::default(),
@@ -67,6 +72,9 @@ impl Tracker {
     /// `block` is one of [`Tracker::blocks`], and no reference to it is alive.
     #[inline]
     pub unsafe fn block(&mut self, vcpu: u32, block: *mut Block) {
+        if let Some(before) = self.iterations.take() {
+            self.count_iteration(before.0, before.1);
+        }
         // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
         let (start, before) = unsafe { ((*block).start, self.now.block) };
         let straight = before.is_some_and(|before| {
@@ -90,6 +98,10 @@ impl Tracker {
                 self.find_cell(now);
             }
             self.tree.count(now.cached.1);
+        }
+        if let Some(iterations) = &now.iterations {
+            let cell = self.counting.then_some(now.cached.1);
+            self.iterations = Some((iterations.so_far(), cell));
         }
     }
 
@@ -117,6 +129,15 @@ impl Tracker {
         }
     }
 
+    /// The cell that counts the present block, if it is counted.
+    pub fn cell(&mut self) -> Option<u32> {
+        let block = self.now.block.filter(|_| self.counting)?;
+        // SAFETY: blocks live as long as the process, and no other reference is used meanwhile.
+        let block = unsafe { &mut *block };
+        self.find_cell(block);
+        Some(block.cached.1)
+    }
+
     /// From the present block's instruction `index` on, which is a mark, count or do not.
     pub fn count_from(&mut self, index: usize, counting: bool) {
         if counting == self.counting {
@@ -137,6 +158,17 @@ impl Tracker {
     pub fn clear(&mut self) {
         self.counting = false;
         self.tree.clear();
+    }
+
+    /// If the last instruction of the block that ran before iterated, it did not end.
+    fn count_iteration(&mut self, before: u64, cell: Option<u32>) {
+        let iterations = self.present().and_then(|block| block.iterations);
+        if self.counting && iterations.is_some_and(|now| now.so_far() > before) {
+            // A mark in the block may have begun to count.
+            if let Some(cell) = cell.or_else(|| self.cell()) {
+                self.tree.iterated(cell);
+            }
+        }
     }
 
     /// How the block that ran before ended, and what that means for the stack.

@@ -1,7 +1,7 @@
 //! x86-64. Encodings: Intel SDM volume 2, appendix A. Code of 16 and 32 bits (the firmware, early
 //! boot) is read as if it had 64, which costs names there and no counts.
 
-use crate::architecture::{Architecture, End, Mark, Watched};
+use crate::architecture::{Architecture, End, Iterates, Mark, Watched};
 
 /// 64-bit x86.
 pub struct X86_64;
@@ -27,7 +27,7 @@ impl Architecture for X86_64 {
 
     fn end(&self, code: &[u8], address: u64) -> End {
         let behind = address.wrapping_add(code.len() as u64);
-        let (prefixes, rest) = split_prefixes(code);
+        let (_, rest) = split_prefixes(code);
         let target = |bytes: &[u8]| End::Next {
             target: match bytes {
                 [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
@@ -50,13 +50,24 @@ impl Architecture for X86_64 {
             [0x0f, 0x80..=0x8f, rel @ ..] => target(rel),
             [0x0f, 0x05 | 0x34 | 0x0b, ..] | [0xcc | 0xcd | 0xf1, ..] => End::Enter,
             [0x0f, 0x07 | 0x35, ..] | [0xcf, ..] => End::Leave,
-            [0xa4..=0xa7 | 0xaa..=0xaf | 0x6c..=0x6f, ..]
-                if prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3)) =>
-            {
-                End::Next { target: address }
-            }
+            _ if self.iterates(code).is_some() => End::Next { target: address },
             _ => End::Next { target: 0 },
         }
+    }
+
+    fn iterates(&self, code: &[u8]) -> Option<Iterates> {
+        let (prefixes, rest) = split_prefixes(code);
+        let iterates = match rest.first()? {
+            0x6c | 0x6d => Iterates::Accesses(2), // ins: QEMU tries the store before it reads
+            0x6e | 0x6f => Iterates::Accesses(1), // outs
+            0xa4 | 0xa5 => Iterates::Moves,
+            0xa6 | 0xa7 => Iterates::Compares(2), // cmps
+            0xaa..=0xad => Iterates::Accesses(1), // stos, lods
+            0xae | 0xaf => Iterates::Compares(1), // scas
+            _ => return None,
+        };
+        let repeated = prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
+        repeated.then_some(iterates)
     }
 
     fn watched(&self, code: &[u8], end: End) -> Option<Watched> {
@@ -138,6 +149,24 @@ mod tests {
             (&[], End::Next { target: 0 }),
         ] {
             assert_eq!(X86_64.end(code, at), expected, "{code:x?}");
+        }
+    }
+
+    #[test]
+    fn repeated_string_instructions_iterate() {
+        for (code, expected) in [
+            (&[0xf3, 0x48, 0xab][..], Some(Iterates::Accesses(1))), // rep stosq
+            (&[0xf3, 0xac], Some(Iterates::Accesses(1))),           // rep lodsb
+            (&[0xf3, 0x66, 0x6d], Some(Iterates::Accesses(2))),     // rep insw
+            (&[0x67, 0xf2, 0xa4], Some(Iterates::Moves)),           // repnz movsb (%esi),(%edi)
+            (&[0xf3, 0xa6], Some(Iterates::Compares(2))),           // repz cmpsb
+            (&[0xf2, 0x48, 0xaf], Some(Iterates::Compares(1))),     // repnz scasq
+            (&[0x48, 0xab], None),                                  // stosq
+            (&[0xf3, 0xa8, 1], None),                               // test $1,%al
+            (&[0xf3], None),
+            (&[], None),
+        ] {
+            assert_eq!(X86_64.iterates(code), expected, "{code:x?}");
         }
     }
 

@@ -1,0 +1,90 @@
+//! What QEMU tells the tracker.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::architecture::Watched;
+use crate::blocks::Block;
+use crate::ffi;
+use crate::tracker::Tracker;
+
+/// Follows the calls, if that was asked for. Only the thread that executes the guest uses it, while
+/// a callback of this plugin runs; profdiff's guests have one such thread (`-icount`).
+static TRACKER: AtomicPtr<Tracker> = AtomicPtr::new(ptr::null_mut());
+
+/// Tell the tracker something, if there is one.
+pub fn with_tracker(act: impl FnOnce(&mut Tracker)) {
+    // SAFETY: set once to what lives as long as the process; callbacks do not nest.
+    if let Some(tracker) = unsafe { TRACKER.load(Ordering::Relaxed).as_mut() } {
+        act(tracker);
+    }
+}
+
+/// The tracker, if there is one.
+///
+/// # Safety
+/// No guest runs while the reference is used.
+pub unsafe fn tracker() -> Option<&'static Tracker> {
+    // SAFETY: set once to what lives as long as the process; nobody changes it now.
+    unsafe { TRACKER.load(Ordering::Relaxed).as_ref() }
+}
+
+/// Follow the calls with this tracker from now on.
+pub fn begin(tracker: Tracker) {
+    TRACKER.store(Box::into_raw(Box::new(tracker)), Ordering::Relaxed);
+}
+
+/// Tell the tracker when `block`, one of its own, is begun, which QEMU translates as `tb`.
+///
+/// # Safety
+/// QEMU is translating `tb`.
+pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
+    // SAFETY: as promised; the block lives as long as the process.
+    unsafe {
+        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_begins, ffi::CB_NO_REGS, block.cast());
+    }
+}
+
+/// Tell the tracker of an instruction when it executes.
+///
+/// # Safety
+/// QEMU is translating `insn`.
+pub unsafe fn follow(insn: *mut ffi::Insn, watched: Watched) {
+    if TRACKER.load(Ordering::Relaxed).is_null() {
+        return;
+    }
+    let (callback, access): (ffi::VcpuMemCb, _) = match watched {
+        Watched::Pushes => (call_pushes, ffi::MEM_WRITE),
+        Watched::Pops => (return_pops, ffi::MEM_READ_WRITE),
+        Watched::SwitchesStack => (stack_switches, ffi::MEM_READ_WRITE),
+    };
+    // SAFETY: as promised.
+    unsafe {
+        ffi::qemu_plugin_register_vcpu_mem_cb(
+            insn,
+            callback,
+            ffi::CB_NO_REGS,
+            access,
+            ptr::null_mut(),
+        );
+    }
+}
+
+extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
+    // SAFETY: `translated` gave a block of the tracker's, which no callback keeps a reference to.
+    with_tracker(|tracker| unsafe { tracker.block(vcpu, block.cast::<Block>()) });
+}
+
+/// The access is the store: of an indirect call, the load of its target was not asked for.
+extern "C" fn call_pushes(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.call(slot));
+}
+
+extern "C" fn return_pops(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.ret(slot));
+}
+
+extern "C" fn stack_switches(_vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
+    with_tracker(Tracker::switches_stack);
+}

@@ -1,0 +1,125 @@
+//! The repeated string instructions of the guest, and what shows how often they iterate.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr;
+
+use crate::architecture::Iterates;
+use crate::counters::Counter;
+use crate::counting::Counting;
+use crate::ffi;
+use crate::following::with_tracker;
+use crate::iterations::{Comparing, Iterating, Iterations};
+use crate::slots::PlaceNumber;
+
+/// All of them.
+#[derive(Default)]
+pub struct Repeated {
+    /// Their iterations.
+    pub iterating: Iterating,
+    /// Those that may end by what they compare. They stay where they are: callbacks, of which one
+    /// runs at a time (`-icount`), get their addresses.
+    comparing: Vec<(PlaceNumber, *mut Comparing)>,
+}
+
+// SAFETY: the pointers are to what lives as long as the process, and only callbacks use them.
+unsafe impl Send for Repeated {}
+
+impl Repeated {
+    /// Count the iterations of `insn`, the instruction of that number, which ends its block at
+    /// `behind`. What generated code counts; None where callbacks do.
+    ///
+    /// # Safety
+    /// QEMU is translating `insn`.
+    pub unsafe fn count(
+        &mut self,
+        insn: *mut ffi::Insn,
+        number: PlaceNumber,
+        behind: u64,
+        how: Iterates,
+        counting: &mut Counting,
+    ) -> Option<Iterations> {
+        let known = self.iterating.get(&number).copied();
+        let iterations = known.unwrap_or_else(|| {
+            let first = counting.extra();
+            let iterations = match how {
+                Iterates::Accesses(each) => Iterations::new(first, each),
+                Iterates::Moves => Iterations::of_moves(first, counting.extra()),
+                Iterates::Compares(loads) => {
+                    let one = Comparing::new(behind, counting.at(behind), loads, first.1);
+                    self.comparing.push((number, Box::into_raw(Box::new(one))));
+                    Iterations::new(first, 1)
+                }
+            };
+            self.iterating.insert(number, iterations);
+            iterations
+        });
+        let [first, second] = iterations.numbers;
+        match how {
+            Iterates::Accesses(_) => count_accesses(insn, ffi::MEM_READ_WRITE, first, counting),
+            Iterates::Moves => {
+                count_accesses(insn, ffi::MEM_READ, first, counting);
+                count_accesses(insn, ffi::MEM_WRITE, second, counting);
+            }
+            Iterates::Compares(_) => {
+                let (_, one) = self.comparing.iter().find(|one| one.0 == number)?;
+                let (one, flags) = (one.cast(), ffi::CB_NO_REGS);
+                let all = ffi::MEM_READ_WRITE;
+                // SAFETY: as promised; what the callbacks get lives as long as the process.
+                unsafe {
+                    ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, compares, flags, one);
+                    ffi::qemu_plugin_register_vcpu_mem_cb(insn, loads, flags, all, one);
+                }
+                return None;
+            }
+        }
+        Some(iterations)
+    }
+
+    /// `counter` is of an instruction at `address`, which may be behind one that compares.
+    pub fn passed(&mut self, address: u64, counter: Counter) {
+        for (_, one) in &self.comparing {
+            // SAFETY: it lives as long as the process; no other reference is used meanwhile.
+            let one = unsafe { &mut **one };
+            if one.behind == address && !one.passes.iter().any(|known| ptr::eq(*known, counter)) {
+                one.passes.push(counter);
+            }
+        }
+    }
+
+    /// Decide whether those that compare have ended; `next`: the address of the mark that executes.
+    pub fn settle(&mut self, next: u64) {
+        for (_, one) in &self.comparing {
+            // SAFETY: as in `passed`.
+            iterated(unsafe { &mut **one }.settle(Some(next)));
+        }
+    }
+}
+
+fn count_accesses(
+    insn: *mut ffi::Insn,
+    access: c_uint,
+    number: PlaceNumber,
+    counting: &mut Counting,
+) {
+    let counter = counting.counter(number);
+    let api = &counting.api;
+    api.count_accesses(insn, access, number as usize, counter);
+}
+
+fn iterated(cell: Option<u32>) {
+    if let Some(cell) = cell {
+        with_tracker(|tracker| tracker.tree.iterated(cell));
+    }
+}
+
+extern "C" fn compares(_vcpu: c_uint, one: *mut c_void) {
+    let mut cell = None;
+    with_tracker(|tracker| cell = tracker.cell());
+    // SAFETY: `count` gave what lives as long as the process; no other reference is used meanwhile.
+    iterated(unsafe { &mut *one.cast::<Comparing>() }.starts(cell));
+}
+
+extern "C" fn loads(_vcpu: c_uint, _access: u32, _at: u64, one: *mut c_void) {
+    // SAFETY: as in `compares`.
+    unsafe { &mut *one.cast::<Comparing>() }.loads();
+}
