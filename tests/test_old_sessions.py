@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 from support import ROOT, profdiff
 
+from profdiff.base.errors import InputError
+from profdiff.recording.plan import continued
+from profdiff.session.folder import Session
+from profdiff.session.manifest import replace
+
 FIXTURE = ROOT / "tests/fixtures/session-1"
 # A reason is the only sentence among the results; its numbers stay, its wording need not.
 REASON = re.compile(r"(\d+) against (\d+) boots reach p = (\S+) at the smallest")
@@ -65,10 +70,25 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
     return {"kernels": document["kernels"], "metrics": metrics, "results": results}
 
 
+def as_counted(document: dict[str, Any]) -> dict[str, Any]:
+    """What was called ns of a guest's clock, which counts instructions, by their name."""
+    for metric in document["metrics"]:
+        if metric["unit"] == "ns":
+            metric["unit"] = "instructions (guest clock)"
+    for result in document["results"]:
+        if result["virtual_time"]:
+            what, slash, each = result["unit"].partition("/")
+            assert what == "ns"
+            result["unit"] = f"instructions{slash}{each} (guest clock)"
+            if result["metric"] == "wall-time":
+                result["metric"] = "whole-command"
+    return document
+
+
 @pytest.mark.parametrize("size", ["4", "40"])
 def test_the_numbers_of_a_session_of_schema_1_stay(session: Path, size: str) -> None:
     kept = lzma.decompress((FIXTURE / f"size_kib-{size}.json.xz").read_bytes()).decode()
-    then = json.loads(REASON.sub(REWORDED, kept))
+    then = as_counted(json.loads(REASON.sub(REWORDED, kept)))
     report = profdiff("report", session, "--at", f"size_kib={size}", "--json", "-").stdout
     now = json.loads(report)
     expected = comparable(then, then["results"])
@@ -76,6 +96,15 @@ def test_the_numbers_of_a_session_of_schema_1_stay(session: Path, size: str) -> 
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == value, name
+
+
+def test_counts_of_each_iteration_are_not_mixed_with_others(session: Path) -> None:
+    """They are told, and the session is not continued."""
+    shown = " ".join(profdiff("report", session).stdout.split())
+    assert "counts once for each iteration: an older profdiff recorded this" in shown
+    manifest = Session.open(session).manifest
+    with pytest.raises(InputError, match="older profdiff, which counted each iteration"):
+        continued(session, replace(manifest, runs=[]))
 
 
 def test_a_session_of_schema_1_has_a_text_report_and_a_page(session: Path, tmp_path: Path) -> None:

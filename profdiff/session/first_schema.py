@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from profdiff.collectors.records import Part, Text, Value
-from profdiff.session.manifest import SCHEMA, Manifest, Run, Sampling, replace
+from profdiff.session.manifest import Manifest, Run, Sampling, replace
+from profdiff.session.second_schema import SecondManifest, updated
 
 FIRST_SCHEMA = "profdiff.session/1"
 # What perf sampled unless it was told, which today is stored as not told.
@@ -26,7 +27,7 @@ class _Run(Run, frozen=True, kw_only=True):
     perf: Sampling | None = None
 
 
-class _Manifest(Manifest, frozen=True, kw_only=True):
+class _Manifest(SecondManifest, frozen=True, kw_only=True):
     call_tree: bool = True
     boot_runs_: int = msgspec.field(default=1, name="boot_runs")
     metrics: list[Text] = msgspec.field(default_factory=list)
@@ -53,9 +54,9 @@ def decode(data: bytes) -> Manifest:
             "call_graph": wanted.call_graph,
             "perf_args": wanted.arguments,
         }
-    fields: dict[str, Any] = {name: getattr(old, name) for name in Manifest.__struct_fields__}
+    fields: dict[str, Any] = {name: getattr(old, name) for name in SecondManifest.__struct_fields__}
     runs = [_run(run) for run in old.runs]
-    return Manifest(**fields | {"schema": SCHEMA, "options": options, "runs": runs})
+    return updated(SecondManifest(**fields | {"options": options, "runs": runs}))
 
 
 def _run(old: _Run) -> Run:

@@ -5,7 +5,8 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,8 @@ from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors import registry
-from profdiff.session import first_schema
-from profdiff.session.first_schema import FIRST_SCHEMA
-from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Run
+from profdiff.session import first_schema, second_schema
+from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 
 _MANIFEST = "manifest.json"
 # Of the manifest, and of each file that a run left but recordings and counts.
@@ -192,7 +192,7 @@ def is_session(folder: Path) -> bool:
 def _decode(path: Path, data: bytes) -> Manifest:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
-        if schema not in (SCHEMA, FIRST_SCHEMA):
+        if schema not in _DECODERS:
             known = SCHEMA.rpartition("/")[0]
             if schema.rpartition("/")[0] == known:
                 raise SessionError(
@@ -201,10 +201,7 @@ def _decode(path: Path, data: bytes) -> Manifest:
             raise SessionError(
                 f"{path} is not the manifest of a profdiff session (schema {schema!r})"
             )
-        if schema == FIRST_SCHEMA:
-            manifest = first_schema.decode(data)
-        else:
-            manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = _DECODERS[schema](data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
     labels = [kernel.label for kernel in manifest.kernels]
@@ -213,12 +210,30 @@ def _decode(path: Path, data: bytes) -> Manifest:
     ids = [run.id for run in manifest.runs]
     if len(set(ids)) != len(ids) or not {run.kernel for run in manifest.runs} <= set(labels):
         raise SessionError(f"{path} has runs that do not fit its kernels")
+    if not all(_has_shorter(manifest, point) for point in manifest.points):
+        raise SessionError(f"{path} has points whose lengths do not fit")
     for name in {*manifest.collectors, *(run.collector for run in manifest.runs)}:
         try:
             registry.collector(name)
         except ProfdiffError as error:
             raise SessionError(f"{path}: {error}") from error
     return manifest
+
+
+def _has_shorter(manifest: Manifest, point: Point) -> bool:
+    """Whether what is subtracted from a point, if anything is, is there and has fewer ops."""
+    if point.shorter is None:
+        return True
+    if point.shorter >= len(manifest.points):
+        return False
+    return (manifest.points[point.shorter].ops or 0) < (point.ops or 0)
+
+
+_DECODERS: Mapping[str, Callable[[bytes], Manifest]] = {
+    SCHEMA: partial(msgspec.json.decode, type=Manifest),
+    second_schema.SECOND_SCHEMA: second_schema.decode,
+    first_schema.FIRST_SCHEMA: first_schema.decode,
+}
 
 
 class _Schema(msgspec.Struct):

@@ -9,16 +9,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from profdiff.collectors.records import Count, Name, Part, Text, Value
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest
 from profdiff.collectors.records import Instructions as Instructions
 from profdiff.collectors.records import Measured as Measured
+from profdiff.collectors.records import Name, Part, Text, Value
 from profdiff.collectors.records import Qemu as Qemu
 from profdiff.collectors.records import Sampling as Sampling
 from profdiff.collectors.records import Window as Window
 
-SCHEMA = "profdiff.session/2"
+SCHEMA = "profdiff.session/3"
 
 
 replace = msgspec.structs.replace
@@ -58,31 +58,27 @@ class WorkloadFile(Part, frozen=True):
 class Workload(Part, frozen=True):
     """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it,
     both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
-    recording alone, or not at all. ``source``: a copy of what was compiled."""
+    recording alone, or not at all; ``program``: the thread's name with most of its samples.
+    ``source``: a copy of what was compiled."""
 
     argv: list[str]
     guest_argv: list[str]
     kind: Literal["program", "script", "source", "imported"]
     files: list[WorkloadFile]
     source: SafePath | None = None
+    program: str = ""
 
 
 class Point(Part, frozen=True):
     """Under what a kernel is measured: values of the sweep's parameters, vCPUs (null where no guest
-    is used), and how many operations the workload then does. A cell is a kernel at a point."""
+    is used), and how many operations the workload then does. A cell is a kernel at a point.
+    ``shorter``: the row of the same point with fewer operations, which is subtracted, so that the
+    workload's start-up cancels out."""
 
     parameters: dict[Name, Text] = msgspec.field(default_factory=dict)
     cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     ops: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)] | None = None
-
-
-class Lengths(Part, frozen=True):
-    """Results are the difference of two lengths of the workload, so that its start-up cancels:
-    ``parameter`` is ``short`` in one point and ``long`` in the next."""
-
-    parameter: Name
-    short: Count
-    long: Count
+    shorter: Annotated[int, msgspec.Meta(ge=0, lt=10**5)] | None = None
 
 
 class Order(Part, frozen=True):
@@ -149,7 +145,6 @@ class Manifest(Part, frozen=True, kw_only=True):
     twin_repeat: Annotated[int, msgspec.Meta(ge=0, le=10**6)] = 0
     options: dict[Name, Value] = msgspec.field(default_factory=dict)
     order: Order = Order()
-    difference: Lengths | None = None
     points: Annotated[list[Point], msgspec.Meta(min_length=1, max_length=10**5)]
     workload: Workload
     guest: Guest | None = None

@@ -1,18 +1,19 @@
-"""What results are about: the points of a session, or pairs of them whose difference counts."""
+"""What results are about: the points of a session, or each with a shorter one subtracted."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profdiff.collectors import registry
 from profdiff.session.manifest import Manifest, Run
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What one row of a sweep stands for. ``point`` is a row of the manifest's points; with
-    ``--difference`` the longer one, and ``short`` the shorter, which is subtracted. ``ops``:
-    operations in what is left, None if unknown. ``varied``: names of what differs from setting to
-    setting, parameters and ``vCPUs``."""
+    """What one row of a sweep stands for. ``point`` is a row of the manifest's points; where two
+    lengths are subtracted the longer one, and ``short`` the shorter. ``ops``: operations in what is
+    left, None if unknown. ``varied``: names of what differs from setting to setting, parameters and
+    ``vCPUs``."""
 
     point: int
     short: int | None
@@ -37,42 +38,66 @@ class Setting:
 
 
 def settings(manifest: Manifest) -> list[Setting]:
-    """The settings of a session, in the order of its points."""
-    found = _settings(manifest)
-    names = dict.fromkeys([*(name for one in found for name in one.parameters), "vCPUs"])
-    varied = [name for name in names if len({one.value(name) for one in found}) > 1]
+    """The settings of a session, in the order of its points. Where points have a shorter one, those
+    that have none are only subtracted."""
+    every = manifest.points
+    paired = any(point.shorter is not None for point in every)
+    found = []
+    for row, point in enumerate(every):
+        if paired and point.shorter is None:
+            continue
+        less = every[point.shorter].ops if point.shorter is not None else 0
+        ops = point.ops and point.ops - (less or 0)
+        found.append(Setting(row, point.shorter, point.parameters, point.cpus, ops))
+    varied = _varied([one.parameters for one in found], [one.cpus for one in found])
     return [replace(setting, varied=varied) for setting in found]
 
 
-def _settings(manifest: Manifest) -> list[Setting]:
-    difference = manifest.difference
-    if difference is None:
-        return [
-            Setting(row, None, point.parameters, point.cpus, point.ops)
-            for row, point in enumerate(manifest.points)
-        ]
-    found: dict[tuple[object, ...], dict[str, int]] = {}
-    for row, point in enumerate(manifest.points):
-        others = _without(point.parameters, difference.parameter)
-        key = (tuple(others.items()), point.cpus)
-        found.setdefault(key, {})[point.parameters.get(difference.parameter, "")] = row
-    made = []
-    for rows in found.values():
-        short, long = rows.get(str(difference.short)), rows.get(str(difference.long))
-        if short is None or long is None:
-            continue
-        point = manifest.points[long]
-        ops = difference.long - difference.short
-        before = manifest.points[short].ops
-        if point.ops and before:
-            ops = point.ops - before
-        others = _without(point.parameters, difference.parameter)
-        made.append(Setting(long, short, others, point.cpus, max(ops, 1)))
-    return made
+def number_of(manifest: Manifest) -> str:
+    """How many settings there are, in words: ``4 points, each at two lengths``."""
+    found = settings(manifest)
+    points = f"{len(found)} point{'' if len(found) == 1 else 's'}"
+    if not any(one.short is not None for one in found):
+        return points
+    return f"{points}, {'each ' if len(found) > 1 else ''}at two lengths"
 
 
-def _without(parameters: Mapping[str, str], name: str) -> dict[str, str]:
-    return {key: value for key, value in parameters.items() if key != name}
+def titles(manifest: Manifest) -> list[str]:
+    """What tells each point from the others, the shorter ones too; "" for the only one."""
+    every = manifest.points
+    varied = _varied([point.parameters for point in every], [point.cpus for point in every])
+    return [
+        Setting(row, None, point.parameters, point.cpus, None, varied).title
+        for row, point in enumerate(every)
+    ]
+
+
+def _varied(parameters: Sequence[Mapping[str, str]], cpus: Sequence[int | None]) -> list[str]:
+    names = dict.fromkeys(name for one in parameters for name in one)
+    varied = [name for name in names if len({one.get(name, "") for one in parameters}) > 1]
+    return [*varied, *(["vCPUs"] if len(set(cpus)) > 1 else [])]
+
+
+def lengths(manifest: Manifest, setting: Setting) -> dict[str, tuple[str, str]]:
+    """By parameter, its values in the shorter run and in the longer one of a setting; none where
+    nothing is subtracted."""
+    if setting.short is None:
+        return {}
+    shorter = manifest.points[setting.short].parameters
+    return {
+        name: (shorter[name], value)
+        for name, value in setting.parameters.items()
+        if shorter.get(name, value) != value
+    }
+
+
+def recorded_at(manifest: Manifest, collector: str) -> list[int]:
+    """The points at which a collector runs. What only times the workload runs at the lengths that
+    were asked for, unless nothing else is recorded."""
+    counts = [name for name in manifest.collectors if registry.collector(name).profiles]
+    if collector in counts or not counts:
+        return list(range(len(manifest.points)))
+    return [setting.point for setting in settings(manifest)]
 
 
 def substitute(text: str, parameters: Mapping[str, str]) -> str:

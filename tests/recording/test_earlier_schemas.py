@@ -1,4 +1,4 @@
-"""Sessions of the first schema: what they left to command lines is stated, the rest is the same."""
+"""Sessions of earlier schemas: what they said elsewhere is stated, the rest is the same."""
 
 import json
 from pathlib import Path
@@ -11,6 +11,7 @@ from synthetic import manifest
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
+from profdiff.session.points import settings
 
 QEMU = {
     "version": "QEMU emulator version 7.2.22",
@@ -81,3 +82,51 @@ def test_reading_is_as_strict(tmp_path: Path, more: dict[str, Any]) -> None:
 def test_a_collector_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SessionError, match="there is no collector nonsense"):
         opened(tmp_path, first(collectors=["nonsense"]))
+
+
+def second(points: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A manifest as the second schema had it."""
+    made: dict[str, Any] = msgspec.to_builtins(manifest(["base", "new"]))
+    return {**made, "schema": "profdiff.session/2", "points": points, **more}
+
+
+@pytest.mark.parametrize(("ops", "found_ops"), [(None, 2), (300, 600)])
+def test_lengths_that_were_said_once_are_said_by_points(
+    tmp_path: Path, ops: int | None, found_ops: int
+) -> None:
+    """An op was an iteration where --ops did not say otherwise."""
+    listed = [
+        {"parameters": {"size": size, "N": length}, "cpus": 1, "ops": ops and ops * int(length)}
+        for size in ("4", "40")
+        for length in ("1", "3")
+    ]
+    lengths = {"parameter": "N", "short": 1, "long": 3}
+    found = opened(tmp_path, second(listed, difference=lengths))
+    assert found.schema == m.SCHEMA
+    assert [point.shorter for point in found.points] == [None, 0, None, 2]
+    assert [one.ops for one in settings(found)] == [found_ops] * 2
+    assert [one.title for one in settings(found)] == ["size 4", "size 40"]
+    # A length is no number of operations if that number is none.
+    started = [{"parameters": {"N": "0"}, "cpus": 1}, {"parameters": {"N": "9"}, "cpus": 1}]
+    lengths = {"parameter": "N", "short": 0, "long": 9}
+    (only,) = settings(opened(tmp_path, second(started, difference=lengths)))
+    assert (only.point, only.short, only.ops) == (1, 0, 9)
+
+
+def test_without_lengths_points_are_what_they_were(tmp_path: Path) -> None:
+    for fields in ({}, {"difference": None}):
+        found = opened(tmp_path, second([{"parameters": {}, "cpus": 2, "ops": 5}], **fields))
+        assert found.points == [m.Point(cpus=2, ops=5)]
+
+
+@pytest.mark.parametrize("shorter", [0, 1, 2, 9])
+def test_lengths_that_do_not_fit_are_refused(tmp_path: Path, shorter: int) -> None:
+    """Of itself, of as many operations, of more, of no point."""
+    listed = [
+        m.Point({"n": "5"}, 1, 5, shorter=shorter),
+        m.Point({"n": "5"}, 2, 5),
+        m.Point({"n": "6"}, 1, 6),
+    ]
+    made = msgspec.to_builtins(m.replace(manifest(["base", "new"]), points=listed))
+    with pytest.raises(SessionError, match="lengths do not fit"):
+        opened(tmp_path, made)

@@ -1,0 +1,84 @@
+"""What one run tells of the state that its workload ran in: facts by name, as texts."""
+
+import re
+from collections.abc import Sequence
+
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
+
+# Of /proc/vmstat, what tells of the memory that a workload got (Documentation/mm/transhuge.rst,
+# include/linux/vm_event_item.h); the rest differs from kernel to kernel in what it counts.
+_VMSTAT = (
+    *("pgfault", "pgmajfault", "thp_fault_alloc", "thp_fault_fallback", "thp_collapse_alloc"),
+    *("thp_split_page", "thp_file_alloc", "pswpin", "pswpout", "numa_pages_migrated"),
+    *("pgmigrate_success", "compact_stall", "allocstall_normal", "oom_kill"),
+)
+_USAGE = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+MEMORY = ("anon_huge_kib", "resident_kib")
+SYSTEM_CALL = "system call "
+# How a setting of the kernel's begins that state has (facts.sh): /sys/kernel/mm/..., swap_areas.
+SETTINGS = ("mm/", "vm/", "kernel/", "swap_areas")
+_MAX_TEXT = 4 * 2**20
+# Of the output, as much is read as becomes _MAX_NAMES characters, numbers taken out.
+_MAX_OUTPUT = 64 * 2**10
+_MAX_NAMES = 4096
+
+
+def told(session: Session, run: Run) -> dict[str, str]:
+    """What ``run`` tells, by name: ``minor_faults``, ``system call mmap``, ``anon_huge_kib`` (KiB)
+    ... Nothing is raised; what cannot be read is not there."""
+    facts: dict[str, str] = {}
+    if run.exit_status is not None:
+        facts["exit status"] = str(run.exit_status)
+    for words in _lines(session, run, "usage")[:1]:
+        values = dict(zip(words[::2], words[1::2], strict=False))
+        facts |= {name: values[name] for name in _USAGE if is_count(values.get(name, ""))}
+    observed = {words[0]: words[1] for words in _lines(session, run, "observed") if len(words) == 2}
+    if observed.get("complete") == "1":
+        for name, value in observed.items():
+            if name.startswith("syscall_") and is_count(value):
+                facts[SYSTEM_CALL + name.removeprefix("syscall_")] = value
+    known = {name: observed.get(name, "") for name in (*MEMORY, "processes")}
+    facts |= {name: value for name, value in known.items() if is_count(value)}
+    facts |= _vmstat(session, run)
+    for words in _lines(session, run, "state"):
+        if len(words) > 1 and words[0] != "boot_id":
+            facts[words[0].removeprefix("/sys/kernel/").removeprefix("/proc/sys/")] = _chosen(words)
+    output = _text(session, run, "stdout", _MAX_OUTPUT)
+    if output is not None:
+        # Numbers are what is measured; how many blanks stand before one depends on its length.
+        output = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", output)
+        facts["output"] = re.sub(r"[ \t]+", " ", output)[:_MAX_NAMES]
+    return facts
+
+
+def is_count(text: str) -> bool:
+    """Digits as a kernel prints them: a guest may send others, and thousands of them."""
+    return re.fullmatch("[0-9]{1,20}", text) is not None
+
+
+def _chosen(words: Sequence[str]) -> str:
+    """``always [madvise] never`` says what is chosen by its brackets."""
+    text = " ".join(words[1:])
+    match = re.search(r"\[([^\]]+)\]", text)
+    return match[1] if match else text
+
+
+def _vmstat(session: Session, run: Run) -> dict[str, str]:
+    before = {w[0]: w[1] for w in _lines(session, run, "vmstat-before") if len(w) == 2}
+    after = {w[0]: w[1] for w in _lines(session, run, "vmstat-after") if len(w) == 2}
+    return {
+        f"vmstat {name}": str(int(after[name]) - int(before[name]))
+        for name in _VMSTAT
+        if is_count(before.get(name, "")) and is_count(after.get(name, ""))
+    }
+
+
+def _lines(session: Session, run: Run, what: str) -> list[list[str]]:
+    text = _text(session, run, what) or ""
+    return [line.split() for line in text.splitlines()[:_MAX_NAMES] if line.strip()]
+
+
+def _text(session: Session, run: Run, what: str, most: int = _MAX_TEXT) -> str | None:
+    data = session.head(run, what, most)
+    return None if data is None else data.decode(errors="replace")
