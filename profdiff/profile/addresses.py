@@ -20,6 +20,8 @@ class Addresses:
     ``chains``: the functions of each place. ``executed``: uint8[N, 16], the length of the
     instruction that ran there and its bytes, zeros where they were not seen. ``count`` gives
     ``counts``; it holds no recording, since a comparison keeps the addresses of all its runs.
+    ``iterations``: int64[N, R], how often repeated string instructions started that ``counts``
+    leaves out; None where some run does not say it.
     """
 
     places: Places
@@ -27,6 +29,7 @@ class Addresses:
     executed: NDArray[np.uint8]
     metrics: tuple[Metric, ...]
     count: Callable[[], NDArray[np.int64]]
+    iterations: NDArray[np.int64] | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -50,8 +53,20 @@ class Addresses:
             executed[where] = run.executed
             counts[where, column] = run.count
         places = of_keys(every)
-        return Addresses(places, chains(places), executed, metrics, lambda: counts), rows
+        addresses = Addresses(places, chains(places), executed, metrics, lambda: counts)
+        told = [run.iterations for run in runs if run.iterations is not None]
+        if len(told) < len(runs):
+            return addresses, rows
+        iterations = np.zeros((len(every), len(runs)), np.int64)
+        for column, (own, where) in enumerate(zip(told, rows, strict=True)):
+            iterations[where, column] = own
+        return replace(addresses, iterations=iterations), rows
 
     def subtracted(self, runs: int) -> "Addresses":
         """Of 2·``runs`` runs the first half minus the second."""
-        return replace(self, count=lambda: self.counts[:, :runs] - self.counts[:, runs:])
+        both = self.iterations
+        return replace(
+            self,
+            count=lambda: self.counts[:, :runs] - self.counts[:, runs:],
+            iterations=None if both is None else both[:, :runs] - both[:, runs:],
+        )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
 from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.base.units import printable
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kernel_profile import Profile, Rate
@@ -48,9 +49,11 @@ class Comparison:
     int64[S, R]; ``counts``: int64[S, K]; ``calls``: int64[S, K], how often the stack's innermost
     function was entered there, None where that was not counted. ``lines``: int64[F, K], where
     functions are declared, 0 if unknown. ``self_`` and ``total``: int64[F, K]. ``samples``:
-    int64[F, K], from how many samples ``self_`` is known; None for exact counts. ``unresolved``: by
-    (reason, in_kernel), int64[K]. ``inlined``: bool[S, K]. ``rates``: how often was sampled, empty
-    where some recording does not say. ``remarks``: what a reader must know of the recordings.
+    int64[F, K], from how many samples ``self_`` is known, ``run_samples``: int64[S, R], as many of
+    ``run_counts``; None for exact counts. ``sample_weight``: float64[K], how much one stands for,
+    only where counts are differences of two lengths. ``unresolved``: by (reason, in_kernel),
+    int64[K]. ``inlined``: bool[S, K]. ``rates``: how often was sampled, empty where some recording
+    does not say. ``remarks``: what a reader must know of the recordings.
     ``facts``: what else differs between the kernels. The functions of ``stacks`` are ``functions``,
     and from F on ``unnamed``, which stand for unresolved frames. ``addresses``: by kernel, what all
     of this is summed from.
@@ -81,6 +84,8 @@ class Comparison:
     remarks: list[str]
     facts: Facts = _NO_FACTS
     addresses: Sequence[Sequence[Addresses]] = ()
+    sample_weight: NDArray[np.float64] | None = None
+    run_samples: NDArray[np.int64] | None = None
 
     @staticmethod
     def build(
@@ -98,10 +103,7 @@ class Comparison:
         """
         kernels = [kernel for kernel in manifest.kernels if kernel.label in profiles]
         if not kernels or kernels[0].label != manifest.kernels[0].label:
-            raise SessionError(
-                f"the base, {manifest.kernels[0].label}, has no finished run: nothing can be "
-                "compared with it"
-            )
+            raise SessionError(_without_base(manifest))
         chosen = [profiles[kernel.label] for kernel in kernels]
         metrics = _common_metrics(kernels, chosen)
         matched = match([profile.functions for profile in chosen])
@@ -121,11 +123,14 @@ class Comparison:
             columns = [_column(profile.counts, metric, profile) for profile in chosen]
             columns = _placed(columns, merged)
             by_kernel = _pick(columns, picked)
-            samples = None
+            samples = run_samples = None
             if all(profile.samples is not None for profile in chosen):
                 sampled = [_column(p.samples, metric, p) for p in chosen if p.samples is not None]
-                by_kernel_samples = _pick(_placed(sampled, merged), picked)
-                samples = merged.stacks.self_by_function(by_kernel_samples, len(matched.functions))
+                sampled = _placed(sampled, merged)
+                run_samples = np.concatenate(sampled, axis=1)
+                samples = merged.stacks.self_by_function(
+                    _pick(sampled, picked), len(matched.functions)
+                )
             self_ = merged.stacks.self_by_function(by_kernel, len(matched.functions))
             total = merged.stacks.total_by_function(by_kernel, len(matched.functions))
             unnamed = matched.functions[count:]
@@ -175,6 +180,8 @@ class Comparison:
                     ],
                     facts=facts,
                     addresses=[profile.addresses for profile in chosen],
+                    sample_weight=_sample_weight(chosen, metric, picked),
+                    run_samples=run_samples,
                 )
             )
         return comparisons
@@ -230,6 +237,13 @@ class Comparison:
     def deltas(self) -> NDArray[np.int64]:
         """int64[F, K]: self counts, other minus base; column 0 is zero."""
         return self.self_ - self.self_[:, :1]
+
+
+def _without_base(manifest: Manifest) -> str:
+    base = manifest.kernels[0].label
+    failures = [run.failure for run in manifest.runs if run.kernel == base and run.failure]
+    why = f" (it failed last: {printable(failures[-1].message)})" if failures else ""
+    return f"the base, {base}, has no finished run{why}: nothing can be compared with it"
 
 
 def _common_metrics(kernels: list[Kernel], profiles: list[Profile]) -> list[Metric]:
@@ -292,6 +306,18 @@ def _calls(profiles: list[Profile], merged: _Merged, runs: list[int]) -> NDArray
     if len(columns) < len(profiles):
         return None
     return _pick(_placed(columns, merged), runs)
+
+
+def _sample_weight(
+    profiles: list[Profile], metric: Metric, runs: list[int]
+) -> NDArray[np.float64] | None:
+    """float64[K]: of the picked runs; None if it follows from counts and samples."""
+    found = [
+        profile.sample_weight[run, profile.metrics.index(metric)]
+        for profile, run in zip(profiles, runs, strict=True)
+        if profile.sample_weight is not None
+    ]
+    return np.array(found) if len(found) == len(profiles) else None
 
 
 def _median_run(profile: Profile, metric: Metric) -> int:

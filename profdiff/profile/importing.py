@@ -6,7 +6,8 @@ keeps nothing.
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +20,17 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.files import module_files
 from profdiff.collectors.perf.samples import of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
+from profdiff.collectors.records import Measured
+from profdiff.profile import nameless_kernel
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
+from profdiff.profile.sampled_profile import by_thread, folded_profile, perf_profile, text_profile
+from profdiff.profile.sampled_profile import folded as folded_samples
 from profdiff.profile.session_facts import with_profiles
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
+from profdiff.symbolization import debuginfod
 from profdiff.symbolization._native import (
     NativeError,
     PerfData,
@@ -33,14 +38,15 @@ from profdiff.symbolization._native import (
     elf_build_id,
     is_perf_data,
 )
-from profdiff.symbolization.binaries import Binaries, kernel_debug_elf
+from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.debug_files import kernel_debug_elf
+from profdiff.symbolization.found_kallsyms import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
-from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
 from profdiff.symbolization.symbolizer import symbolize
 
-# The running kernel of a cloud machine, with 122,000 symbols, prints 5.4 MB.
-_MAX_KALLSYMS = 256 << 20
+# Threads that are there in every recording.
+_NOT_PROGRAMS = ("", "perf", "perf-exec", "swapper", ":-1")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,8 @@ class Source:
 @dataclass(frozen=True)
 class Imported:
     """A source that was read, and what the manifest says of its kernel: a perf.data file with its
-    chains, or text. ``trusted``: why its symbols are believed to fit, if nothing proves it."""
+    chains, or text. ``trusted``: why its symbols are believed to fit, if nothing proves it.
+    ``nameless``: nothing names its kernel's functions."""
 
     source: Source
     kernel: m.Kernel
@@ -69,6 +76,17 @@ class Imported:
     chains: Chains | None = None
     architecture: str = ""
     trusted: str = ""
+    nameless: bool = False
+
+    @property
+    def program(self) -> str:
+        """The thread's name with most samples; those of perf itself and of idle processors count
+        only where there are no others. "" for text, which does not tell it."""
+        if self.recorded.samples is None:
+            return ""
+        weights = by_thread(self.recorded.samples)
+        names = [name for name in weights if name not in _NOT_PROGRAMS] or list(weights)
+        return max(names, key=weights.__getitem__, default="")
 
     @cached_property
     def profile(self) -> Profile:
@@ -77,14 +95,18 @@ class Imported:
             return text_profile(self.recorded.text)
         data, chains = self._samples
         profile = perf_profile(self.recorded, data, chains, lambda: self.recorded)
-        profile.remarks.extend([self.trusted] if self.trusted else [])
+        profile.remarks.extend(filter(None, [self.trusted, self._addresses]))
         return profile
 
     def folded(self) -> bytes:
         """Its stacks in FlameGraph's format."""
         if self.recorded.text:
             return folded_profile(self.profile)
-        return folded(self.recorded, *self._samples)
+        return folded_samples(self.recorded, *self._samples)
+
+    @property
+    def _addresses(self) -> str:
+        return nameless_kernel.addresses(self.recorded) if self.nameless else ""
 
     @property
     def _samples(self) -> tuple[PerfData, Chains]:
@@ -93,9 +115,10 @@ class Imported:
         return self.recorded.samples, self.chains
 
 
-def read(source: Source) -> Imported:
-    """Read and symbolize. Raises InputError for a file that is none of the formats, is damaged, or
-    has other symbols than those given."""
+def read(source: Source, known: Callable[[], Mapping[str, Path]] = dict) -> Imported:
+    """Read and symbolize. ``known``: debug ELFs of kernels by build id, asked for where there is
+    none in the usual places. Raises InputError for a file that is none of the formats, is damaged,
+    or has other symbols than those given."""
     if source.path.is_dir():
         raise InputError(
             f"{source.path} is a folder: what perf record --threads makes is not read (record "
@@ -103,7 +126,7 @@ def read(source: Source) -> Imported:
         )
     try:
         if is_perf_data(str(source.path)):
-            return _read_perf(source)
+            return _read_perf(source, known)
         if source.vmlinux or source.kallsyms:
             raise InputError(
                 f"{source.path} is text, whose functions have their names already: --vmlinux and "
@@ -116,7 +139,7 @@ def read(source: Source) -> Imported:
     return Imported(source, kernel, [], None, of_text(text))
 
 
-def _read_perf(source: Source) -> Imported:
+def _read_perf(source: Source, known: Callable[[], Mapping[str, Path]]) -> Imported:
     data = PerfData.open(str(source.path))
     machine = data.machine
     build_id = kernel_build_id(data)
@@ -131,8 +154,14 @@ def _read_perf(source: Source) -> Imported:
                 f"{source.vmlinux} has {given or 'none'}: give the vmlinux of that very build"
             )
     debug_elf = source.vmlinux or kernel_debug_elf(build_id, machine["release"])
+    if debug_elf is None and build_id:
+        debug_elf = known().get(build_id)
+    if debug_elf is None and build_id:
+        title = f"vmlinux of {source.label} ({build_id[:12]})"
+        debug_elf = debuginfod.find(build_id, "debuginfo", title)
     found = of_data(data)
-    symbols, binaries = _kernel_symbols(source, build_id, debug_elf), _binaries(source, data)
+    symbols = _kernel_symbols(source, data, build_id, debug_elf)
+    binaries = _binaries(source, data)
     chains = symbolize(found.places, symbols, binaries, symbol_cache())
     kernel = m.Kernel(
         label=source.label,
@@ -151,18 +180,20 @@ def _read_perf(source: Source) -> Imported:
         chains,
         architecture=machine["architecture"],
         trusted=trusted,
+        nameless=bool(found.places.in_kernel.any()) and not (debug_elf or symbols.kallsyms),
     )
 
 
-def _kernel_symbols(source: Source, build_id: str | None, debug_elf: Path | None) -> KernelSymbols:
-    kallsyms = b""
+def _kernel_symbols(
+    source: Source, data: PerfData, build_id: str | None, debug_elf: Path | None
+) -> KernelSymbols:
     if source.kallsyms:
         try:
-            kallsyms = bounded.read(source.kallsyms, _MAX_KALLSYMS)
+            kallsyms = bounded.read(source.kallsyms, MAX_KALLSYMS)
         except OSError as error:
             raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
-    elif build_id and build_id == running_build_id():
-        kallsyms = running_kallsyms()
+    else:
+        kallsyms = found_kallsyms(build_id, data.kernel_mappings)
     return KernelSymbols(debug_elf, kallsyms, module_files(source.modules))
 
 
@@ -173,10 +204,18 @@ def _binaries(source: Source, data: PerfData) -> Binaries:
     return Binaries(root=source.root, local=same and here)
 
 
-def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:
-    """The manifest of a session of these recordings, one run each, without files.
+def wanted_symbols(imported: Sequence[Imported]) -> str:
+    """What to give for kernels whose functions have no names, in one line; else nothing."""
+    kernels = {one.source.label: one.kernel for one in imported if one.nameless}
+    return nameless_kernel.wanted(list(kernels.values()))
 
-    Raises InputError when they come from different architectures.
+
+def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:
+    """The manifest of a session of these recordings, one run each, without files. Those with one
+    label are of one kernel, each a boot of its own.
+
+    Raises InputError when they come from different architectures, or recordings with one label from
+    different kernels.
     """
     known = {one.architecture: one.source.label for one in imported if one.architecture}
     if len(known) > 1:
@@ -189,36 +228,80 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
         created=m.timestamp(),
         command=command,
         collectors=["import"],
-        repeat=1,
+        repeat=max(number for _, number in _numbered(imported)),
         verify=False,
         workload=m.Workload(
             argv=commands[0] if commands else [],
             guest_argv=[],
             kind="imported",
             files=[],
+            program=next(filter(None, (one.program for one in imported)), ""),
         ),
         points=[m.Point(ops=ops)],
-        kernels=[one.kernel for one in imported],
+        kernels=_kernels(imported),
         runs=[
             m.Run(
-                id=one.source.label[:60] + "-1",
+                id=f"{one.source.label[: 63 - len(str(number))]}-{number}",
                 kernel=one.source.label,
                 collector="import",
-                repetition=1,
+                repetition=number,
                 started=m.timestamp(one.source.path.stat().st_mtime),
                 wall_seconds=0.0,
                 files={},
                 sampling=one.sampling,
+                measured=_totals(one.profile),
             )
-            for one in imported
+            for one, number in _numbered(imported)
         ],
     )
 
 
+def _numbered(imported: Sequence[Imported]) -> list[tuple[Imported, int]]:
+    """Each recording, and which of its kernel it is, from 1."""
+    seen: Counter[str] = Counter()
+    numbers = []
+    for one in imported:
+        seen[one.source.label] += 1
+        numbers.append((one, seen[one.source.label]))
+    return numbers
+
+
+def _totals(profile: Profile) -> list[Measured]:
+    """What the samples of each metric stand for."""
+    return [
+        Measured(metric.name, metric.unit, metric.better, True, [float(total)])
+        for metric, total in zip(profile.metrics, profile.totals[0].tolist(), strict=True)
+    ]
+
+
+def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
+    """The kernels, in the order of their first recordings. Raises InputError when recordings with
+    one label are of different kernels."""
+    kernels: dict[str, m.Kernel] = {}
+    for one in imported:
+        first = kernels.setdefault(one.source.label, one.kernel)
+        ids = (first.build_id, one.kernel.build_id)
+        if None not in ids and ids[0] != ids[1]:
+            raise InputError(
+                f"{one.source.label}: {first.spec} was recorded on a kernel with build id "
+                f"{ids[0]}, {one.source.path} on {ids[1]}: give them different labels"
+            )
+    return list(kernels.values())
+
+
+def folded(imported: Sequence[Imported]) -> list[tuple[str, Callable[[], bytes]]]:
+    """The stacks of the first recording of each kernel in FlameGraph's format, made when called."""
+    return [(one.source.label, one.folded) for one, number in _numbered(imported) if number == 1]
+
+
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparison]:
     """The comparison, one for each metric. Raises SessionError without a metric in common."""
-    profiles: Mapping[str, Profile] = {one.source.label: one.profile for one in imported}
-    runs = {run.kernel: [run] for run in manifest.runs}
+    by_label: dict[str, list[Profile]] = {}
+    runs: dict[str, list[m.Run]] = {}
+    for one, run in zip(imported, manifest.runs, strict=True):
+        by_label.setdefault(run.kernel, []).append(one.profile)
+        runs.setdefault(run.kernel, []).append(run)
+    profiles = {label: Profile.merged(own) for label, own in by_label.items()}
     return Comparison.build(manifest, profiles, runs, with_profiles(Facts(), profiles))
 
 
@@ -239,7 +322,7 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
                 one.chains.save(place / "symbols.npz")
                 files["symbols"] = f"runs/{run.id}/symbols.npz"
             if one.source.kallsyms:
-                write_atomic(place / "kallsyms", bounded.read(one.source.kallsyms, _MAX_KALLSYMS))
+                write_atomic(place / "kallsyms", bounded.read(one.source.kallsyms, MAX_KALLSYMS))
                 files["kallsyms"] = f"runs/{run.id}/kallsyms"
             runs.append(m.replace(run, files=files))
         session.save(m.replace(manifest, runs=runs))

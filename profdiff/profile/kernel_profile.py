@@ -27,7 +27,9 @@ class Profile:
     """F functions, S stacks, R runs of one kernel, M metrics.
 
     ``counts``: int64[S, R, M], how much of each metric each run spent with exactly that stack;
-    ``samples``: int64[S, R, M], from how many samples that is known, None for exact counts.
+    ``samples``: int64[S, R, M], from how many samples that is known, None for exact counts;
+    ``sample_weight``: float64[R, M], how much each of them stands for where counts are differences,
+    of which a quotient does not tell it.
     ``calls``: int64[S, R], how often each run entered the stack's innermost function there; None
     where that was not counted. ``lines``: int64[F], where each function is declared; 0: unknown.
     ``inlined``: bool[S], whether the innermost function was inlined at some address.
@@ -57,6 +59,7 @@ class Profile:
     lost: int = 0
     machine: Mapping[str, str] = field(default_factory=dict)
     addresses: Sequence[Addresses] = ()
+    sample_weight: NDArray[np.float64] | None = None
 
     @staticmethod
     def from_chains(
@@ -93,21 +96,49 @@ class Profile:
 
     def subtracted(self, runs: int) -> "Profile":
         """Of 2·``runs`` runs, the first half minus the second, one by one: what two lengths of a
-        workload differ by. A count is negative where the longer one had less."""
+        workload differ by. A count is negative where the longer one had less; stacks that cancel
+        out are gone. Samples are those of both runs."""
 
         def less(columns: NDArray[np.int64]) -> NDArray[np.int64]:
             difference: NDArray[np.int64] = columns[:, :runs] - columns[:, runs:]
             return difference
 
-        counts = less(self.counts)
-        return replace(
+        counts, calls = less(self.counts), None if self.calls is None else less(self.calls)
+        samples = weight = None
+        if self.samples is not None:
+            samples = self.samples[:, :runs] + self.samples[:, runs:]
+            both = self.totals[:runs] + self.totals[runs:]
+            weight = both / np.maximum(samples.sum(axis=0), 1)
+        left = replace(
             self,
             counts=counts,
-            samples=None if self.samples is None else less(self.samples),
-            calls=None if self.calls is None else less(self.calls),
+            samples=samples,
+            sample_weight=weight,
+            calls=calls,
             identical=bool((counts == counts[:, :1]).all()),
             # Runs of samples have places of their own each: nothing can be subtracted.
             addresses=[self.addresses[0].subtracted(runs)] if len(self.addresses) == 1 else [],
+        )
+        wanted: NDArray[np.bool_] = np.any(counts, axis=(1, 2))
+        if calls is not None:
+            wanted |= np.any(calls, axis=1)
+        return left._only(wanted)
+
+    def _only(self, wanted: NDArray[np.bool_]) -> "Profile":
+        """The same with those stacks, bool[S], and the functions in them."""
+        stacks, rows = self.stacks.kept(wanted)
+        used, where = np.unique(stacks.function, return_inverse=True)
+        numbers = {number: row for row, number in enumerate(used.tolist())}
+        return replace(
+            self,
+            functions=[self.functions[number] for number in numbers],
+            lines=self.lines[used],
+            symbols={numbers[n]: texts for n, texts in self.symbols.items() if n in numbers},
+            stacks=replace(stacks, function=where.astype(np.int64)),
+            inlined=self.inlined[rows],
+            counts=self.counts[rows],
+            samples=None if self.samples is None else self.samples[rows],
+            calls=None if self.calls is None else self.calls[rows],
         )
 
     @staticmethod
@@ -161,16 +192,23 @@ class Profile:
             calls=None if any(run.calls is None for run in runs) else calls,
             inlines_visible=all(run.inlines_visible for run in runs),
             identical=False,
-            remarks=[
-                f"run {number}: {remark}"
-                for number, run in enumerate(runs, 1)
-                for remark in run.remarks
-            ],
+            remarks=_merged_remarks(runs),
             rates=frozenset().union(*(run.rates for run in runs)),
             taken=sum(run.taken for run in runs),
             lost=sum(run.lost for run in runs),
             addresses=[one for run in runs for one in run.addresses],
         )
+
+
+def _merged_remarks(runs: Sequence[Profile]) -> list[str]:
+    """What holds for all runs once, then the rest of each."""
+    common = [said for said in runs[0].remarks if all(said in run.remarks for run in runs)]
+    return common + [
+        f"run {number}: {remark}"
+        for number, run in enumerate(runs, 1)
+        for remark in run.remarks
+        if remark not in common
+    ]
 
 
 @dataclass(frozen=True)

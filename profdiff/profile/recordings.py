@@ -1,8 +1,10 @@
 """The recordings of a session at one setting, compared: each is read once, and then let go."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
+from profdiff.base import guest_clock
 from profdiff.base.errors import SessionError
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.recorded import Recorded
@@ -53,11 +55,10 @@ class Recordings:
         called. Raises SessionError when no kernel has a result."""
         stacks: list[tuple[str, Callable[[], bytes]]] = []
         for kernel in self._session.compared:
-            by_collector = [
-                self._finished(kernel.label, name)[1] for name in self._session.profiling
-            ]
-            if run := next((runs[0] for runs in by_collector if runs), None):
-                stacks.append((kernel.label, partial(self._folded, run)))
+            by_collector = [self._finished(kernel.label, name) for name in self._session.profiling]
+            if pair := next((pair for pair in by_collector if pair[1]), None):
+                short, long = pair
+                stacks.append((kernel.label, partial(self._folded, long[0], short[:1])))
         if not stacks:
             raise SessionError(f"{self._session.folder}: no run gave a result")
         return stacks
@@ -75,7 +76,7 @@ class Recordings:
         return Comparison.build(self._session.manifest, profiles, runs, known, self._setting)
 
     def _finished(self, label: str, collector: str) -> tuple[list[Run], list[Run]]:
-        """The finished runs of a kernel: those to subtract (none without --difference), and as many
+        """The finished runs of a kernel: those to subtract (none of a single length), and as many
         to subtract them from."""
         finished = self._session.finished(label, collector)
         long = [run for run in finished if run.point == self._setting.point]
@@ -100,6 +101,9 @@ class Recordings:
             raise SessionError(f"run {run.id} has samples of an unknown kind")
         chains = chains_of(self._session, run, found.places)
         profile = perf_profile(found, found.samples, chains, partial(self._read, run))
+        if run.qemu and run.qemu.virtual_clock:
+            metrics = tuple(map(guest_clock.counted, profile.metrics))
+            profile = replace(profile, metrics=metrics)
         said = self._session.read(run, "environment") or b""
         if changed := Environment.parse(said.decode(errors="replace")).rate_changed:
             profile.remarks.append(
@@ -108,7 +112,9 @@ class Recordings:
             )
         return profile
 
-    def _folded(self, run: Run) -> bytes:
+    def _folded(self, run: Run, short: Sequence[Run]) -> bytes:
+        if short:
+            return folded_profile(self._profile([run, *short]).subtracted(1))
         found = self._read(run)
         if found.samples:
             return folded(found, found.samples, chains_of(self._session, run, found.places))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.recorded import Recorded
@@ -105,10 +106,25 @@ def folded(run: Recorded, data: PerfData, chains: Chains) -> bytes:
     return write_folded(stacks.parent, stacks.function, names, counts)
 
 
+def by_thread(data: PerfData) -> dict[str, int]:
+    """The weight of each thread name's samples, of the first event that has samples."""
+    nothing = np.empty(0, np.uint32)
+    offsets = np.zeros(len(data.place_address) + 1, np.uint32)
+    stacks = data.expand(offsets, nothing, np.empty(0, np.bool_), 0)
+    event = int(data.entry_event[0]) if len(data.entry_event) else 0
+    mine = (data.entry_event == event) & (stacks.entry_stack >= 0)
+    found = dict.fromkeys(data.threads, 0)
+    threads = stacks.function[stacks.entry_stack[mine]].tolist()
+    for thread, weight in zip(threads, data.entry_weight[mine].tolist(), strict=True):
+        found[data.threads[thread]] += weight
+    return found
+
+
 def folded_profile(profile: Profile) -> bytes:
-    """The stacks of a profile in FlameGraph's format, of its first run and metric."""
+    """The stacks of a profile in FlameGraph's format, of its first run and metric. That format has
+    no counts below zero."""
     names = [function.name for function in profile.functions]
-    counts = np.ascontiguousarray(profile.counts[:, 0, 0])
+    counts = np.maximum(profile.counts[:, 0, 0], 0)
     return write_folded(profile.stacks.parent, profile.stacks.function, names, counts)
 
 
@@ -191,8 +207,8 @@ def remarks(data: PerfData) -> list[str]:
     lines = []
     if lost:
         lines.append(
-            f"{lost:,} samples were lost ({100 * lost / (lost + samples):.2f} %): the buffer was "
-            "full"
+            f"{lost:,} samples were lost ({units.percent(lost / (lost + samples), '.2f')}): the "
+            "buffer was full"
         )
     if told["throttled"]:
         lines.append(
@@ -203,7 +219,7 @@ def remarks(data: PerfData) -> list[str]:
         if running < 0.99 * enabled and event < len(data.events):
             lines.append(
                 f"{data.events[event][0]} was multiplexed: it counted "
-                f"{100 * running / enabled:.1f} % of the time"
+                f"{units.percent(running / enabled)} of the time"
             )
     adapting = [rate.number for rate in _rates(data) if rate.a_second]
     if adapting:

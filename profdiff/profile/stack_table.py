@@ -55,6 +55,15 @@ class StackTable:
         that have become equal are one."""
         return _distinct(self.parent, functions[self.function])
 
+    def kept(self, wanted: NDArray[np.bool_]) -> tuple["StackTable", NDArray[np.intp]]:
+        """The stacks that are ``wanted``, bool[S], with all that are below them, and which of this
+        table they are."""
+        needed = np.flatnonzero(self.inclusive(wanted[:, None].astype(np.int64))[:, 0])
+        numbers = np.full(len(self) + 1, -1, np.int64)
+        numbers[needed] = np.arange(len(needed))
+        table = StackTable(numbers[self.parent[needed]], self.function[needed], self.depth[needed])
+        return table, needed
+
     def self_by_function(self, counts: NDArray[np.int64], functions: int) -> NDArray[np.int64]:
         """Counts [S, R] of stacks, summed by innermost function: [functions, R]."""
         result = np.zeros((functions, counts.shape[1]), np.int64)
@@ -74,6 +83,16 @@ class StackTable:
         inclusive = counts.copy()
         add_to_parents(self.parent, inclusive)
         return inclusive
+
+    def containing(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """bool[S]: the stacks in which one of the functions that are ``wanted``, bool[F], stands
+        anywhere."""
+        inside: NDArray[np.bool_] = wanted[self.function]
+        order = np.argsort(self.depth, kind="stable")
+        levels = np.flatnonzero(np.diff(self.depth[order])) + 1
+        for level in np.split(order, levels)[1:]:
+            inside[level] |= inside[self.parent[level]]
+        return inside
 
     def outer(self) -> NDArray[np.int64]:
         """int64[S]: of a stack whose function stands further down in it as well, the nearest stack

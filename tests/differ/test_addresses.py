@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, SHARED, frames_of, need_kernel
+from support import ROOT, frames_of, need_kernel, need_profile
 from synthetic import Row, chains, frame
 
 from profdiff.base.metric import INSTRUCTIONS
@@ -78,9 +78,7 @@ def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_samples_keep_their_addresses(version: str) -> None:
-    file = SHARED / f"perf-data/mprotect-{version}.perf.data"
-    if not file.is_file():
-        pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
+    file = need_profile(version)
     vmlinux = need_kernel(version) / "vmlinux.zst"
     imported = importing.read(importing.Source("one", file, vmlinux))
     (addresses,) = imported.profile.addresses

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import REASONS, Row, compare, frame, profile
 
-from profdiff.profile.function_identity import fold
+from profdiff.profile.function_identity import Function, fold
+from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.stack_table import StackTable
 
 NAMES = st.sampled_from(["a", "b", "c", "c.isra.0", "d.constprop.0.cold", "e"])
@@ -144,3 +145,33 @@ def test_profiles_keep_every_count(kernel_rows: list[Row]) -> None:
     assert profile(kernel_rows).totals[:, 0].tolist() == [
         sum(row[3][run] for row in kernel_rows) for run in range(2)
     ]
+
+
+def few(runs: int) -> st.SearchStrategy[list[Row]]:
+    """Rows whose counts often cancel out."""
+    counts = st.lists(st.integers(0, 2), min_size=runs, max_size=runs)
+    described = st.one_of(st.lists(FRAMES, min_size=1, max_size=5), st.sampled_from(REASONS[1:]))
+    return st.lists(st.tuples(described, NAMES, st.booleans(), counts), min_size=1, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(few(4))
+def test_a_difference_of_runs_is_that_of_each_function(kernel_rows: list[Row]) -> None:
+    """What cancels out is gone, and nothing else is."""
+    whole = profile(kernel_rows)
+    left = whole.subtracted(2)
+
+    def sums(one: Profile) -> dict[Function, tuple[list[int], list[int]]]:
+        counts = one.counts[:, :, 0]
+        self_ = one.stacks.self_by_function(counts, len(one.functions)).tolist()
+        total = one.stacks.total_by_function(counts, len(one.functions)).tolist()
+        return dict(zip(one.functions, zip(self_, total, strict=True), strict=True))
+
+    def less(row: list[int]) -> list[int]:
+        return [row[0] - row[2], row[1] - row[3]]
+
+    found = sums(left)
+    for function, (self_, total) in sums(whole).items():
+        assert found.get(function, ([0, 0], [0, 0])) == (less(self_), less(total))
+    assert left.stacks.inclusive(np.abs(left.counts[:, :, 0])).any(axis=1).all()
+    assert (left.stacks.parent < np.arange(len(left.stacks))).all()

@@ -143,3 +143,5 @@ def test_without_a_base_nothing_is_compared() -> None:
     rows = [([frame("f")], "f", True, [1])]
     with pytest.raises(SessionError, match="base, a, has no finished run"):
         build(manifest(["a", "b"]), {"b": profile(rows)})
+    with pytest.raises(SessionError, match="failed last: the workload ended with exit status 3"):
+        build(manifest(["a", "b"], failed=["a"]), {"b": profile(rows)})
