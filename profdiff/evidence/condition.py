@@ -1,9 +1,10 @@
 """Conditions on what changed: ``instructions:change_pte_range > +5%``.
 
 A condition is ``METRIC[:WHAT] OPERATOR BOUND``. METRIC as reports name it, `cycles:u` too. WHAT:
-``total`` (default), ``kernel``, ``user``, or a function. A name with blanks, colons or any of
-``<>=!``, and a function that is called like another WHAT, stands in double quotes. OPERATOR: one of
-``> >= < <=``. BOUND, with its sign: ``+2%`` of the base, ``+1000``, or ``+3.5/op``.
+``total`` (default), ``kernel``, ``user``, a function, or ``total:FUNCTION``, with what it calls.
+A name with blanks, colons or any of ``<>=!``, and a function that is called like another WHAT,
+stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: ``+2%`` of the base,
+``+1000``, or ``+3.5/op``.
 """
 
 import difflib
@@ -28,7 +29,7 @@ _OPERATORS = (">=", "<=", ">", "<")
 _PLAIN = r'[^\s:<>=!"]+'
 _NAMES = re.compile(
     rf'\s*(?P<metric>"[^"]+"|{_PLAIN}(?::[ukhGH]{{1,5}}(?=\s*(?:[:<>=!]|\Z)))?)'
-    rf'(?:\s*:\s*(?P<what>"[^"]+"|{_PLAIN}))?\s*'
+    rf'(?:\s*:\s*(?:(?P<inclusive>total)\s*:\s*)?(?P<what>"[^"]+"|{_PLAIN}))?\s*'
 )
 _BOUND = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>.*)"
@@ -43,7 +44,8 @@ class MeasuredChange:
     ``base`` and ``other``: per op for a bound per op, whole counts for a bound that is a plain
     number, either for one in percent. ``low`` and ``high``: the interval of the relative change,
     as fractions of the base; where counts are exact both (other - base) / base; NaN where there is
-    none, as of a base of nothing. ``decided``: whether there were enough runs to tell anything.
+    none, as of a base of nothing. ``difference``: the interval of other - base, where it is known
+    by itself. ``decided``: whether there were enough runs to tell anything.
     ``note``: what a reader must know of it.
     """
 
@@ -55,6 +57,7 @@ class MeasuredChange:
     decided: bool = True
     note: str = ""
     at: str = ""
+    difference: tuple[float, float] | None = None
 
     @property
     def where(self) -> str:
@@ -65,7 +68,8 @@ class MeasuredChange:
 @dataclass(frozen=True)
 class Condition:
     """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
-    ``function``: whether ``what`` is a function's name, or else total, kernel or user."""
+    ``function``: whether ``what`` is a function's name, or else total, kernel or user;
+    ``inclusive``: with what the function calls."""
 
     metric: str
     what: str
@@ -73,6 +77,7 @@ class Condition:
     operator: str
     bound: float
     unit: Unit
+    inclusive: bool = False
 
     @staticmethod
     def parse(text: str) -> "Condition":
@@ -96,14 +101,15 @@ class Condition:
             raise InputError(_no_operator(text, rest))
         bound, unit = _bound(text, rest[len(operator) :].strip())
         what = names["what"] or "total"
-        quoted = what.startswith('"')
+        named = what.startswith('"') or names["inclusive"] is not None
         return Condition(
             metric=names["metric"].strip('"'),
             what=what.strip('"'),
-            function=quoted or what not in _SIDES,
+            function=named or what not in _SIDES,
             operator=operator,
             bound=bound,
             unit=unit,
+            inclusive=names["inclusive"] is not None,
         )
 
     def __str__(self) -> str:
@@ -117,15 +123,20 @@ class Condition:
             what in _SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGH]{1,5}", what)
         ):
             what = f'"{what}"'
+        if self.inclusive:
+            what = f"total:{what}"
         bound = Decimal(repr(self.bound)).scaleb(2 if self.unit == "%" else 0).normalize()
         return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
 
     def check_names(self, metrics: Collection[str], functions: Collection[str]) -> None:
         """Raises InputError, with near matches, for a metric or function that is not known."""
+        if self.metric not in metrics and self.metric == "total" and self.what in functions:
+            raise InputError(f"no metric 'total' was measured; write METRIC:total:{self.what}")
         if self.metric not in metrics:
             raise InputError(_unknown("metric", self.metric, metrics))
         if self.function and self.what not in functions:
-            raise InputError(_unknown("function", self.what, {*functions, *_SIDES}))
+            sides = () if self.inclusive else _SIDES
+            raise InputError(_unknown("function", self.what, {*functions, *sides}))
 
     def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it."""
@@ -163,6 +174,8 @@ class Condition:
             ends = (new, new)
         if self.unit == "%":
             return ends
+        if change.difference is not None:
+            return change.difference
         if ends[0] == ends[1]:
             return (change.other - change.base,) * 2
         if change.base == 0:

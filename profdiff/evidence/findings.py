@@ -6,6 +6,8 @@ from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
+from profdiff.evidence.largest_change import largest_change
+from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
@@ -19,8 +21,9 @@ from profdiff.session.state import State, compare_states
 
 @dataclass(frozen=True)
 class Findings:
-    """``comparisons`` and ``state`` are those of ``setting``, ``results`` are of all settings.
+    """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
+    ``lengths``: what was subtracted, None where nothing was.
     """
 
     manifest: Manifest
@@ -30,6 +33,7 @@ class Findings:
     state: State
     facts: Facts
     remarks: Sequence[str] = ()
+    lengths: Lengths | None = None
 
     @staticmethod
     def of(
@@ -37,9 +41,10 @@ class Findings:
         setting: points.Setting,
         results: Results | None = None,
         facts: Facts | None = None,
+        state: State | None = None,
     ) -> "Findings":
-        """Everything, computed once; ``results`` and ``facts`` of the session, if they were
-        gathered before. Raises as ``compare``."""
+        """Everything, computed once; ``results``, ``facts`` and ``state`` of the session, if they
+        were gathered before. Raises as ``compare``."""
         results = results or Results.gather(session.manifest)
         facts = facts or session_facts.read(session)
         measured = any(result.cells[0].boots for result in results.every)
@@ -59,9 +64,10 @@ class Findings:
             setting,
             comparisons,
             results,
-            compare_states(session, setting, results.runs),
+            state or compare_states(session, results.runs),
             comparisons[0].facts if comparisons else facts,
             remarks,
+            Lengths.of(session, results, setting),
         )
 
     @staticmethod
@@ -93,8 +99,11 @@ def _profiled(results: Results, setting: points.Setting) -> bool:
     )
 
 
-def choose(manifest: Manifest, wanted: str | None) -> points.Setting:
-    """The setting that ``NAME=VALUE,...`` names; without it the last, whose sizes are the largest.
+def choose(
+    manifest: Manifest, wanted: str | None, results: Results | None = None
+) -> points.Setting:
+    """The setting that ``NAME=VALUE,...`` names; without it the one with the largest change in
+    ``results``, or the last, whose sizes are the largest.
 
     Raises InputError when it names none or several.
     """
@@ -102,7 +111,8 @@ def choose(manifest: Manifest, wanted: str | None) -> points.Setting:
     if not known:
         raise InputError("the session has no complete pair of points: finish the recording")
     if wanted is None:
-        return known[-1]
+        found = largest_change(results) if results else None
+        return found.result.setting if found else known[-1]
     chosen = known
     for part in wanted.split(","):
         name, _, value = part.partition("=")

@@ -10,11 +10,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from profdiff.base import guest_clock
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.session.points import Cells, Setting, by_boot, cells, settings
+from profdiff.session.points import Cells, Setting, by_boot, cells, recorded_at, settings
 
 _RULE = Rule()
 _Key = TypeVar("_Key", bound=Hashable)
@@ -45,15 +46,16 @@ class Cell:
 @dataclass(frozen=True)
 class Result:
     """One metric at one setting. ``cells``, ``changes`` (against the base) and ``steps`` (against
-    the kernel before) are by kernel; None where there is nothing to compare. ``per_op``: values are
-    divided by operations. ``deterministic``: the collector counts, nothing is sampled or timed by
-    hardware. ``virtual``: the guest's clock is the number of its instructions. ``noise``: the
-    floor of A/A runs, nan for too few."""
+    the kernel before) are by kernel; None where there is nothing to compare. ``ops``: what values
+    are divided by, None if they are not. ``deterministic``: the collector counts, nothing is
+    sampled or timed by hardware. ``virtual``: read from a guest's clock that counts its
+    instructions, as the unit says.
+    ``noise``: the floor of A/A runs, nan for too few."""
 
     setting: Setting
     collector: Collector
     metric: Metric
-    per_op: bool
+    ops: int | None
     deterministic: bool
     virtual: bool
     cells: list[Cell]
@@ -62,9 +64,19 @@ class Result:
     noise: float | None
 
     @property
+    def per_op(self) -> bool:
+        """Whether values are divided by operations."""
+        return self.ops is not None
+
+    @property
+    def of_whole(self) -> bool:
+        """Whether a total is of the longer run alone, where other metrics are differences."""
+        return self.setting.short is not None and self.ops not in (None, self.setting.ops)
+
+    @property
     def is_wall_time(self) -> bool:
         """Whether it is the time of the whole command, which every timed run has."""
-        return self.metric.name == "wall-time"
+        return guest_clock.is_whole_command(self.metric)
 
 
 @dataclass(frozen=True)
@@ -148,11 +160,6 @@ def is_time(metric: Metric) -> bool:
     return metric.unit.partition("/")[0] in _TIMES
 
 
-def _of_time(unit: str) -> bool:
-    """Whether time is in it: ``ns``, ``ns/page``, ``ops/s``."""
-    return not _TIMES.isdisjoint(unit.split("/"))
-
-
 def _metric(measured: Measured, collector: Collector) -> Metric:
     kind = registry.collector(collector).kind
     return Metric(measured.name, measured.unit, measured.better, kind)
@@ -169,27 +176,28 @@ class _Gatherer:
     emulated: Set[str]
 
     def metrics(self, setting: Setting, collector: Collector) -> list[Measured]:
-        """One of each metric that a run at the setting measured; with --difference only totals,
-        which can be subtracted."""
+        """One of each metric that a run at the setting measured."""
         found: dict[Metric, Measured] = {}
         for kernel in self.kernels:
             for run in self.runs.get((kernel.label, collector, setting.point), ()):
                 for one in run.measured if run.failure is None else ():
-                    if one.is_total or setting.short is None:
-                        found.setdefault(_metric(one, collector), one)
+                    found.setdefault(_metric(one, collector), one)
         return list(found.values())
 
     def result(self, setting: Setting, collector: Collector, measured: Measured) -> Result:
         """What was measured; it is not compared yet."""
         metric = _metric(measured, collector)
-        per_op = measured.is_total and setting.ops is not None
+        points, ops = [setting.point], self.manifest.points[setting.point].ops
+        if measured.is_total and self._is_subtracted(setting, collector):
+            points, ops = setting.points, setting.ops
+        # What a workload says of itself is of one operation already, and has no start-up.
+        ops = ops if measured.is_total else None
 
         def cell(label: str, planned: int) -> Cell:
-            by_point = [self.runs.get((label, collector, point), ()) for point in setting.points]
+            by_point = [self.runs.get((label, collector, point), ()) for point in points]
             boots = _differences([_boots(runs, metric) for runs in by_point])
-            ops = (setting.ops or 1) if per_op else 1
             failed = sum(run.failure is not None for runs in by_point for run in runs)
-            return Cell([[value / ops for value in boot] for boot in boots], planned, failed)
+            return Cell([[value / (ops or 1) for value in boot] for boot in boots], planned, failed)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
@@ -202,15 +210,21 @@ class _Gatherer:
         return Result(
             setting=setting,
             collector=collector,
-            metric=metric,
-            per_op=per_op,
+            metric=guest_clock.counted(metric) if emulated else metric,
+            ops=ops,
             deterministic=emulated and metric.kind.repeatable,
-            virtual=emulated and _of_time(metric.unit),
+            virtual=emulated and guest_clock.has_time(metric.unit),
             cells=found,
             changes=[],
             steps=[],
             noise=noise,
         )
+
+    def _is_subtracted(self, setting: Setting, collector: Collector) -> bool:
+        """Whether the collector runs at the shorter length too, or did in an earlier recording."""
+        if setting.short is None or setting.short in recorded_at(self.manifest, collector):
+            return True
+        return any(self.runs.get((one.label, collector, setting.short)) for one in self.kernels)
 
     def compared(self, results: Sequence[Result]) -> list[Result]:
         """The same with their changes and steps, all of which are estimated together."""

@@ -7,13 +7,22 @@ import pytest
 from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
+from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results, _against_noise
 from profdiff.evidence.statistics import Rule, estimates
 from profdiff.reports import experiment_text
 from profdiff.session import manifest as m
+from profdiff.session.facts import Facts
 from profdiff.session.points import settings
+from profdiff.session.state import State
 from profdiff.views import notes, result
+from profdiff.views.claim import headlines
 from profdiff.views.experiment import grids, shown
+
+
+def _found(described: m.Manifest) -> Findings:
+    first, results = settings(described)[0], Results.gather(described)
+    return Findings(described, first, [], results, State(), Facts())
 
 
 def text(described: m.Manifest, width: int = 100) -> str:
@@ -36,7 +45,7 @@ def test_the_spread_is_that_of_the_boots_medians() -> None:
     values = {"base": [[[1.0], [2.0, 9.0, 3.0]]], "new": [[[4.0], [4.0]]], "one": [[[5.0]]]}
     (result_,) = Results.gather(recorded(values)).every
     assert [cell.spread for cell in result_.cells] == [pytest.approx(2**-0.5), 0, None]
-    assert [str(result.Median.of(cell)) for cell in result_.cells] == ["2 ±70.7 %", "4", "5"]
+    assert [str(result.Median.of(cell)) for cell in result_.cells] == ["2 ±70.7%", "4", "5"]
 
 
 def test_too_few_boots_give_no_verdict() -> None:
@@ -71,11 +80,16 @@ def test_virtual_time_is_called_instruction_counts() -> None:
     described = recorded({"base": [[[5.0]]], "new": [[[6.0]]]}, qemu=ICOUNT)
     (result,) = Results.gather(described).every
     assert result.virtual
-    assert "instruction counts, NOT time" in text(described)
-    (sentence,) = notes.answers(Results.gather(described), settings(described)[0])
-    assert "emulated clock" in sentence
+    assert text(described).startswith("guest clock, which counts instructions\n")
+    assert "\nlatency, instructions  " in text(described)
+    (sentence,) = headlines(_found(described))
+    assert sentence == (
+        "new executes 20.0% more instructions on an emulated clock than base: latency 6 instead "
+        "of 5 instructions (guest clock)."
+    )
     hardware = recorded({"base": [[[5.0]]], "new": [[[6.0]]]})
-    assert "NOT time" not in text(hardware)
+    assert "guest" not in text(hardware)
+    assert "latency, ns" in text(hardware)
 
 
 def test_what_the_base_differs_from_itself_by_is_no_change() -> None:
@@ -93,19 +107,31 @@ def test_what_the_base_differs_from_itself_by_is_no_change() -> None:
 
 
 def test_two_lengths_are_subtracted() -> None:
-    lengths = [m.Point({"N": "10"}, 1), m.Point({"N": "30"}, 1)]
+    lengths = [m.Point({"N": "10"}, 1, 10), m.Point({"N": "30"}, 1, 30, shorter=0)]
     described = recorded(
         {"base": [[[1010.0]], [[1030.0]]], "new": [[[2020.0]], [[2060.0]]]},
         points=lengths,
         is_total=True,
-        difference=m.Lengths("N", 10, 30),
     )
     (result,) = Results.gather(described).every
     assert [cell.boots for cell in result.cells] == [[[1.0]], [[2.0]]]
     assert result.setting.ops == 20
-    # What a workload says of itself has no start-up to cancel.
-    own = recorded({"base": [[[1.0]], [[2.0]]]}, points=lengths, difference=described.difference)
-    assert Results.gather(own).every == []
+    # What a workload says of itself is of one op already, and comes from the longer run.
+    own = recorded({"base": [[[1.0]], [[2.0]]], "new": [[[3.0]], [[5.0]]]}, points=lengths)
+    (result,) = Results.gather(own).every
+    assert [cell.boots for cell in result.cells] == [[[2.0]], [[5.0]]]
+    assert not result.per_op
+    # The time of timed runs, which have one length beside counts: of the whole command.
+    timed = {"base": [[], [[300.0]]], "new": [[], [[600.0]]]}
+    wall = m.replace(
+        recorded(timed, points=lengths, is_total=True, name="wall-time"),
+        collectors=["exact", "timed"],
+    )
+    (result,) = Results.gather(wall).every
+    assert [cell.boots for cell in result.cells] == [[[10.0]], [[20.0]]]
+    told = {note.kind: note.text for note in notes.notes(Results.gather(wall))}
+    assert "start-up too" in told["whole"]
+    assert headlines(_found(wall)) == []
 
 
 def test_a_sweep_has_a_row_for_each_point() -> None:
@@ -116,7 +142,7 @@ def test_a_sweep_has_a_row_for_each_point() -> None:
     table = grid.table
     assert table.header[:3] == ["size", "vCPUs", "base"]
     assert [row[:2] for row in table.rows] == [["4", "1"], ["4", "2"], ["40", "1"], ["40", "2"]]
-    assert {row[table.header.index("change")] for row in table.rows} == {"+100.0 %"}
+    assert {row[table.header.index("change")] for row in table.rows} == {"+100.0%"}
 
 
 def test_a_ladder_shows_each_step() -> None:
@@ -125,7 +151,7 @@ def test_a_ladder_shows_each_step() -> None:
     steps = grids(Results.gather(described), settings(described)[0])[-1].table
     assert [row[0] for row in steps.rows] == list(ladder)
     column = steps.header.index("to previous")
-    assert [row[column] for row in steps.rows] == ["", "+10.0 %", "0 %", "-9.1 %"]
+    assert [row[column] for row in steps.rows] == ["", "+10.0%", "0%", "-9.1%"]
     assert [row[steps.header.index("verdict")] for row in steps.rows][1:] == [
         "changed",
         "changed",
@@ -145,7 +171,7 @@ def test_tables_fit_and_lose_nothing(kernels: int, width: int) -> None:
         assert label in shown
     ascii_only = units.ascii_only(shown)
     assert ascii_only.isascii()
-    assert "+-0.3 %" in ascii_only
+    assert "+-0.3%" in ascii_only
 
 
 def test_every_boots_value_is_shown_unrounded() -> None:

@@ -24,6 +24,7 @@ from profdiff.reports import document, text
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import settings as settings_of
+from profdiff.session.state import compare_states
 from profdiff.views.selection import Selection
 
 
@@ -43,7 +44,8 @@ def session(folder: Path, points: int) -> Session:
 def everything(made: Session) -> None:
     """Report and check, as the commands do."""
     evidence, facts = Results.gather(made.manifest), session_facts.read(made)
-    found = [Findings.of(made, one, evidence, facts) for one in settings_of(made.manifest)]
+    state = compare_states(made, evidence.runs)
+    found = [Findings.of(made, one, evidence, facts, state) for one in settings_of(made.manifest)]
     text.render(found[-1], Selection(top=20), width=100)
     document.build(found[-1])
     condition = Condition.parse("latency:total > +2%")
@@ -82,7 +84,7 @@ def test_how_long_is_left_takes_linear_time(tmp_path: Path) -> None:
     start = time.process_time()
     pending = schedule.missing_runs(wanted, files, [Timed()])  # type: ignore[list-item]
     assert len(pending) == 20_000
-    assert schedule.seconds_left(wanted, pending, 1) == (20_000.0, 20_000)
+    assert schedule.estimate(wanted, pending, 1).basis == 20_000
     # Each of these runs looked at each of 20,000 that were made.
     assert time.process_time() - start < 10
 

@@ -64,7 +64,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     assert Session.open(session).manifest.collectors == ["timed", "exact"]
     shown = profdiff("report", session).stdout
     assert "no functions are shown: base has no finished profile at this point" in shown
-    assert "latency, us" in shown
+    assert "latency, thousand instructions (guest clock" in shown
     manifest.write_text(text)
     first = Session.open(session).manifest.runs
     assert len(first) == 4
@@ -79,7 +79,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     profdiff("record", *kernels, *again, *command)
     assert Session.open(session).manifest.runs[:4] == first
     shown = profdiff("report", session).stdout
-    assert "latency, us (timed by the guest's clock" in shown
+    assert "latency, thousand instructions (guest clock" in shown
     assert "same state" in shown
     found = data(session)["experiment"]["results"]
     by_size = {
@@ -149,30 +149,52 @@ def test_boots_that_vary_and_the_base_against_itself(kernels: list[str], tmp_pat
     assert result["noise_floor"] is not None
 
 
-def test_two_lengths_cancel_the_start(kernels: list[str], tmp_path: Path) -> None:
-    """mprotect-toggle's own marks are left out of the picture: the whole command is counted, and
-    the difference has what the marks would have shown."""
+def test_two_lengths_cancel_the_start(
+    kernels: list[str], counted_and_sampled: Path, tmp_path: Path
+) -> None:
+    """mprotect-toggle's own marks are left out of the picture: the whole command is counted at two
+    lengths without being asked, and the difference has what the marks would have shown."""
     source = tmp_path / "unmarked.c"
     marked = EXAMPLE.read_text()
     plain = marked.replace("PROFDIFF_START();", "").replace("PROFDIFF_STOP();", "")
     assert plain != marked
     source.write_text(plain)
     session = tmp_path / "s.profdiff"
-    # Each call changes 100 PTEs.
-    profdiff(
-        *("record", *kernels, "--difference", "CALLS=40,80", "--ops", "{CALLS}", "-o", session),
-        *("--", source, "400", "{CALLS}"),
-    )
+    command = ["--", source, "400", "{ops}"]
+    said = profdiff("record", *kernels, "--ops", "400", "-o", session, *command).stderr
+    assert "each point also runs with half of {ops}" in said
+    assert "(ops 200): booting" in said
+    assert "3 runs left, " in said
     (setting,) = settings(Session.open(session).manifest)
-    assert setting.ops == 40
+    assert setting.ops == 200
     report = data(session)
     rows = {row["name"]: row["self"] for row in report["metrics"][0]["functions"]}
-    ptes = 40 * 100
+    # Each call changes 100 PTEs.
+    ptes = 200 * 100
     assert rows["commit_anon_folio_batch"]["new"] / ptes == pytest.approx(15.5, rel=0.001)
     assert rows["change_pte_range"]["new"] / ptes == pytest.approx(33.59, rel=0.01)
+    # The same program with marks, and 2,000 calls: the calls, and all with what ran beside them.
+    metric, with_marks = report["metrics"][0], data(counted_and_sampled)["metrics"][0]
+    for label in ("base", "new"):
+        ours, theirs = (
+            next(row["total"][label] for row in one["functions"] if row["name"] == "do_syscall_64")
+            for one in (metric, with_marks)
+        )
+        assert ours / 200 == pytest.approx(theirs / 2000, rel=0.005)
+        each = with_marks["totals"][label] / 2000
+        assert metric["totals"][label] / 200 == pytest.approx(each, rel=0.02)
     # Start-up has gone: execve() ran in both.
     assert abs(rows.get("load_elf_binary", {"new": 0})["new"]) < 100
-    assert "CALLS 80 minus CALLS 40" in report["workload"]["description"]
+    assert "ops 400 minus ops 200" in report["workload"]["description"]
+    for fixed in report["lengths"]["fixed"]:
+        assert 10**5 < fixed["count"] < report["metrics"][0]["totals"][fixed["label"]]
+        assert 0 < fixed["share"] < 0.5
+    assert report["lengths"]["growth"] == []
+    assert any("left out: instructions that do not grow with ops" in s for s in report["evidence"])
+    # The session is found complete by the same command, and not without its second length.
+    assert "0 to do" in profdiff("plan", *kernels, "--ops", "400", "-o", session, *command).stdout
+    alone = [*kernels, "--ops", "400", "--difference", "none", "-o", session, *command]
+    assert "another sweep" in error_line(profdiff("plan", *alone, status=2))
 
 
 def test_what_is_observed_is_not_counted(

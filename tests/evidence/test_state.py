@@ -8,9 +8,8 @@ from synthetic import manifest
 
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
-from profdiff.session.points import settings
 from profdiff.session.state import State, compare_states
-from profdiff.views.state import lines
+from profdiff.views.state import lines, points
 
 USAGE = (
     "wall_ns 5 user_us 1 system_us 1 minor_faults {faults} major_faults 0 voluntary_switches 2 "
@@ -48,7 +47,7 @@ def left(
 
 def compared(folder: Path, **files: dict[str, str]) -> State:
     made = session(folder, files)
-    return compare_states(made, settings(made.manifest)[0])
+    return compare_states(made)
 
 
 def test_equal_states_are_told_with_their_values(tmp_path: Path) -> None:
@@ -129,7 +128,7 @@ def test_a_file_outside_of_the_session_is_not_read(tmp_path: Path) -> None:
     made = session(folder, {"a": left(), "b": left()})
     (folder / "a-1/observed").unlink()
     (folder / "a-1/observed").symlink_to(tmp_path / "secret")
-    state = compare_states(made, settings(made.manifest)[0])
+    state = compare_states(made)
     assert "system call secret" not in state.differences
 
 
@@ -142,3 +141,135 @@ def test_numbers_that_are_none(tmp_path: Path, number: str) -> None:
     state = compared(tmp_path, a=told, b=told)
     assert {"page faults", "system calls"} <= set(state.unknown)
     assert lines(state)
+
+
+HUGE = "AnonHugePages of the workload (KiB)"
+
+
+def swept(folder: Path, by_point: list[dict[str, dict[str, str]]], varied: str = "size") -> State:
+    """The state of a session whose points left, by label, these files."""
+    labels = list(by_point[0])
+    made = session(folder, {label: {} for label in labels})
+    runs = []
+    for point, by_label in enumerate(by_point):
+        for label, files in by_label.items():
+            run = m.replace(made.manifest.runs[labels.index(label)], point=point)
+            place = folder / f"{label}-p{point}"
+            place.mkdir()
+            for name, text in files.items():
+                (place / name).write_text(text)
+            paths = {name: f"{place.name}/{name}" for name in files}
+            runs.append(m.replace(run, id=place.name, files=paths))
+    points = [m.Point({varied: str(10**n)}, 1) for n in range(len(by_point))]
+    return compare_states(Session(folder, m.replace(made.manifest, points=points, runs=runs)))
+
+
+def said(state: State, kind: str) -> list[str]:
+    return [line.text for line in lines(state) if line.kind == kind]
+
+
+def test_every_point_is_compared(tmp_path: Path) -> None:
+    state = swept(tmp_path, [{"a": left(faults=n), "b": left(faults=n)} for n in (10, 500, 9000)])
+    (line,) = lines(state)
+    assert line.text.startswith(
+        "same state at all 3 points: 200 system calls (mprotect 200), 10 to 9,000 minor faults"
+    )
+    assert [point.verdict for point in points(state)] == ["same"] * 3
+
+
+def test_a_difference_at_one_point_names_it(tmp_path: Path) -> None:
+    same = {"a": left(), "b": left()}
+    state = swept(tmp_path, [same, {"a": left(), "b": left(calls=201)}, same])
+    assert said(state, "differs") == [
+        "STATE DIFFERS at size 10: system call mprotect: a 200, b 201"
+    ]
+    (equal,) = said(state, "same")
+    assert equal.startswith("otherwise equal at all 3 points: 1,000 minor faults")
+    assert [point.verdict for point in points(state)] == ["same", "differs", "same"]
+
+
+def test_a_difference_at_several_points_is_one_line(tmp_path: Path) -> None:
+    other = [{"a": left(), "b": left(calls=201 + n)} for n in range(6)]
+    state = swept(tmp_path, [{"a": left(), "b": left()}, *other])
+    assert said(state, "differs") == [
+        "STATE DIFFERS at size 10, 100, 1000, 10000 and 2 more: system call mprotect: a 200, b 201 "
+        "(at size 10)"
+    ]
+
+
+def test_huge_pages_that_enter_on_the_way_are_flagged(tmp_path: Path) -> None:
+    """Both kernels get them, so that no point differs: the curve bends all the same."""
+    without = {"a": left(), "b": left()}
+    with_them = {"a": left(huge=4096), "b": left(huge=4096)}
+    state = swept(tmp_path, [without, with_them, without, with_them])
+    assert said(state, "differs") == [
+        f"STATE CHANGES at size 10, 1000: {HUGE}: a 4096, b 4096; elsewhere 0; to keep huge pages "
+        "out: --append transparent_hugepage=never"
+    ]
+    assert [point.changes for point in points(state)] == [[], [HUGE], [], [HUGE]]
+    (tmp_path / "all").mkdir()
+    assert not swept(tmp_path / "all", [with_them, with_them]).shifts
+
+
+def test_huge_pages_are_seen_without_observation(tmp_path: Path) -> None:
+    def blind(huge: int) -> dict[str, dict[str, str]]:
+        kept = {name: text for name, text in left(huge=huge).items() if name != "observed"}
+        return {"a": kept, "b": kept}
+
+    state = swept(tmp_path, [blind(0), blind(8192)])
+    (line,) = said(state, "differs")
+    assert line.startswith(
+        "STATE CHANGES at size 10: vmstat thp fault alloc: a 4, b 4; elsewhere 0"
+    )
+    # What was not observed is not the same.
+    assert not any("same state" in line.text for line in lines(state))
+    assert "state not known at all 2 points: system calls, huge pages of the workload" in said(
+        state, "unknown"
+    )
+
+
+def test_a_setting_of_the_kernels_that_changes_on_the_way(tmp_path: Path) -> None:
+    """As on a machine that was rebooted in between. Kernels may have settings of their own."""
+    was, own = left(), left()
+    own["state"] = own["state"].replace("[madvise] never", "madvise [never]")
+    became = {
+        **own,
+        "state": own["state"].replace("[never]", "never").replace("always", "[always]"),
+    }
+    state = swept(tmp_path, [{"a": was, "b": own}, {"a": was, "b": own}, {"a": was, "b": became}])
+    (shift,) = state.shifts
+    assert shift.name == "mm/transparent_hugepage/enabled"
+    assert [setting.title for setting in shift.settings] == ["size 100"]
+
+
+def test_points_without_a_run_are_not_the_same(tmp_path: Path) -> None:
+    both = {"a": left(), "b": left()}
+    state = swept(tmp_path, [both, {"a": left()}, {}])
+    assert [point.verdict for point in points(state)] == ["same", "not compared", "not compared"]
+    (equal,) = said(state, "same")
+    assert equal.startswith("equal as far as known at 1 of 3 points: 200 system calls")
+    assert said(state, "unknown") == [
+        "state not compared at size 10: no finished run of b",
+        "state not compared at size 100: no finished run of a, b",
+    ]
+
+
+def test_one_of_three_kernels_did_not_run(tmp_path: Path) -> None:
+    described = manifest(["a", "b", "c"])
+    runs = session(tmp_path, {"a": left(), "b": left()}).manifest.runs
+    state = compare_states(Session(tmp_path, m.replace(described, runs=runs)))
+    assert "state not compared: no finished run of c" in said(state, "unknown")
+    assert not any("same state" in line.text for line in lines(state))
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[tuple[str, str]] = []
+    head = Session.head
+
+    def counted(self: Session, run: m.Run, what: str, limit: int) -> bytes | None:
+        read.append((run.id, what))
+        return head(self, run, what, limit)
+
+    monkeypatch.setattr(Session, "head", counted)
+    swept(tmp_path, [{"a": left(), "b": left()}] * 5)
+    assert len(read) == len(set(read)) == 5 * 2 * 6

@@ -58,7 +58,7 @@ class Measured:
 
 
 def fraction(cell: str) -> float | None:
-    found = re.fullmatch(r"([\d.]+) %", cell)
+    found = re.fullmatch(r"([\d.]+)%", cell)
     return float(found[1]) / 100 if found else None
 
 
@@ -78,7 +78,7 @@ def test_false_alarms_stay_at_the_stated_rate(measured: dict[str, Measured]) -> 
     assert all(part <= most for part in null.column("changed").values())
     for test in ("Mann-Whitney", "Welch"):
         for label, part in null.column(test).items():
-            # Where the sides scatter differently the document allows Mann-Whitney 7 %.
+            # Where the sides scatter differently the document allows Mann-Whitney 7%.
             assert part <= (0.07 if unequal(label) else most), (test, label)
 
 
@@ -92,13 +92,13 @@ def test_intervals_hold_the_truth(measured: dict[str, Measured]) -> None:
 
 def test_what_changed_is_not_called_unchanged(measured: dict[str, Measured]) -> None:
     verdicts = measured["verdict"]
-    at_the_bound, beyond = (verdicts.column(f"+{by} %: *unchanged*") for by in (1, 2))
+    at_the_bound, beyond = (verdicts.column(f"+{by}%: *unchanged*") for by in (1, 2))
     for label in beyond:
         assert at_the_bound[label] <= 0.025 + verdicts.chance(0.025)
         assert beyond[label] <= 0.001
-    assert all(part > 0.9 for part in verdicts.column("+2 %: *changed*").values())
+    assert all(part > 0.9 for part in verdicts.column("+2%: *changed*").values())
     # And what is equal may be called so, given boots enough.
-    assert verdicts.column("+0 %: *unchanged*")["normal", "9, 9"] > 0.5
+    assert verdicts.column("+0%: *unchanged*")["normal", "9, 9"] > 0.5
 
 
 def test_power_grows_with_the_change_and_the_boots(measured: dict[str, Measured]) -> None:

@@ -96,8 +96,8 @@ def test_an_outlier_is_for_robust_statistics_only() -> None:
     assert found.median.estimate == pytest.approx(0.05, abs=0.002)
     assert found.mean.estimate > 0.3
     assert found.reason == (
-        f"the median says +{100 * found.median.estimate:.3g} %, "
-        f"the mean +{100 * found.mean.estimate:.3g} %"
+        f"the median says +{100 * found.median.estimate:.3g}%, "
+        f"the mean +{100 * found.mean.estimate:.3g}%"
     )
 
 

@@ -48,7 +48,7 @@ def test_verdicts() -> None:
     base = np.array([[1000.0 + step for step in range(9)]] * 5)
     other = base.copy()
     other[1] += 300  # changed
-    other[2] += 4  # less than 1 %
+    other[2] += 4  # less than 1%
     other[3, ::2] += 150  # noise
     base[4] = 0
     other[4] = 50  # new
@@ -76,7 +76,7 @@ def test_what_one_function_shows_by_chance_is_not_found_among_many() -> None:
 def test_the_family_is_chosen_without_a_look_at_the_difference() -> None:
     base, other = np.zeros((4, 5)), np.zeros((4, 7))
     base[0], other[0] = 1000, 1000
-    # 12 boots with 10,000 each: 60 counts are 0.05 % of them, wherever they are.
+    # 12 boots with 10,000 each: 60 counts are 0.05% of them, wherever they are.
     base[1, 0] = 60
     other[2, 3] = 60
     other[3, 3] = 59

@@ -62,7 +62,7 @@ def test_the_document_has_these_figures() -> None:
         found = level([[float(n)] for n in range(count)])
         assert found is not None
         rows[0] += f" {found.low:g} |"
-        rows[1] += f" {100 * found.confidence:.1f} % |"
+        rows[1] += f" {100 * found.confidence:.1f}% |"
     for row in rows:
         assert f"\n{row}\n" in text
 

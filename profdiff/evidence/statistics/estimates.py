@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base import units
 from profdiff.evidence.statistics.boots import Boots, Experiments, Floats, Sample, read, read_all
 from profdiff.evidence.statistics.bootstrap import Changes, changes
 from profdiff.evidence.statistics.rank_test import mann_whitney, smallest_p
@@ -284,4 +285,4 @@ def _why_unsure(found: Tests, at: int, boots: tuple[int, int], rule: Rule) -> st
 
 
 def _percent(fraction: float) -> str:
-    return "no ratio" if np.isnan(fraction) else f"{100 * fraction:+.3g} %"
+    return "no ratio" if np.isnan(fraction) else units.percent(fraction, "+.3g")

@@ -1,0 +1,69 @@
+"""Which change a report begins with: the largest one of the metric that says most."""
+
+import math
+from typing import NamedTuple
+
+from profdiff.base.metric import TIMED
+from profdiff.collectors import registry
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.session.points import Setting
+
+_SURE = (Verdict.CHANGED, Verdict.EXACT)
+
+
+class LargestChange(NamedTuple):
+    """``kernel``: the number of the kernel that changed, relative to the base."""
+
+    result: Result
+    kernel: int
+    change: Estimate
+
+
+def largest_change(results: Results, setting: Setting | None = None) -> LargestChange | None:
+    """The largest change at a setting, or of all settings; None where nothing can be compared.
+
+    The metric that says most is looked at: a time on hardware comes before counts, and what the
+    workload says of itself before the time of the whole command. Changes that are certain come
+    before others, and changes for the worse before those for the better, unless they are
+    irrelevantly small. Sizes are compared as ratios; of equal ones the later setting counts.
+    """
+    if results.manifest.workload.kind == "imported" and not results.repeated:
+        return None  # One recording of each kernel: no boots to judge by, only its samples.
+    some = results.every if setting is None else results.at(setting)
+    usable = [one for one in some if any(one.changes)]
+    if not usable:
+        return None
+    first = min(map(_rank, usable))
+    metric = next((one.collector, one.metric) for one in usable if _rank(one) == first)
+    found = [
+        LargestChange(one, kernel, change)
+        for one in usable
+        if (one.collector, one.metric) == metric
+        for kernel, change in enumerate(one.changes)
+        if change
+    ]
+    found = [one for one in found if one.change.verdict in _SURE] or found
+    least = math.log1p(results.rule.relevance)
+    worse = [one for one in found if _worsening(one) >= least]
+    return max(reversed(worse or found), key=lambda one: abs(_worsening(one)))
+
+
+def _rank(result: Result) -> tuple[int, bool]:
+    if registry.collector(result.collector).profiles:
+        return 1, False
+    if result.metric.kind != TIMED:
+        return 3, False
+    # Timed runs are deterministic where an emulated clock counts instructions. What has start-up
+    # in it says less than counts that have not.
+    return 2 if result.deterministic or result.of_whole else 0, result.is_wall_time
+
+
+def _worsening(one: LargestChange) -> float:
+    """The logarithm of the ratio, above 0 for the worse; without a ratio, any change from nothing
+    counts as endless, and others as none."""
+    base, other = one.change.medians
+    sign = 1 if one.result.metric.better == "lower" else -1
+    if base > 0 and other > 0:
+        return sign * math.log(other / base)
+    return 0.0 if base == other or base < 0 or other < 0 else sign * math.inf * (other - base)
