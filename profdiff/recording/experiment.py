@@ -11,19 +11,15 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
-from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest import initramfs, memory
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Value
-from profdiff.collectors.workload.workload import (
-    GuestFile,
-    PreparedWorkload,
-    prepare,
-    prepare_for_machine,
-)
+from profdiff.collectors.workload.files import GuestFile
+from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import plan, sweep
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
@@ -56,7 +52,7 @@ class Asked:
 class Experiment:
     """What is going to be recorded. ``kernels`` are located, twins too; they run in guests of
     ``architecture``, or on machines (None). ``own``: the guest's own programs; ``emulators`` by
-    collector."""
+    collector; ``note``: what its user must know of what is counted, before anything runs."""
 
     asked: Asked
     folder: Path
@@ -66,6 +62,7 @@ class Experiment:
     workload: PreparedWorkload
     own: list[GuestFile]
     planned: m.Manifest
+    note: str | None
 
     @staticmethod
     def of(asked: Asked) -> "Experiment":
@@ -82,13 +79,25 @@ class Experiment:
             described.insert(1, plan.describe_kernel(located[1], located[0].label))
         wanted, options = _collectors(asked, architecture)
         emulators = {name: _emulator(asked, name, architecture) for name in wanted}
-        points = sweep.points(asked.sweep, command, in_guests=architecture is not None)
         folders = cache_folder("workloads"), initramfs.guest_resources()
         if architecture:
             prepared = prepare(command, asked.files, *folders, architecture)
         else:
-            prepared = prepare_for_machine(command, asked.files, *folders)
+            remote = any(one.machine is not None and one.machine.host for one in located)
+            prepared = prepare_for_machine(command, asked.files, *folders, remote=bool(remote))
         own = initramfs.own_files(architecture) if architecture else []
+        if architecture:
+            memory.refuse(asked.guest.memory, located, [*prepared.files, *own])
+        counting = [one for one in map(registry.collector, wanted) if one.profiles]
+        # Samples are of the whole command, marks or not.
+        marks = prepared.has_marks and any(one.kind.exact for one in counting)
+        whole = bool(counting) and not marks
+        if architecture is None and not asked.command and asked.sweep.is_empty:
+            # The machine's other kernel, at the points that the session knows.
+            points = sweep.Points(Session.open(folder).manifest.points, None)
+        else:
+            guests = architecture is not None
+            points = sweep.points(asked.sweep, command, in_guests=guests, whole=whole)
         planned = m.Manifest(
             schema=m.SCHEMA,
             profdiff=__version__,
@@ -100,14 +109,15 @@ class Experiment:
             twin_repeat=asked.twin_repeat,
             options=options,
             order=asked.order,
-            difference=sweep.parse_difference(asked.sweep.difference),
-            points=points,
+            points=points.every,
             workload=plan.describe_workload(prepared, own),
             guest=asked.guest if architecture else None,
             kernels=described,
             runs=[],
         )
-        return Experiment(asked, folder, located, architecture, emulators, prepared, own, planned)
+        return Experiment(
+            asked, folder, located, architecture, emulators, prepared, own, planned, points.note
+        )
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
         """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises

@@ -16,11 +16,13 @@ from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.workload.workload import GuestFile, PreparedWorkload
+from profdiff.collectors.workload.files import GuestFile
+from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
+from profdiff.session.points import number_of
 from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
-from profdiff.symbolization.binaries import kernel_debug_elf
+from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id
 
 _SOURCE = "workload/source.c"
@@ -163,7 +165,8 @@ def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
 
 
 def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
-    """``old`` with what a later command may change: how often, how long, how many ops it was."""
+    """``old`` with what a later command may change: how often, how long, how many ops it was; how
+    collectors record, too, where no run has a result yet."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
     points = old.points
     if len(points) == len(new.points):
@@ -171,10 +174,14 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
             m.replace(was, ops=now.ops or was.ops)
             for was, now in zip(points, new.points, strict=True)
         ]
+    # What never gave a result may be recorded otherwise, such as with another --metric.
+    options = {**old.options, **new.options}
+    if any(run.failure is None for run in old.runs):
+        options = {**new.options, **old.options}
     return m.replace(
         old,
         collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
-        options={**new.options, **old.options},
+        options=options,
         kernels=[*old.kernels, *new.kernels[len(old.kernels) :]],
         repeat=max(old.repeat, new.repeat),
         twin_repeat=max(old.twin_repeat, new.twin_repeat),
@@ -194,8 +201,19 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
         return f"other kernels ({labels})"
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
-    if _conditions(old) != _conditions(new) or old.difference != new.difference:
-        return f"another sweep ({len(old.points)} points)"
+    if _conditions(old) != _conditions(new):
+        if all(point.shorter is None for point in old.points):
+            asked = [point for point in _conditions(new) if point[2] is not None]
+            if [point[:2] for point in _conditions(old)] == [point[:2] for point in asked]:
+                return "--difference none"
+        return f"another sweep ({number_of(old)})"
+    for run in old.runs:
+        counted = run.instructions if run.collector in new.collectors else None
+        if counted and counted.each_iteration is None:
+            return (
+                "instructions of an older profdiff, which counted each iteration of a rep "
+                "instruction"
+            )
     for name, value in new.options.items():
         if old.options[name] != value:
             return registry.spelled(name, old.options[name])
@@ -209,8 +227,8 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     return None
 
 
-def _conditions(manifest: m.Manifest) -> list[tuple[dict[str, str], int | None]]:
-    return [(point.parameters, point.cpus) for point in manifest.points]
+def _conditions(manifest: m.Manifest) -> list[tuple[dict[str, str], int | None, int | None]]:
+    return [(point.parameters, point.cpus, point.shorter) for point in manifest.points]
 
 
 def _kept_as(number: int, file: GuestFile) -> str:

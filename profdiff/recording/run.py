@@ -4,21 +4,24 @@ All runs are polled from this one thread, so that an interrupt finds them all he
 """
 
 import re
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from profdiff.base import units
+from profdiff.base import guest_clock, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
+from profdiff.base.metric import Metric
 from profdiff.base.progress import Progress
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Job, Recorder, Running
-from profdiff.recording.schedule import PendingRun, missing_runs
+from profdiff.recording.alike import Alike
+from profdiff.recording.schedule import PendingRun, missing_runs, runs_left
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import substitute
@@ -46,25 +49,37 @@ def record(
 ) -> None:
     """Make the missing runs, ``jobs`` at a time, and enter each in the manifest as it ends.
 
-    Raises InputError when a booted kernel is not the one that its debug ELF belongs to, OSError,
-    and whatever the collector raises; all runs have ended then, finished ones are kept.
+    What deterministic guests would only fail at again is left out (``Alike``).
+
+    Raises InputError when a booted kernel is not the one that its debug ELF belongs to, or when the
+    workload does not print the metric that it should, OSError, and whatever the collector raises;
+    all runs have ended then, finished ones are kept.
     """
-    waiting = missing_runs(session.manifest, kernels, recorders)
+    alike = Alike(session.manifest)
+    waiting = alike.ordered(missing_runs(session.manifest, kernels, recorders))
+    before = len(session.manifest.runs)
     active: list[_Active] = []
     try:
         while waiting or active:
             while waiting and _may_start(waiting[0], active, jobs):
                 active.append(_start(session, waiting.pop(0)))
             for item in list(active):
-                progress.phase(item.pending.id, item.run.process.phase)
+                progress.phase(item.pending.name, item.run.process.phase)
                 if item.run.process.poll():
                     active.remove(item)
                     run = _enter(session, item)
-                    progress.ended(item.pending.id, outcome(run))
+                    alike.ended(item.pending, run.failure)
+                    waiting = alike.without(waiting)
+                    left = [*waiting, *(one.pending for one in active)]
+                    told = runs_left(session.manifest, left, jobs, before)
+                    progress.ended(item.pending.name, outcome(run), told)
+                    _refuse_unreadable(session, run)
             time.sleep(_POLL_SECONDS)
     finally:
         for item in active:
             item.run.process.stop()
+    for line in alike.lines():
+        progress.say(line)
 
 
 def _may_start(pending: PendingRun, active: list[_Active], jobs: int) -> bool:
@@ -118,6 +133,21 @@ def _enter(session: Session, item: _Active) -> m.Run:
     ]
     session.save(m.replace(manifest, kernels=kernels, runs=[*manifest.runs, run]))
     return run
+
+
+def _refuse_unreadable(session: Session, run: m.Run) -> None:
+    """Raises InputError when a metric could not be read from ``run``, nor from any before it: other
+    runs print the same."""
+    runs = session.manifest.runs
+    read = any(one.failure is None and one.collector == run.collector for one in runs)
+    if run.failure is None or run.failure.kind != "metric" or read:
+        return
+    told = f"{run.failure.message}; the other runs are left out: correct --metric and run it again"
+    # Of several executions, the output holds one behind the other.
+    if "stdout" in run.files and run.window and run.window.count == 1:
+        path = shlex.quote(str(session.path(run.files["stdout"])))
+        told += f" (--metric-sample {path} tries it on this output)"
+    raise InputError(told)
 
 
 def _boot(item: _Active, result: Result) -> str | None:
@@ -190,13 +220,17 @@ def outcome(run: m.Run) -> str:
     if run.sampling:
         return f"sampled {' and '.join(run.sampling.events)} ({run.wall_seconds:.1f} s)"
     if run.measured:
-        told = ", ".join(map(_measured, run.measured[:_NAMED]))
+        by_clock = run.qemu is not None and run.qemu.virtual_clock
+        told = ", ".join(_measured(one, by_clock) for one in run.measured[:_NAMED])
         return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"
 
 
-def _measured(one: m.Measured) -> str:
-    value = median(one.values)
+def _measured(one: m.Measured, by_clock: bool) -> str:
+    metric, value = Metric(one.name, one.unit), median(one.values)
+    if by_clock:
+        metric = guest_clock.counted(metric)
     told = f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
-    words = [told, one.unit] if one.name == one.unit else [one.name, told, one.unit]
+    unit = [told, metric.unit]
+    words = unit if metric.name == metric.unit else [metric.name, *unit]
     return " ".join(filter(None, words))

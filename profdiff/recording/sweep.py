@@ -1,16 +1,20 @@
 """From what a user says of a sweep to its points: parameters, vCPUs, operations."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 
 from profdiff.base.errors import InputError
+from profdiff.recording import lengths
+from profdiff.recording.lengths import OPS, Lengths, Row, Wanted
 from profdiff.session import manifest as m
 from profdiff.session.points import substitute
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+# Values of the parameter {ops} that can be numbers of operations.
+_OPERATIONS = re.compile(r"(?!0+\Z)[0-9]{1,18}")
 _MAX_POINTS = 10_000
 
 
@@ -24,6 +28,11 @@ class Asked:
     difference: str | None
     ops: str | None
     cpus: Sequence[int]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is said of points but of vCPUs."""
+        return not self.texts and self.difference is None and self.ops is None
 
 
 def parse_sweep(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -41,64 +50,125 @@ def parse_sweep(texts: Sequence[str]) -> dict[str, list[str]]:
     return parameters
 
 
-def parse_difference(text: str | None) -> m.Lengths | None:
-    """``NAME=SHORT,LONG`` of ``--difference``. Raises InputError."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]{0,63})=(\d{1,15}),(\d{1,15})", text)
-    if not match or int(match[2]) >= int(match[3]):
-        raise InputError(f"--difference {text}: write NAME=SHORT,LONG, two numbers of iterations")
-    return m.Lengths(match[1], int(match[2]), int(match[3]))
+@dataclass(frozen=True)
+class Points:
+    """``every`` point, with the shorter ones that are subtracted; ``note``: what to tell of that
+    before anything runs."""
+
+    every: list[m.Point]
+    note: str | None
 
 
-def points(asked: Asked, command: Sequence[str], *, in_guests: bool) -> list[m.Point]:
-    """All points: parameters crossed, or one by one, each in guests with every number of vCPUs, and
-    with both lengths of the difference.
+def points(asked: Asked, command: Sequence[str], *, in_guests: bool, whole: bool = False) -> Points:
+    """All points: parameters crossed, or one by one, each in guests with every number of vCPUs.
 
-    ``ops`` is a number, or a product of numbers and ``{NAME}``; with a difference one that depends
-    on the length. Raises InputError for a parameter that the command does not use.
+    ``ops`` is a number, or a product of numbers and ``{NAME}``. ``whole``: the command is counted
+    from its start to its end, so points get a shorter one where a parameter is the number of
+    operations, unless --difference says otherwise. Raises InputError for a parameter that the
+    command does not use.
     """
-    parameters, difference = parse_sweep(asked.texts), parse_difference(asked.difference)
     cpus: Sequence[int | None] = asked.cpus if in_guests else [None]
-    zipped, ops = asked.zipped, asked.ops
-    names = [*parameters, *([difference.parameter] if difference else [])]
-    if difference and difference.parameter in parameters:
-        raise InputError(f"--difference {difference.parameter}: the parameter is already swept")
-    used = set(re.findall(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", " ".join(command)))
-    for name in names:
+    names = _names_in(" ".join(command))
+    rows, rule = _rows(asked, names, len(cpus)), asked.ops
+    if _takes_ops(asked, names) and OPS not in rows[0]:
+        # The command names the number of operations: it is a parameter like others.
+        rows = [{**row, OPS: str(_count(rule, row))} for row in rows]
+        rule = None
+    if rule is None and all(_OPERATIONS.fullmatch(row.get(OPS, "")) for row in rows):
+        rule = f"{{{OPS}}}"
+    wanted = Wanted(command, names, rule, rows)
+    pair: Lengths | None = None
+    note: str | None = None
+    if asked.difference is not None:
+        pair = lengths.asked(asked.difference, wanted)
+    elif whole:
+        pair, note = lengths.chosen(wanted)
+    return Points(_points(rows, cpus, rule, pair), pair.note if pair else note)
+
+
+def _takes_ops(asked: Asked, names: Sequence[str]) -> bool:
+    """Whether the command names {ops}, of which --difference does not give the values."""
+    return OPS in names and not (asked.difference or "").startswith(f"{OPS}=")
+
+
+def _rows(asked: Asked, names: Sequence[str], cpus: int) -> Sequence[Row]:
+    """Values by parameter at each point, before vCPUs and lengths."""
+    parameters = parse_sweep(asked.texts)
+    own = _takes_ops(asked, names) and OPS not in parameters
+    if own and asked.ops is None:
+        raise InputError(
+            "the command uses {ops}: give the number of operations with --ops, or several with "
+            "--sweep ops=..."
+        )
+    used = [*names, *(_names_in(asked.ops) if own else [])]
+    for name in parameters:
         if name not in used:
             near = get_close_matches(name, sorted(used), 1)
             hint = f", it has {{{near[0]}}}" if near else ""
-            option = "difference" if difference and name == difference.parameter else "sweep"
-            raise InputError(f"--{option} {name}: the command does not use {{{name}}}{hint}")
-    if zipped and len({len(values) for values in parameters.values()}) > 1:
+            raise InputError(f"--sweep {name}: the command does not use {{{name}}}{hint}")
+    if asked.zipped and len({len(values) for values in parameters.values()}) > 1:
         told = ", ".join(f"{name} {len(values)}" for name, values in parameters.items())
         raise InputError(f"--zip: the parameters have different numbers of values ({told})")
     count = 1
     for values in parameters.values():
-        count = len(values) if zipped else count * len(values)
-    if count * len(cpus) > _MAX_POINTS:
-        raise InputError(f"the sweep has {count * len(cpus):,} points, more than {_MAX_POINTS:,}")
-    combined = zip(*parameters.values(), strict=True) if zipped else product(*parameters.values())
-    rows = [dict(zip(parameters, values, strict=True)) for values in combined] or [{}]
-    lengths: list[dict[str, str]] = [{}]
-    if difference:
-        lengths = [{difference.parameter: str(n)} for n in (difference.short, difference.long)]
-        if ops is not None and f"{{{difference.parameter}}}" not in ops:
-            raise InputError(
-                f"--ops {ops}: both lengths would hold the same number of operations, so their "
-                f"difference would hold none: multiply by {{{difference.parameter}}}"
-            )
-    made = [({**row, **length}, number) for row in rows for number in cpus for length in lengths]
-    return [m.Point(row, number, _ops(ops, row)) for row, number in made]
+        count = len(values) if asked.zipped else count * len(values)
+    if count * cpus > _MAX_POINTS:
+        raise InputError(f"the sweep has {count * cpus:,} points, more than {_MAX_POINTS:,}")
+    every = parameters.values()
+    combined = zip(*every, strict=True) if asked.zipped else product(*every)
+    return [dict(zip(parameters, values, strict=True)) for values in combined] or [{}]
 
 
-def _ops(rule: str | None, parameters: Mapping[str, str]) -> int | None:
+def _points(
+    rows: Sequence[Row], cpus: Sequence[int | None], rule: str | None, pair: Lengths | None
+) -> list[m.Point]:
+    """The points that were asked for, and behind them those that are only subtracted; equal ones
+    are one."""
+    known: dict[object, int] = {}
+    made: list[m.Point] = []
+
+    def add(row: Row, number: int | None) -> int:
+        key = (tuple(row.items()), number)
+        if key not in known:
+            known[key] = len(made)
+            made.append(m.Point(dict(row), number, _ops(rule, row, pair)))
+        return known[key]
+
+    long = [(pair.long(row) if pair else row, number) for row in rows for number in cpus]
+    asked = [add(row, number) for row, number in long]
+    if pair:
+        for at, (row, number) in zip(asked, long, strict=True):
+            made[at] = m.replace(made[at], shorter=add(pair.short(row), number))
+    return made
+
+
+def _ops(rule: str | None, row: Row, pair: Lengths | None) -> int | None:
+    """In the window at a point; None where that is unknown, or there are none."""
+    if pair is None:
+        return _count(rule, row)
+    if row[pair.parameter] == "0":
+        return None
+    return _count(rule or f"{{{pair.parameter}}}", row)
+
+
+def _names_in(text: str | None) -> list[str]:
+    """The names of ``{NAME}`` in a text, each once."""
+    return list(dict.fromkeys(re.findall(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", text or "")))
+
+
+def _count(rule: str | None, row: Row) -> int | None:
+    """--ops, a number or a product of numbers and {NAME}, at a point."""
     if rule is None:
         return None
     result = 1
-    for factor in substitute(rule, parameters).split("*"):
+    for factor in substitute(rule, row).split("*"):
         text = factor.strip().replace(",", "")
+        for name in _names_in(text):
+            near = get_close_matches(name, sorted(row), 1)
+            raise InputError(
+                f"--ops {rule}: no --sweep gives {{{name}}} a value: write "
+                + (f"{{{near[0]}}}, or --sweep {name}=..." if near else f"--sweep {name}=...")
+            )
         if not re.fullmatch(r"\d{1,18}", text) or int(text) == 0:
             raise InputError(
                 f"--ops {rule}: {factor.strip()!r} is not a number: write a number, or a product "

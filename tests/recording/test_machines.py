@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,15 @@ from profdiff.session.folder import Session
 from profdiff.symbolization.running_kernel import running_build_id
 
 SOURCE = """
+#include <stdlib.h>
 #include <unistd.h>
-int main(void) { for (int i = 0; i < 400000; i++) getppid(); return 0; }
+int main(int argc, char **argv)
+{
+	long calls = argc > 1 ? atol(argv[1]) : 400000;
+	for (long i = 0; i < calls; i++)
+		getppid();
+	return 0;
+}
 """
 
 
@@ -67,6 +75,39 @@ def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None
         ("b", "perf"),
     ]
     assert "b takes " in profdiff("report", session).stdout
+
+
+def test_two_lengths_and_the_session_knows_them(workload: Path, tmp_path: Path) -> None:
+    """Samples of both lengths are subtracted; the machine's other kernel runs at the same."""
+    session = tmp_path / "s.profdiff"
+    options = ["--ops", "2000000", "--collector", "perf,timed", "-o", session]
+    profdiff("record", "--kernel", "a=running", *options, "--", workload, "{ops}")
+    manifest = json.loads((session / "manifest.json").read_text())
+    assert [(point["ops"], point["shorter"]) for point in manifest["points"]] == [
+        (2000000, 1),
+        (1000000, None),
+    ]
+    # What only times the workload runs at the length that was asked for.
+    assert Counter((run["collector"], run["point"]) for run in manifest["runs"]) == {
+        ("perf", 0): 1,
+        ("perf", 1): 1,
+        ("timed", 0): 1,
+    }
+    metric, *_ = json.loads(profdiff("report", session, "--json", "-").stdout)["metrics"]
+    sampled = [run for run in manifest["runs"] if run["collector"] == "perf"]
+    taken = {run["point"]: run["measured"][0]["values"][0] for run in sampled}
+    assert metric["totals"]["a"] == taken[0] - taken[1]
+    if running_build_id() is None:
+        pytest.skip("the running kernel has no build id")
+    manifest["kernels"][0]["build_id"] = "ab" * 20
+    (session / "manifest.json").write_text(json.dumps(manifest))
+    profdiff("record", "--kernel", "b=running", "--collector", "perf,timed", "-o", session)
+    now = Session.open(session).manifest
+    assert Counter(run.kernel for run in now.runs) == {"a": 3, "b": 3}
+    assert [point.ops for point in now.points] == [2000000, 1000000]
+    said = profdiff("report", session).stdout
+    assert "1,000,000 ops; ops 2000000 minus ops 1000000" in " ".join(said.split())
+    assert "left out: " in said
 
 
 def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> None:
