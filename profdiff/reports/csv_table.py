@@ -1,28 +1,18 @@
 """The function table as CSV: every function, unrounded."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 
-from profdiff.base.terminal import cleaned
 from profdiff.profile.comparison import Comparison
+from profdiff.reports.csv_rows import Line, text, written
 from profdiff.views import functions
 from profdiff.views.calls import calls
 from profdiff.views.record import Counts
 from profdiff.views.selection import Selection
 
-_Line = list[object]
-
 
 def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
     """For each metric one line for each function, one for those left out, one for each reason of
-    unresolved addresses: the self columns sum to all of the side that was asked for.
-
-    A text cell that a spreadsheet would take for a formula begins with an apostrophe; control
-    characters are escaped.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    unresolved addresses: the self columns sum to all of the side that was asked for."""
     labels = comparisons[0].labels
     sampled = any(comparison.samples is not None for comparison in comparisons)
     called = any(comparison.calls is not None for comparison in comparisons)
@@ -30,16 +20,14 @@ def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
     header += [f"self {label}" for label in labels] + [f"total {label}" for label in labels]
     header += [f"samples {label}" for label in labels] if sampled else []
     header += [f"calls {label}" for label in labels] if called else []
-    writer.writerow([*header, *(f"delta {label}" for label in labels[1:])])
-    for comparison in comparisons:
-        if comparison.labels == labels:
-            writer.writerows(_rows(comparison, selection, sampled, called))
-    return out.getvalue()
+    header += [f"delta {label}" for label in labels[1:]]
+    alike = [comparison for comparison in comparisons if comparison.labels == labels]
+    return written(header, (row for one in alike for row in _rows(one, selection, sampled, called)))
 
 
 def _rows(
     comparison: Comparison, selection: Selection, sampled: bool, called: bool
-) -> Iterator[_Line]:
+) -> Iterator[Line]:
     blank = [""] * len(comparison.labels)
     rows = functions.select(comparison, selection)
     table = functions.table(comparison, rows)
@@ -47,11 +35,11 @@ def _rows(
 
     def line(
         name: Sequence[str], self_: Counts, total: Counts | None, *more: Counts | None
-    ) -> _Line:
+    ) -> Line:
         base, *others = self_.values()
         columns = [total, *([more[0]] if sampled else []), *([more[1]] if called else [])]
         return [
-            _text(comparison.metric.name),
+            text(comparison.metric.name),
             *name,
             *self_.values(),
             *(cell for one in columns for cell in (blank if one is None else one.values())),
@@ -59,7 +47,7 @@ def _rows(
         ]
 
     for number, one in enumerate(table.rows):
-        name = [*map(_text, (one.name, one.object, one.file)), one.side]
+        name = [*map(text, (one.name, one.object, one.file)), one.side]
         yield line(
             name, one.self, one.total, one.samples, counted[number].calls if counted else None
         )
@@ -70,8 +58,3 @@ def _rows(
     for rest in table.unresolved:
         name = [f"[unresolved: {rest.reason}]", "", "", rest.side]
         yield line(name, rest.self, rest.self, None, None)
-
-
-def _text(value: str) -> str:
-    value = cleaned(value)
-    return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

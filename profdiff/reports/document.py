@@ -9,7 +9,8 @@ import msgspec
 
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
-from profdiff.views import answers, document, experiment, facts, notes, recording
+from profdiff.views import answers, document, experiment, facts, lengths, recording
+from profdiff.views.claim import headlines
 
 
 def build(findings: Findings) -> document.Document:
@@ -19,19 +20,21 @@ def build(findings: Findings) -> document.Document:
     """
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
+    remarks = recording.remarks(comparisons, findings.lengths)
     stacks, metrics = document.tables([one for one in comparisons if one.labels == labels])
     return document.Document(
         schema=document.SCHEMA,
         profdiff=__version__,
         answers=[
-            *notes.answers(findings.results, findings.setting),
+            *headlines(findings),
             *(answer.sentence for one in comparisons for answer in answers.answers(one)),
         ],
-        evidence=[*findings.remarks, *(one.text for one in recording.remarks(comparisons))],
+        evidence=[*findings.remarks, *(one.text for one in remarks)],
         base=labels[0],
         kernels=document.kernels(findings),
         without_result=comparisons[0].without_result if comparisons else [],
         workload=recording.workload(manifest, findings.setting),
+        lengths=lengths.lengths(findings.lengths),
         guest=document.guest(findings),
         facts=facts.facts(findings),
         experiment=experiment.experiment(findings),

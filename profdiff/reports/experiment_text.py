@@ -9,27 +9,26 @@ from profdiff.views.experiment import Grid, grids
 from profdiff.views.notes import notes
 
 
-def render(results: Results, setting: Setting, width: int) -> list[str]:
+def render(results: Results, setting: Setting, width: int, ratios: bool = False) -> list[str]:
     """Lines; none where there is nothing that the function table does not say."""
-    lines = tables(results, setting, width)
+    lines = tables(results, setting, width, ratios)
     for note in notes(results) if lines else []:
         lines += units.wrap(note.text, width, 2)
     return [*lines, ""] if lines else []
 
 
-def tables(results: Results, setting: Setting, width: int) -> list[str]:
-    """The lines of all tables, an empty one after each."""
-    return [
-        line for grid in grids(results, setting) for line in [*table.joined(draw(grid, width)), ""]
-    ]
+def tables(results: Results, setting: Setting, width: int, ratios: bool = False) -> list[str]:
+    """The lines of all tables, an empty one after each. ``ratios``: changes as ratios."""
+    found = grids(results, setting)
+    shown = [grid.in_ratios() for grid in found] if ratios else found
+    return [line for grid in shown for line in [*table.joined(draw(grid, width)), ""]]
 
 
 def draw(grid: Grid, width: int) -> list[Block]:
     """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
     the row's name again."""
     shown = grid.table
-    columns = [
-        Column(title, name=number < grid.names, part=None if number < grid.names else number)
-        for number, title in enumerate(shown.header)
-    ]
+    columns = [Column(title, name=True) for title in shown.header[: grid.names]]
+    behind = zip(shown.header[grid.names :], grid.parts, strict=True)
+    columns += [Column(title, part=part) for title, part in behind]
     return table.draw(shown.title, columns, shown.rows, width)

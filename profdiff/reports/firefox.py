@@ -83,7 +83,8 @@ def _thread(comparison: Comparison, kernel: int, number: int) -> dict[str, Any]:
     frame_of: dict[tuple[int, int], int] = {}
     pairs = zip(stacks.function.tolist(), depth, strict=True)
     stack_frames = [frame_of.setdefault(pair, len(frame_of)) for pair in pairs]
-    counts = comparison.counts[:, kernel]
+    # Weights below zero, which two lengths can give, would be no time line.
+    counts = np.maximum(comparison.counts[:, kernel], 0)
     rows = np.flatnonzero(counts).tolist()
     clock = comparison.metric.unit == "ns"
     label = comparison.labels[kernel]

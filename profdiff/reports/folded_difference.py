@@ -21,7 +21,8 @@ def files(comparison: Comparison) -> Iterator[tuple[str, bytes]]:
     names = [_frame(one.name) for one in frame_names(comparison)]
     paths = stack_paths(comparison.stacks, names, LEFT_OUT)
     for kernel, label in list(enumerate(comparison.labels))[1:]:
-        pair = comparison.counts[:, [0, kernel]]
+        # The format has no counts below zero, which two lengths can give.
+        pair = np.maximum(comparison.counts[:, [0, kernel]], 0)
         sums: dict[str, list[int]] = {}
         # Functions of one name in different objects are one here.
         for row in np.flatnonzero(pair.any(axis=1)).tolist():

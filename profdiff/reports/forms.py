@@ -1,20 +1,18 @@
 """The output forms, from which commands make their options. Each loads its module when asked."""
 
 import os
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
-from profdiff.base import units
+from profdiff.base import terminal, units
 from profdiff.views.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.evidence.condition import Judgement
     from profdiff.evidence.findings import Findings
 
-_MAIL_WIDTH = 100
 DEFAULT_TOP = 20
 
 # Each kernel's label, and what makes its file.
@@ -25,23 +23,27 @@ Shown = TypeVar("Shown")
 
 class Asked(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
-    means where ops are known; ``width``: None means the terminal's."""
+    means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
+    times the base."""
 
     selection: Selection
     per_op: bool | None
     width: int | None
     ascii_only: bool
+    ratios: bool = False
 
 
 class Subject(NamedTuple):
     """What is reported. Nothing is read before a form asks for it: ``find`` makes the findings,
-    once, and ``folded`` each kernel's stacks. ``name``: of a file that is given none."""
+    once, ``others`` those at other points, and ``folded`` each kernel's stacks. ``name``: of a file
+    that is given none."""
 
     name: str
     ops: int | None
     find: "Callable[[], Findings]"
     folded: Callable[[], Parts]
     asked: Asked
+    others: "Callable[[], Iterator[Findings]]" = lambda: iter(())
 
 
 class Form(NamedTuple, Generic[Shown]):
@@ -62,19 +64,19 @@ class Form(NamedTuple, Generic[Shown]):
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import text
 
-    selection, per_op, width, ascii_only = subject.asked
-    wide = shutil.get_terminal_size((_MAIL_WIDTH, 24)).columns if target == "-" else _MAIL_WIDTH
+    selection, per_op, width, ascii_only, ratios = subject.asked
     if selection.top is None:
         selection = selection._replace(top=DEFAULT_TOP)
-    width = width or min(wide, _MAIL_WIDTH)
-    made = text.render(subject.find(), selection, width=width, per_op=per_op)
+    width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
+    found = subject.find()
+    made = text.render(found, selection, width=width, per_op=per_op, ratios=ratios)
     return units.ascii_only(made) if ascii_only else made
 
 
 def _page(subject: Subject, target: str) -> bytes:
     from profdiff.reports import html
 
-    return html.render(subject.find()).encode(errors="backslashreplace")
+    return html.render(subject.find(), subject.others()).encode(errors="backslashreplace")
 
 
 def _folded_diff(subject: Subject, target: str) -> Parts:
@@ -101,6 +103,12 @@ def _csv(subject: Subject, target: str) -> str:
     from profdiff.reports import csv_table
 
     return csv_table.render(subject.find().comparisons, subject.asked.selection)
+
+
+def _csv_experiment(subject: Subject, target: str) -> str:
+    from profdiff.reports import csv_experiment
+
+    return csv_experiment.render(subject.find().results)
 
 
 def _lkp(subject: Subject, target: str) -> str:
@@ -188,6 +196,12 @@ FORMS: tuple[Form[Subject], ...] = (
     ),
     Form("json", "Write the whole report as JSON (-: standard output).", _json),
     Form("csv", "Write the function table as CSV (-: standard output).", _csv, profile=True),
+    Form(
+        "csv-experiment",
+        "Write the experiment as CSV: a row for each point, kernel and metric (-: standard "
+        "output).",
+        _csv_experiment,
+    ),
     Form(
         "lkp",
         "Write a table in the layout of the 0-day robot's mails (-: standard output).",

@@ -1,12 +1,12 @@
-"""The tables of functions as text: exact counts, samples, and calls."""
+"""The tables of functions as text: exact counts, and samples."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
+from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
-from profdiff.views import calls as calls_view
 from profdiff.views import functions, marks
 from profdiff.views.functions import FunctionTable, Rows
 from profdiff.views.record import Counts
@@ -29,38 +29,26 @@ class _Line(NamedTuple):
 _Cell = tuple[Column, Callable[[_Line], str]]
 
 
-class _Numbers:
-    """Counts as they are shown: whole, or per op."""
-
-    def __init__(self, ops: int | None) -> None:
-        self._ops = ops
-        self.title = f" per op ({ops:,} ops)" if ops else ""
-
-    def count(self, value: int) -> str:
-        return units.count(value / self._ops, per_op=True) if self._ops else units.count(value)
-
-    def delta(self, value: int) -> str:
-        return units.delta(value / self._ops, per_op=True) if self._ops else units.delta(value)
-
-
-def exact(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> list[Block]:
+def exact(comparison: Comparison, rows: Rows, numbers: Numbers, width: int) -> list[Block]:
     """As many tables as are needed to show all kernels."""
     table, verdicts = functions.table(comparison, rows), functions.verdicts(comparison, rows.shown)
-    numbers, labels = _Numbers(ops), comparison.labels
+    labels = comparison.labels
     base, *others = labels
     cells: list[_Cell] = [(Column(base), lambda line: numbers.count(line.self_[base]))]
     for part, label in enumerate(others):
         several = part if len(others) > 1 else None
         cells.append((Column(label, part=several), _of(label, numbers.count)))
         if len(others) > 1:
-            cells.append((Column("change", part=several, spare=1), _change(base, label)))
+            cells.append(
+                (Column(numbers.relative, part=several, spare=1), _change(base, label, numbers))
+            )
     if len(others) == 1:
         (other,) = others
         whole = table.totals[other] - table.totals[base]
         cells += [(Column("verdict"), lambda line: line.verdict)] if verdicts else []
         cells += [
             (Column("delta"), _delta(base, other, numbers.delta)),
-            (Column("change", spare=1), _change(base, other)),
+            (Column(numbers.relative, spare=1), _change(base, other, numbers)),
             (Column("share", spare=2), _delta(base, other, lambda one: units.share(one, whole))),
             (Column("total delta", spare=3), _total(_delta(base, other, numbers.delta))),
         ]
@@ -69,12 +57,12 @@ def exact(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> li
 
 
 def sampled(
-    comparison: Comparison, rows: Rows, beside: Comparison | None, ops: int | None, width: int
+    comparison: Comparison, rows: Rows, beside: Comparison | None, numbers: Numbers, width: int
 ) -> list[Block]:
     """Shares, deltas, and sample counts; ``beside``: instructions, set beside cycles."""
     table = functions.table(comparison, rows, beside)
     work = functions.table(beside, rows) if beside else None
-    numbers, labels, totals = _Numbers(ops), comparison.labels, table.totals
+    labels, totals = comparison.labels, table.totals
     base, *others = labels
     alone = not others
     cells: list[_Cell] = [(Column(base), _of(base, numbers.count))] if alone else []
@@ -82,14 +70,14 @@ def sampled(
     part_of = {label: part if len(others) > 1 else None for part, label in enumerate(others)}
     cells += [(Column(one, part=part_of[one]), _share(one, totals[one])) for one in others]
     for label, part in part_of.items():
-        change = _change(base, label)
+        change = _change(base, label, numbers)
         if part is not None:
-            cells.append((Column(f"change {label}", part=part, spare=2), change))
+            cells.append((Column(f"{numbers.relative} {label}", part=part, spare=2), change))
             column = Column(f"instr. {label}", part=part, spare=2)
             cells += [(column, _worked(change))] if work else []
             continue
         delta = _delta(base, label, numbers.delta)
-        cells += [(Column("delta", spare=1), delta), (Column("change"), change)]
+        cells += [(Column("delta", spare=1), delta), (Column(numbers.relative), change)]
         if work:
             cells.append((Column("instr. delta", spare=5), _worked(delta)))
             cells.append((Column("instr.", spare=2), _worked(change)))
@@ -107,36 +95,6 @@ def sampled(
     legend = [f"{sign} {text}" for sign, text in marks.LEGEND.items() if sign in shown]
     blocks[-1].tail.extend(["; ".join(legend)] if legend else [])
     return blocks
-
-
-def calls(comparison: Comparison, rows: Rows, ops: int | None, width: int) -> list[Block]:
-    """Of the shown functions that some kernel calls; nothing without any. Calls of different
-    functions do not add up to anything, so there is no tail."""
-    counted = calls_view.calls(comparison, rows.shown) or []
-    named = zip(functions.functions(comparison, rows.shown), counted, strict=False)
-    numbers, labels = _Numbers(ops), comparison.labels
-    columns = [Column(f"calls {label}", part=part) for part, label in enumerate(labels)]
-    columns += [Column(f"self {label}", part=part) for part, label in enumerate(labels)]
-    columns += [Column(f"total {label}", part=part, spare=1) for part, label in enumerate(labels)]
-    body = [
-        [
-            *map(numbers.count, one.calls.values()),
-            *(_each(one.self[label], one.calls[label]) for label in labels),
-            *(_each(one.total[label], one.calls[label]) for label in labels),
-            function.title,
-        ]
-        for function, one in named
-        if any(one.calls.values())
-    ]
-    if not body:
-        return []
-    what = f"{comparison.metric.title} per call (total: includes callees)"
-    title = f"calls{numbers.title} and {what}"
-    return draw(title, [*columns, Column("function", name=True)], body, width)
-
-
-def _each(value: int, calls: int) -> str:
-    return units.count(value / calls, per_op=True) if calls else "-"
 
 
 def _drawn(
@@ -186,8 +144,8 @@ def _share(label: str, whole: int) -> Callable[[_Line], str]:
     return lambda line: units.share(line.self_[label], whole)
 
 
-def _change(base: str, other: str) -> Callable[[_Line], str]:
-    return lambda line: units.change(line.self_[base], line.self_[other])
+def _change(base: str, other: str, numbers: Numbers) -> Callable[[_Line], str]:
+    return lambda line: numbers.change(line.self_[base], line.self_[other])
 
 
 def _delta(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line], str]:

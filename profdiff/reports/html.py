@@ -4,23 +4,33 @@ import base64
 import gzip
 import hashlib
 import re
+from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from importlib import resources
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import charts, document
+from profdiff.reports import chart_scheme, charts, document, page_points
 
 # The one form in which a page's module imports another one.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
 
 
-def render(findings: Findings) -> str:
-    """The page. Whatever comes from a recording is compressed JSON in base64, which has no
-    character that could end its script element; the script shows it as text."""
+def render(findings: Findings, others: Iterable[Findings] = ()) -> str:
+    """The page; ``others``: the findings at other points. Whatever comes from a recording is
+    compressed JSON in base64, which has no character that could end its script element; the script
+    shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = joined_modules()
-    text = document.encode(document.build(findings), charts=charts.figures(findings))
+    shown = document.build(findings)
+    text = document.encode(
+        shown,
+        charts=[
+            {**chart, "svg": chart_scheme.with_scheme(chart["svg"])}
+            for chart in charts.figures(findings)
+        ],
+        points=page_points.page_points(findings, shown, others),
+    )
     # No time of compression: the same recording makes the same page.
     packed = gzip.compress(text, compresslevel=6, mtime=0)
     data = base64.b64encode(packed).decode()

@@ -22,7 +22,7 @@ def relative(change: MeasuredChange) -> str:
     nothing."""
     if change.base == 0:
         return "new" if change.other else "none"
-    percent = f"{100 * (change.other - change.base) / change.base:+.2f} %"
+    percent = units.percent((change.other - change.base) / change.base, "+.2f")
     if change.low == change.high or math.isnan(change.low) or math.isnan(change.high):
         return percent
     return f"{percent} ({100 * change.low:+.2f} to {100 * change.high:+.2f})"

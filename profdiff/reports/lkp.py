@@ -3,7 +3,7 @@
 The shares are those of programs/perf-profile in https://github.com/intel/lkp-tests at bbbc29c495d9,
 which reads ``perf report --children -g folded,0.5,callee`` of each run. Differences: `.cold` and
 other suffixes are folded too, frames are inlined ones too, and what vanished is shown: lkp-tests
-leaves it out below 5 %, as it compares an Integer 0 (lib/stats.rb, changed_stats?).
+leaves it out below 5%, as it compares an Integer 0 (lib/stats.rb, changed_stats?).
 """
 
 from collections import Counter, defaultdict
@@ -22,6 +22,8 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
 from profdiff.session.manifest import Manifest
+from profdiff.session.points import substitute
+from profdiff.views.result import unit
 
 _RULE = "=" * 89
 # What perf-profile/parse drops, what perf report leaves out of call chains, and how deep it reads.
@@ -32,10 +34,11 @@ _HEX = 12
 @dataclass(frozen=True)
 class Series:
     """A metric beside the profile: ``values`` by kernel, in the comparison's order, and by run;
-    ``name`` as in ``mprotect-toggle.ns_per_call``."""
+    ``name`` as in ``mprotect-toggle.ns_per_call``; ``unit``: empty where nobody said it."""
 
     name: str
     values: list[list[float]]
+    unit: str = ""
 
 
 def workload_series(findings: Findings) -> list[Series]:
@@ -50,6 +53,7 @@ def workload_series(findings: Findings) -> list[Series]:
                 for label, cell in zip(findings.results.labels, result.cells, strict=True)
                 if label in kernels
             ],
+            units.printable(unit(result)) if result.metric.unit else "",
         )
         for result in findings.results.at(findings.setting)
         if not registry.collector(result.collector).profiles
@@ -69,17 +73,21 @@ def render(
         raise InputError("--lkp: there is one kernel, and nothing to compare it with")
     lines: list[str] = []
     more = [Row(units.printable(series.name), series.values) for series in extra]
+    # Names of benchmarks say nanoseconds where a guest's clock counts instructions.
+    told = [f"  {units.printable(series.name)}: {series.unit}" for series in extra if series.unit]
+    told = ["unit:", *told, ""] if told else []
     for _, members in groupby(comparisons, key=lambda one: (one.runs[0].collector, one.labels)):
         group = list(members)
         rows = more + [row for one in group for row in _rows(one, top)]
-        lines += [*_head(group[0]), *table(group[0].labels, _failures(group[0]), rows), ""]
-        more = []
+        lines += [*_head(group[0]), *told, *table(group[0].labels, _failures(group[0]), rows), ""]
+        more, told = [], []
     return "\n".join(lines)
 
 
 def _head(comparison: Comparison) -> list[str]:
     described = comparison.manifest
-    command = " ".join(described.workload.argv) or "unknown"
+    command = substitute(" ".join(described.workload.argv), comparison.setting.parameters)
+    command = command or "unknown"
     axes: dict[str, str] = {"collector": comparison.runs[0].collector}
     if described.guest:
         axes |= {"cpus": str(comparison.setting.cpus), "memory": f"{described.guest.memory}M"}

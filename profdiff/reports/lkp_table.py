@@ -154,7 +154,7 @@ def _change(change: float | None, *, in_points: bool) -> str:
 
 def _failure_line(row: Failures) -> str:
     """Reproduction: the part of the runs that failed, less the base's. lkp-tests divides by the
-    runs of the kernel to the left, which gives more than 100 % where these are fewer."""
+    runs of the kernel to the left, which gives more than 100% where these are fewer."""
     cells = [
         f"{failed or '':>{_ABSOLUTE + 1}}:{runs:<{_ERROR - 2}d}"
         for failed, runs in zip(row.failed, row.runs, strict=True)

@@ -33,7 +33,8 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
         if any(left_out in path for path in paths):
             frames.append({"name": LEFT_OUT})
         for kernel, label in enumerate(comparison.labels):
-            counts = comparison.counts[:, kernel]
+            # Weights below zero, which two lengths can give, would be no time line.
+            counts = np.maximum(comparison.counts[:, kernel], 0)
             rows = np.flatnonzero(counts).tolist()
             profiles.append(
                 {

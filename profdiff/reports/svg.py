@@ -47,7 +47,7 @@ def side_by_side(comparisons: Sequence[Comparison]) -> bytes:
         raise InputError("--svg-side-by-side: there is one kernel; --svg draws it")
     drawing = _Drawing(comparison)
     for kernel in range(1, len(comparison.labels)):
-        # Not the totals: stacks below nothing (--difference) make these less than what is drawn.
+        # Not the totals: stacks below nothing (two lengths) make these less than what is drawn.
         most = max(FlameLayout.of(comparison, [one]).whole for one in (0, kernel))
         drawing.graph([0], kernel, 0, _WIDTH // 2, most)
         drawing.graph([kernel], kernel, _WIDTH // 2, _WIDTH // 2, most)
@@ -117,7 +117,7 @@ class _Drawing:
                 continue
             counts = np.maximum(comparison.counts[hidden][:, widths], 0)
             part = float(counts.sum(axis=0).max()) / layout.whole
-            note = f"{int(hidden.sum()):,} frames {why} hold {100 * part:.2f} % of it"
+            note = f"{int(hidden.sum()):,} frames {why} hold {units.percent(part, '.2f')} of it"
             self._text(left + _MARGIN, bottom, note, room, size=10)
             bottom += 14
         self._bottom = max(self._bottom, bottom)

@@ -4,16 +4,19 @@ table that is wider than the page."""
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from profdiff.base import units
+from profdiff.base import names, units
 
 # Below this a table has no room for names at all.
 MIN_WIDTH = 60
-_MIN_NAME = 16
+# What names and titles of columns keep where nothing else can give way.
+_MIN_NAME, _MIN_TITLE = 16, 14
+# How much a title may take from other columns, kernels' labels too.
+_TITLE = 24
 
 
 class Column(NamedTuple):
-    """Numbers stand right. A ``name`` stands left and is shortened: to a third of the width where
-    it begins the line, to what is left where it ends it.
+    """Numbers stand right and are never cut. A ``name`` stands left; where names are longer than
+    half of the width, or nothing else can give way, they are cut, so that no two look alike.
 
     ``part``: columns of one part stay together; parts that do not fit follow in a table below. A
     column without a part is in each of these tables. ``spare``: how well a reader can do without
@@ -51,7 +54,7 @@ def draw(
 ) -> list[Block]:
     """The table in blocks of at most ``width`` columns, the title above the first. ``tail``: rows
     below a rule. Cells may be strangers' texts."""
-    table = _Table(columns, [[column.title for column in columns], *rows, *tail], width)
+    table = _Table(columns, rows, tail, width)
     blocks: list[Block] = []
     start = 0
     while not blocks or start < len(table.parts):
@@ -59,7 +62,7 @@ def draw(
         head, *lines = table.lines(chosen)
         above = units.wrap(units.printable(title), width) if title and not blocks else []
         body, sums = lines[: len(rows)], lines[len(rows) :]
-        rule = ["-" * min(width, table.used(chosen) + 12 - _MIN_NAME)] if sums else []
+        rule = ["-" * min(width, table.numbers(chosen) + 12)] if sums else []
         shown = [columns[index].title for index in chosen]
         blocks.append(Block([*above, head], body, [*rule, *sums], shown))
     return blocks
@@ -72,22 +75,43 @@ def joined(blocks: Sequence[Block]) -> list[str]:
 
 class _Table:
     def __init__(
-        self, columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[str]],
+        tail: Sequence[Sequence[str]],
+        width: int,
     ) -> None:
         self._columns, self._width = columns, width
+        cells = [[column.title for column in columns], *rows, *tail]
         self._cells = [list(map(units.printable, row)) for row in cells]
-        by_column = zip(*self._cells, strict=True)
-        self._widths = [max(map(units.width, column)) for column in by_column]
-        for index, column in enumerate(columns):
-            if column.name and index < len(columns) - 1:
-                self._widths[index] = min(self._widths[index], max(width // 3, 8))
-        if columns[-1].name:
-            self._widths[-1] = _MIN_NAME
+        self._widths = [max(map(units.width, column)) for column in zip(*self._cells, strict=True)]
         self._by_part: dict[int | None, list[int]] = {None: []}
         for index, column in enumerate(columns):
             self._by_part.setdefault(column.part, []).append(index)
         self.parts = [part for part in self._by_part if part is not None]
         self._levels = sorted({column.spare for column in columns}, reverse=True)
+        for index, column in enumerate(columns):
+            if not column.name:
+                title = min(self._widths[index], max(_TITLE, width // 5))
+                self._widths[index] = max(title, self._least(index))
+            else:
+                # What stands below the rule can be cut: it explains itself.
+                above = [units.width(row[index]) for row in self._cells[: len(rows) + 1]]
+                least = _MIN_NAME if index == len(columns) - 1 else 0
+                self._widths[index] = max(min(max(above), self._room(index)), least)
+
+    def _room(self, name: int) -> int:
+        """For names: half of the width; where they begin the line, all that the widest part of the
+        table leaves."""
+        half = self._width // 2
+        if name == len(self._columns) - 1:
+            return half
+        parts = [self.numbers(self._upto(self._levels[-1], part)) for part in self.parts]
+        return max(half, self._width - max(parts, default=0))
+
+    def numbers(self, chosen: Sequence[int]) -> int:
+        """What all columns but names take, with two blanks behind each."""
+        return sum(self._widths[index] + 2 for index in chosen if not self._columns[index].name)
 
     def used(self, chosen: Sequence[int]) -> int:
         """What columns take together, two blanks between them."""
@@ -117,16 +141,46 @@ class _Table:
 
     def lines(self, chosen: Sequence[int]) -> list[str]:
         """A line for each row, of the chosen columns."""
-        widths = {index: self._widths[index] for index in chosen}
-        if self._columns[chosen[-1]].name:
-            widths[chosen[-1]] = max(self._width - self.used(chosen) + _MIN_NAME, 0)
-        return [
-            "  ".join(self._cell(row[index], index, widths[index]) for index in chosen).rstrip()
-            for row in self._cells
-        ]
+        widths = self._fitted(chosen)
+        columns = [self._column(index, widths[index]) for index in chosen]
+        return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
-    def _cell(self, text: str, index: int, width: int) -> str:
-        if not self._columns[index].name:
-            return " " * (width - units.width(text)) + text
-        text = units.shorten(text, width)
-        return text + " " * (width - units.width(text))
+    def _fitted(self, chosen: Sequence[int]) -> dict[int, int]:
+        """The widths of columns: titles and then a name at the end have what is left; where the
+        whole is too wide, titles are cut, and then names."""
+        widths = {index: self._widths[index] for index in chosen}
+        excess = self.used(chosen) - self._width
+        for index in chosen:
+            if not self._columns[index].name:
+                more = min(max(-excess, 0), max(self._title(index) - widths[index], 0))
+                widths[index] += more
+                excess += more
+        last = chosen[-1]
+        if excess < 0 and self._columns[last].name:
+            widths[last] -= excess
+        wide = [index for index in chosen if self._columns[index].name]
+        for index, least in [
+            *((index, self._least(index)) for index in chosen if index not in wide),
+            *((index, _MIN_NAME) for index in wide),
+            *((index, 0) for index in reversed(wide)),
+        ]:
+            cut = min(max(excess, 0), max(widths[index] - least, 0))
+            widths[index] -= cut
+            excess -= cut
+        return widths
+
+    def _title(self, index: int) -> int:
+        return units.width(self._cells[0][index])
+
+    def _least(self, index: int) -> int:
+        """What a column of numbers cannot do without."""
+        title, *values = (units.width(row[index]) for row in self._cells)
+        return max([min(title, _MIN_TITLE), *values])
+
+    def _column(self, index: int, width: int) -> list[str]:
+        cells = [row[index] for row in self._cells]
+        if self._columns[index].name:
+            cut = names.shortened(cells, width)
+            return [cut[cell] + " " * (width - units.width(cut[cell])) for cell in cells]
+        cells[0] = names.shortened(self._cells[0], width)[cells[0]]
+        return [" " * (width - units.width(cell)) + cell for cell in cells]

@@ -5,59 +5,75 @@ from itertools import groupby
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import experiment_text, function_tables
+from profdiff.reports import call_table, experiment_text, function_tables
+from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.views import answers, functions, marks, notes, recording, state
+from profdiff.views import answers, functions, marks, recording, state
+from profdiff.views.claim import headlines
 from profdiff.views.facts import summaries
 from profdiff.views.selection import Selection
 
 
 def render(
-    findings: Findings, selection: Selection, *, width: int, per_op: bool | None = None
+    findings: Findings,
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
+    ratios: bool = False,
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
-    ``per_op``: counts per operation; None means where ops are known.
+    ``per_op``: counts per operation; None means where ops are known. ``ratios``: changes as how
+    many times the base, not in percent.
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
-    parts += ["", *experiment_text.render(findings.results, findings.setting, width)]
+    parts += ["", *experiment_text.render(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
-    for block in tables(findings, selection, width=width, per_op=per_op):
+    for block in tables(findings, selection, width=width, per_op=per_op, ratios=ratios):
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
 def tables(
-    findings: Findings, selection: Selection, *, width: int, per_op: bool | None = None
+    findings: Findings,
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
+    ratios: bool = False,
 ) -> list[Block | str]:
     """The function tables alone, and paragraphs that say what their columns mean."""
     width = max(width, MIN_WIDTH)
-    ops = findings.setting.ops if per_op is not False else None
+    numbers = Numbers(findings.setting.ops if per_op is not False else None, ratios)
     parts: list[Block | str] = []
     for _, members in groupby(findings.comparisons, key=lambda one: one.runs[0].collector):
         group = list(members)
         first = group[0]
         if first.metric.exact:
             rows = functions.select(first, selection)
-            blocks = function_tables.exact(first, rows, ops, width)
-            parts += [*blocks, _notes(first, {title for block in blocks for title in block.shown})]
-            parts += function_tables.calls(first, rows, ops, width)
+            blocks = function_tables.exact(first, rows, numbers, width)
+            parts += [
+                *blocks,
+                _notes(first, numbers, {title for block in blocks for title in block.shown}),
+            ]
+            parts += call_table.render(first, rows, numbers, width)
             continue
         beside = marks.instructions_of(group)
         for one in group:
             if one is not beside:
                 rows, work = functions.select(one, selection), beside if one is first else None
-                parts += function_tables.sampled(one, rows, work, ops, width)
-        parts += [f"{_relative(first)}."] if len(first.labels) > 1 else []
+                parts += function_tables.sampled(one, rows, work, numbers, width)
+        parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
     return parts
 
 
 def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     comparisons = findings.comparisons
     lines: list[str] = []
-    for sentence in notes.answers(findings.results, findings.setting):
+    for sentence in headlines(findings):
         lines += units.wrap(units.printable(sentence), width)
     for comparison in comparisons:
         for answer in answers.answers(comparison, selection.side):
@@ -81,18 +97,21 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
         lines += units.wrap(units.printable(one.text), width, 2)
     workload = recording.workload(findings.manifest, findings.setting)
     lines += units.wrap(f"workload: {workload.description}", width, 2)
-    said = [*findings.remarks, *(one.text for one in recording.remarks(comparisons))]
+    said = [
+        *findings.remarks,
+        *(one.text for one in recording.remarks(comparisons, findings.lengths)),
+    ]
     for line in said:
         lines += units.wrap(units.printable(line), width, 2)
     return lines
 
 
-def _relative(comparison: Comparison) -> str:
-    return f"self counts; change and delta are relative to {comparison.labels[0]}"
+def _relative(comparison: Comparison, numbers: Numbers) -> str:
+    return f"self counts; {numbers.relative} and delta are relative to {comparison.labels[0]}"
 
 
-def _notes(comparison: Comparison, shown: set[str]) -> str:
-    text = _relative(comparison)
+def _notes(comparison: Comparison, numbers: Numbers, shown: set[str]) -> str:
+    text = _relative(comparison, numbers)
     if "share" in shown:
         text += "; share: part of the whole delta"
     if "verdict" in shown:

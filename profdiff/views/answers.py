@@ -6,7 +6,7 @@ from profdiff.base import units
 from profdiff.profile.comparison import Comparison
 from profdiff.views.record import Record, Side
 
-_NAMED = 3
+_NAMED, _LONGEST = 3, 60
 
 
 class Largest(Record, frozen=True):
@@ -19,12 +19,15 @@ class Largest(Record, frozen=True):
     @property
     def names(self) -> str:
         """The functions on one printable line."""
-        return units.printable(", ".join(self.functions))
+        named = (units.shorten(units.printable(name), _LONGEST) for name in self.functions)
+        *first, last = named
+        return f"{', '.join(first)} and {last}" if first else last
 
 
 class Answer(Record, frozen=True):
     """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
-    kind says it. ``largest``: None where nothing changed that way."""
+    kind says it. ``at``: the point of the sweep, "" for the only one. ``largest``: None where
+    nothing changed that way."""
 
     label: str
     base: str
@@ -34,6 +37,8 @@ class Answer(Record, frozen=True):
     base_count: int
     count: int
     largest: Largest | None
+    at: str = ""
+    ops: int | None = None
 
     @property
     def delta(self) -> int:
@@ -49,16 +54,21 @@ class Answer(Record, frozen=True):
     def sentence(self) -> str:
         """All of it in words."""
         where = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
+        at = f" at {self.at}" if self.at else ""
         if self.delta == 0:
-            told = f"exactly as many {self.metric}{where} as {self.base}"
+            told = f"exactly as many {self.metric}{where} as {self.base}{at}"
         elif self.ratio is None:
-            told = f"{self.count:,} {self.metric}{where}; {self.base} {self.verb} none"
+            told = f"{self.count:,} {self.metric}{where}{at}; {self.base} {self.verb} none"
         else:
             told = (
-                f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this workload: "
-                f"{self.delta:+,} ({units.change(self.base_count, self.count)})"
+                f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this "
+                f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)})"
+                f"{self._per_op()}"
             )
         return f"{self.label} {self.verb} {told}{self._largest()}."
+
+    def _per_op(self) -> str:
+        return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
 
     def _largest(self) -> str:
         if self.largest is None:
@@ -67,7 +77,8 @@ class Answer(Record, frozen=True):
         if part > 1:
             more = f"{part:.1f} times as much; other functions offset this"
             return f"; {names} together change by {more}"
-        return f"; {names} alone account for {100 * part:.0f} % of that"
+        verb = "account" if len(self.largest.functions) > 1 else "accounts"
+        return f"; {names} {verb} for {units.percent(part, '.0f')} of that"
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
@@ -84,6 +95,8 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
             base_count=totals[0],
             count=totals[index],
             largest=_largest(comparison, index, side),
+            at=units.printable(comparison.setting.title),
+            ops=comparison.ops,
         )
         for index, label in enumerate(others, 1)
     ]

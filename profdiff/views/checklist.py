@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from profdiff.base import guest_clock
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import is_time
 from profdiff.evidence.statistics import Verdict
@@ -77,7 +78,7 @@ def _plain_sentence(known: Known) -> _Judged:
 
 
 def _real_use(known: Known) -> _Judged:
-    return bool(known.real_use), "see above" if known.real_use else "none known"
+    return bool(known.real_use), known.real_use or "none known"
 
 
 def _bisection(known: Known) -> _Judged:
@@ -130,16 +131,27 @@ def _same_state(known: Known) -> _Judged:
         named = [state.name(what) for what in list(found.differences)[:_NAMED]]
         more = len(found.differences) - _NAMED
         return False, f"{', '.join(named)}{f' and {more} more' if more > 0 else ''} differ"
+    if found.shifts:
+        return False, f"{state.name(found.shifts[0].name)} changes along the sweep"
+    if absent := sum(bool(point.absent) for point in found.points):
+        return False, f"not compared at {_number(absent, 'point')}"
     unknown = found.unknown or ([] if found.equal else ["state"])
     if unknown:
         return False, f"not known: {', '.join(unknown)}"
-    return True, f"{_number(len(found.equal), 'fact')} compared, all equal (see above)"
+    if found.shifts:
+        return False, f"{state.name(found.shifts[0].name)} changes along the sweep"
+    lacking = [one for one in found.points if one.verdict != "same"]
+    if lacking:
+        return False, f"not compared in full at {len(lacking):,} of {len(found.points):,} points"
+    at = f" at {len(found.points):,} points" if len(found.points) > 1 else ""
+    return True, f"{_number(len(found.equal), 'fact')} compared{at}, all equal"
 
 
 def _reproducer(known: Known) -> _Judged:
     if known.source == "included":
-        return True, "source and command above"
-    return False, "too long for this mail: link it" if known.source else "no source of the workload"
+        return True, "source and command are in the mail"
+    told = "too long for a mail: link it" if known.source else "its source is not in the mail"
+    return False, told
 
 
 def _bare_metal(known: Known) -> _Judged:
@@ -170,7 +182,8 @@ def _state(known: Known) -> _Judged:
         "mitigations=" in facts.command_lines.get(label, "") for label in labels
     )
     lacking += [] if mitigations else ["mitigations"]
-    return not lacking, f"missing: {', '.join(lacking)}" if lacking else "see above"
+    told = f"missing: {', '.join(lacking)}" if lacking else "config, command line, THP and more"
+    return not lacking, told
 
 
 def _repetitions(known: Known) -> _Judged:
@@ -194,7 +207,8 @@ def _work(known: Known) -> _Judged:
     if ops := findings.setting.ops:
         return True, f"{ops:,} ops, counts per op"
     results = findings.results.at(findings.setting)
-    own = [one.metric for one in results if is_time(one.metric) and "/" in one.metric.unit]
+    own = [one.metric for one in results if "/" in one.metric.unit]
+    own = [metric for metric in own if is_time(metric) or guest_clock.is_instructions(metric)]
     told = ", ".join(f"{metric.name} in {metric.unit}" for metric in own[:_NAMED])
     return bool(own), told or "the number of ops is unknown"
 
@@ -204,7 +218,7 @@ def _noise(known: Known) -> _Judged:
     floors = [one for one in findings.results.at(findings.setting) if one.noise is not None]
     if not floors:
         return False, "the base was not run against itself"
-    return True, f"{_number(len(floors), 'metric')}, see above"
+    return True, f"{_number(len(floors), 'metric')}"
 
 
 def _fewest_boots(findings: Findings, setting: Setting) -> int:

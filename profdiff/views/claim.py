@@ -1,23 +1,28 @@
 """What is claimed first: what costs more, by how much, on which kernel than on which."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from profdiff.base import units
-from profdiff.base.metric import TIMED
+from profdiff.base import guest_clock, units
+from profdiff.base.metric import Metric
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.results import Result, is_time
 from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
 from profdiff.session.manifest import Kernel
 from profdiff.views import answers
 from profdiff.views.machine import machine
 from profdiff.views.record import Record
 from profdiff.views.result import bounds, delta, judged, number
+from profdiff.views.subsystem import subsystem
 
-_MAX_SUBJECT = 150
+_MAX_SUBJECT, _MAX_NAME = 150, 40
+_HEADLINES = 2
 
 
 class Claim(Record, frozen=True):
@@ -29,8 +34,7 @@ class Claim(Record, frozen=True):
 
 
 class Words(NamedTuple):
-    """``work {verb} 5 % {more} {noun}``, ``work {verb} {same}: {lead} 21 instead of 20 {unit}``;
-    ``tail``: what must be known of the unit."""
+    """``work {verb} 5% {more} {noun}``, ``work {verb} {same}: {lead} 21 instead of 20 {unit}``."""
 
     verb: str
     noun: str
@@ -39,40 +43,40 @@ class Words(NamedTuple):
     more: str = "more"
     less: str = "fewer"
     lead: str = ""
-    tail: str = ""
 
     def amount(self, base: float, other: float) -> str:
         """By how much ``other`` is more or less than ``base``."""
         if base == other:
             return f"exactly {self.same}"
         word = self.more if other > base else self.less
-        part = f"{100 * abs(other / base - 1):,.1f} % " if base > 0 else ""
+        part = f"{units.percent(abs(other / base - 1), ',.1f')} " if base > 0 else ""
         return f"{part}{word} {self.noun}"
 
     def values(self, base: float, other: float, *, per_op: bool = False) -> str:
         """Both values, and what they are."""
-        unit = f"{self.unit} per op" if per_op else self.unit
+        unit = guest_clock.per_op(self.unit) if per_op else self.unit
         both = f"{number(other)} {unit} on both"
         differ = f"{number(other)} instead of {number(base)} {unit}"
         words = f"{self.lead} {both if base == other else differ}"
-        return f"{words.strip()}{self.tail}"
+        return words.strip()
 
 
-def _counted(noun: str, verb: str) -> Words:
+def _counted(metric: Metric) -> Words:
     """Of a profile: instructions are executed; cycles and nanoseconds are taken."""
-    noun = units.printable(noun)
-    less = "less" if noun.endswith(")") else "fewer"
-    return Words(verb, noun, f"as many {noun}", noun, less=less)
+    noun, unit, verb = units.printable(metric.name), units.printable(metric.unit), metric.kind.verb
+    if unit in ("", noun):
+        return Words(verb, noun, f"as many {noun}", noun)
+    return Words(verb, noun, f"as much {noun}", unit, less="less")
 
 
 def _words(result: Result) -> Words:
     """Of a result. An emulated clock counts instructions: that is never called time."""
     if registry.collector(result.collector).profiles:
-        return _counted(result.metric.name, result.metric.kind.verb)
+        return _counted(result.metric)
     name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
-    if is_time(result.metric) and result.virtual:
-        noun, tail = "instructions on an emulated clock", " (1 ns is one instruction)"
-        return Words("executes", noun, f"as many {noun}", unit, lead=name, tail=tail)
+    if guest_clock.is_instructions(result.metric):
+        noun = "instructions on an emulated clock"
+        return Words("executes", noun, f"as many {noun}", unit, lead=name)
     if is_time(result.metric):
         return Words("takes", "time", "the same time", unit, less="less", lead=name)
     noun = f"{name} on an emulated clock" if result.virtual else name
@@ -80,76 +84,91 @@ def _words(result: Result) -> Words:
 
 
 def claim(findings: Findings) -> Claim:
-    """The claim of the metric that says most: a time on hardware before counts, what the workload
-    says of itself before the time of the whole command. Of several kernels the one on which it is
-    worst stands for all; where it is worse on none, the one on which it is best."""
-    usable = [one for one in findings.results.at(findings.setting) if any(one.changes)]
-    if usable:
-        return _of_result(findings, min(usable, key=_rank))
+    """The claim about the largest change at the setting; of recordings that exist, about the kernel
+    that costs most."""
+    if found := largest_change(findings.results, findings.setting):
+        return _of_result(findings, found)
     if findings.comparisons:
         return _of_counts(findings)
     name = _workload(findings)
     return Claim(
         subject=f"{name}: measured, nothing to compare",
-        sentence=f"{name} was measured on {machine(findings)}. No second kernel has a result, so "
+        sentence=f"{name} was measured{_where(findings)}. No second kernel has a result, so "
         "nothing can be compared.",
     )
 
 
-def _rank(result: Result) -> tuple[int, bool]:
-    if registry.collector(result.collector).profiles:
-        return 1, False
-    if result.metric.kind != TIMED:
-        return 3, False
-    # Timed runs are deterministic where an emulated clock counts instructions.
-    return 2 if result.deterministic else 0, result.is_wall_time
+def headlines(findings: Findings) -> list[str]:
+    """A sentence for each metric that timed runs measured at the setting and each kernel but the
+    base; what the workload says of itself comes before the time of the whole command. A time with
+    start-up in it is left out where counts have none."""
+    results = findings.results
+    timed = [
+        one
+        for one in results.at(findings.setting)
+        if not registry.collector(one.collector).profiles and not one.of_whole
+    ]
+    timed.sort(key=lambda one: one.is_wall_time)
+    base, *others = results.labels
+    return [
+        _headline(findings, result, (base, label), change)
+        for result in timed[:_HEADLINES]
+        for label, change in zip(others, result.changes[1:], strict=True)
+        if change is not None
+    ]
 
 
-def _of_result(findings: Findings, result: Result) -> Claim:
-    index, change = _worst(result)
-    kernel, words = findings.results.kernels[index], _words(result)
-    base, other = change.medians
-    amount, same = words.amount(base, other), base == other
-    if change.verdict is Verdict.UNCHANGED:
-        amount, same = words.same, True
+def _headline(findings: Findings, result: Result, labels: tuple[str, str], change: Estimate) -> str:
+    words, at = _words(result), findings.setting.title
+    amount, joined = _amount(words, change)
+    sentence = f"{labels[1]} {words.verb} {amount} {joined} {labels[0]}"
+    if change.verdict is Verdict.UNSURE:
+        sentence = f"It is not certain that {sentence}"
+    values = words.values(*change.medians, per_op=result.per_op)
+    sure = _interval(findings, change)
+    return f"{sentence}{f' at {at}' if at else ''}: {values}{f' ({sure})' if sure else ''}."
+
+
+def _of_result(findings: Findings, found: LargestChange) -> Claim:
+    result, change = found.result, found.change
+    kernel, words = findings.results.kernels[found.kernel], _words(result)
     subject, sentence = _compared(
-        findings, words, amount, "as" if same else "than", (findings.results.kernels[0], kernel)
+        findings, words, _amount(words, change), (findings.results.kernels[0], kernel)
     )
     if change.verdict is Verdict.UNSURE:
         subject, sentence = f"{subject} (unsure)", f"It is not certain that {sentence}"
     if change.verdict is Verdict.UNCHANGED:
-        sentence += f", to within {100 * findings.results.rule.relevance:g} %"
-    at = f", at {result.setting.title}" if result.setting.title else ""
-    values = words.values(base, other, per_op=result.per_op)
+        sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
+    at = f" at {result.setting.title}" if result.setting.title else ""
+    values = words.values(*change.medians, per_op=result.per_op)
     more = [
         _sure(findings, change),
-        *_profiles(findings, kernel, result),
-        _elsewhere(findings, result, index),
-        _last(findings, result, index),
+        _profiles(findings, kernel, result),
+        _last(findings, result, found.kernel),
     ]
     return Claim(
-        subject=subject,
-        sentence=f"{sentence}, on {machine(findings)}{at}: {values}.",
+        subject=_subject(findings, kernel.label, subject),
+        sentence=f"{sentence}{at}{_where(findings)}: {values}.",
         more=list(filter(None, more)),
     )
 
 
 def _of_counts(findings: Findings) -> Claim:
     """Of recordings of which nothing but their counts is known."""
-    comparison, name, where = findings.comparisons[0], _workload(findings), machine(findings)
-    words = _counted(comparison.metric.title, comparison.metric.kind.verb)
+    comparison, name, where = findings.comparisons[0], _workload(findings), _where(findings)
+    words = _counted(comparison.metric)
     totals, kernels = comparison.totals().tolist(), comparison.kernels
     if len(totals) == 1:
         count, named = f"{totals[0]:,} {words.noun}", _named(kernels[0])
         return Claim(
             subject=f"{name}: {count} on {named}",
-            sentence=f"{name} {words.verb} {count} on {named}, on {where}.",
+            sentence=f"{name} {words.verb} {count} on {named}{where}.",
         )
     base, *others = totals
     other = max(others)
     most = 1 + others.index(other)
-    amount, joined = words.amount(base, other), "as" if base == other else "than"
-    subject, sentence = _compared(findings, words, amount, joined, (kernels[0], kernels[most]))
+    how = words.amount(base, other), "as" if base == other else "than"
+    subject, sentence = _compared(findings, words, how, (kernels[0], kernels[most]))
     more = [
         answer.sentence
         for one in findings.comparisons
@@ -157,38 +176,65 @@ def _of_counts(findings: Findings) -> Claim:
         if one is not comparison or index != most
     ]
     return Claim(
-        subject=subject,
-        sentence=f"{sentence}, on {where}: {words.values(base, other)}.",
-        more=[*filter(None, [_largest(comparison, most)]), *more],
+        subject=_subject(findings, kernels[most].label, subject),
+        sentence=f"{sentence}{where}: {words.values(base, other)}.",
+        more=[*filter(None, [_by_chance(comparison, most), _largest(comparison, most)]), *more],
     )
 
 
-def _worst(result: Result) -> tuple[int, Estimate]:
-    """The kernel's number and its change; changes that are certain come before others."""
-    sign = 1 if result.metric.better == "lower" else -1
-    known = {index: one for index, one in enumerate(result.changes) if one}
-    sure = (Verdict.CHANGED, Verdict.EXACT)
-    certain = [index for index, one in known.items() if one.verdict in sure]
-    worse = {
-        index: sign * (known[index].medians[1] - known[index].medians[0])
-        for index in certain or known
-    }
-    worst, best = max(worse, key=lambda i: worse[i]), min(worse, key=lambda i: worse[i])
-    chosen = worst if worse[worst] >= 0 else best
-    return chosen, known[chosen]
+def _by_chance(comparison: Comparison, kernel: int) -> str:
+    """How sure a change of samples is as far as their number tells it; "" of exact counts."""
+    if comparison.metric.exact or comparison.run_samples is None:
+        return ""
+    sampled = []
+    for label in (comparison.labels[0], comparison.labels[kernel]):
+        columns = [at for at, run in enumerate(comparison.runs) if run.kernel == label]
+        weights = comparison.run_counts[:, columns].sum(axis=0).tolist()
+        count = int(comparison.run_samples[:, columns].sum())
+        sampled.append(Sampled(weights, count, len(columns)))
+    base, other = sampled
+    if not base.weight or not other.weight or not base.samples or not other.samples:
+        return ""
+    ratio = other.weight / base.weight
+    error = ratio * math.hypot(base.error / base.weight, other.error / other.weight)
+    told = (
+        f"There are {base.samples:,} and {other.samples:,} samples: the standard error of the "
+        f"change is {100 * error:.1f} percentage points"
+    )
+    if min(base.runs, other.runs) > 1:
+        return f"{told}."
+    return f"{told}, without what differs between boots, which one recording does not show."
+
+
+def _amount(words: Words, change: Estimate) -> tuple[str, str]:
+    """By how much, and how the base follows: ``5% more instructions``, ``than``."""
+    base, other = change.medians
+    if change.verdict is Verdict.UNCHANGED:
+        return words.same, "as"
+    return words.amount(base, other), "as" if base == other else "than"
 
 
 def _compared(
-    findings: Findings, words: Words, amount: str, joined: str, kernels: tuple[Kernel, Kernel]
+    findings: Findings, words: Words, how: tuple[str, str], kernels: tuple[Kernel, Kernel]
 ) -> tuple[str, str]:
     """Subject and sentence without their ends; ``kernels``: the base and the other."""
-    name, (base, other) = _workload(findings), kernels
+    name, (amount, joined), (base, other) = _workload(findings), how, kernels
     releases = [units.printable(kernel.release or "") for kernel in (other, base)]
     if not all(releases) or releases[0] == releases[1]:
         releases = [_named(other), _named(base)]
     subject = f"{name}: {amount} on {releases[0]} {joined} on {releases[1]}"
     sentence = f"{name} {words.verb} {amount} on {_named(other)} {joined} on {_named(base)}"
-    return units.shorten(subject, _MAX_SUBJECT), sentence
+    return subject, sentence
+
+
+def _subject(findings: Findings, label: str, text: str) -> str:
+    """``text`` after the subsystem that changed, where a profile tells it."""
+    for comparison in findings.comparisons:
+        if label in comparison.labels:
+            prefix = subsystem(comparison, comparison.labels.index(label))
+            text = f"{prefix}: {text}" if prefix else text
+            break
+    return units.shorten(text, _MAX_SUBJECT)
 
 
 def _sure(findings: Findings, change: Estimate) -> str:
@@ -197,22 +243,20 @@ def _sure(findings: Findings, change: Estimate) -> str:
         return ""
     boots = f"{change.boots[0]} and {change.boots[1]} boots"
     reason = f"; {change.verdict}: {change.reason}" if change.reason else ""
-    interval = bounds(change)
+    interval = _interval(findings, change)
     if not interval:
         return f"This is based on {boots}{reason}."
-    sure = f"{100 * findings.results.rule.confidence:g} %"
-    return f"The {sure} confidence interval of the change is {interval} %, from {boots}{reason}."
+    return f"The {interval}, from {boots}{reason}."
 
 
-def _elsewhere(findings: Findings, result: Result, kernel: int) -> str:
-    """How large the change of the same kernel is over the sweep."""
-    every = findings.results.of(result.collector, result.metric)
-    found = [one for result in every if (one := delta(result.changes[kernel])) and one.base > 0]
-    if len(found) < 2:
+def _interval(findings: Findings, change: Estimate) -> str:
+    """``95% confidence interval of the change is -0.2% to +1.5%``; "" where there is none."""
+    interval = bounds(change)
+    if interval is None or interval.exact:
         return ""
-    known = sorted(found, key=lambda one: one.other / one.base)
-    points = f"{len(known)} points of the sweep"
-    return f"Over the {points}, the change ranges from {known[0]} to {known[-1]}."
+    sure = units.percent(findings.results.rule.confidence, "g")
+    low, high = (units.percent(one, "+.1f") for one in (interval.low, interval.high))
+    return f"{sure} confidence interval of the change is {low} to {high}"
 
 
 def _last(findings: Findings, result: Result, kernel: int) -> str:
@@ -221,20 +265,22 @@ def _last(findings: Findings, result: Result, kernel: int) -> str:
     if change is None or kernel == len(result.changes) - 1:
         return ""
     last = _named(findings.results.kernels[-1])
-    return f"On the last kernel, {last}, the change is {delta(change)}, {judged(change)}."
+    sure = "" if change.verdict is Verdict.EXACT else f", {judged(change)}"
+    return f"On the last kernel, {last}, the change is {delta(change)}{sure}."
 
 
-def _profiles(findings: Findings, kernel: Kernel, result: Result) -> Iterator[str]:
-    """What profiles say of the kernel: which functions, and other metrics."""
-    for comparison in findings.comparisons:
-        if kernel.label not in comparison.labels:
-            continue
-        index = comparison.labels.index(kernel.label)
-        own = comparison.runs[0].collector, comparison.metric.name
-        if own == (result.collector, result.metric.name):
-            yield _largest(comparison, index)
-        else:
-            yield answers.answers(comparison)[index - 1].sentence
+def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
+    """Which functions a profile of the kernel shows: the metric's own, or else the first."""
+    found = [one for one in findings.comparisons if kernel.label in one.labels]
+    for comparison in found:
+        if (comparison.runs[0].collector, comparison.metric.name) == (
+            result.collector,
+            result.metric.name,
+        ):
+            return _largest(comparison, comparison.labels.index(kernel.label))
+    return "".join(
+        answers.answers(one)[one.labels.index(kernel.label) - 1].sentence for one in found[:1]
+    )
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
@@ -244,14 +290,23 @@ def _largest(comparison: Comparison, kernel: int) -> str:
     if found.part > 1:
         return f"Functions changed in both directions; {found.names} changed most in this one."
     verb = "account" if len(found.functions) > 1 else "accounts"
-    return f"{found.names} alone {verb} for {100 * found.part:.0f} % of it."
+    return f"{found.names} {verb} for {units.percent(found.part, '.0f')} of it."
+
+
+def _where(findings: Findings) -> str:
+    """``, on x86_64 under an emulator``; "" where nothing is known."""
+    found = machine(findings)
+    return f", {'on ' if found.architecture else ''}{found}" if str(found) else ""
 
 
 def _workload(findings: Findings) -> str:
     workload = findings.manifest.workload
     path = Path(workload.argv[0] if workload.argv else "")
     name = path.stem if workload.kind == "source" else path.name
-    return units.printable(name) or "The workload"
+    if workload.kind == "imported":
+        # Its command is perf's own.
+        name = workload.program
+    return units.shorten(units.printable(name), _MAX_NAME) or "The workload"
 
 
 def _named(kernel: Kernel) -> str:

@@ -16,6 +16,7 @@ from profdiff.views import marks
 from profdiff.views.experiment import Experiment
 from profdiff.views.facts import Facts
 from profdiff.views.functions import Function, Unresolved, functions, unresolved
+from profdiff.views.lengths import Lengths
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
 from profdiff.views.recording import Workload
 
@@ -57,7 +58,8 @@ class Recorded(Record, frozen=True):
 
 
 class RecordedRun(Record, frozen=True):
-    """A run, finished or not."""
+    """A run, finished or not. ``each_iteration``: its instructions with each iteration of repeated
+    string instructions counted, None of older recordings, whose ``instructions`` are that."""
 
     id: str
     kernel: str
@@ -68,6 +70,7 @@ class RecordedRun(Record, frozen=True):
     wall_seconds: Annotated[float, Meta(ge=0)]
     failure: str | None
     instructions: Number | None
+    each_iteration: Number | None
 
 
 class Unnamed(Record, frozen=True):
@@ -114,6 +117,7 @@ class Document(Record, frozen=True):
     kernels: Annotated[list[Kernel], Meta(min_length=1)]
     without_result: list[str]
     workload: Workload
+    lengths: Lengths | None
     guest: Guest | None
     facts: Facts
     experiment: Experiment
@@ -187,6 +191,7 @@ def runs(findings: Findings) -> list[RecordedRun]:
             instructions=run.instructions.kernel + run.instructions.user
             if run.instructions
             else None,
+            each_iteration=run.instructions.each_iteration if run.instructions else None,
         )
         for run in findings.manifest.runs
     ]

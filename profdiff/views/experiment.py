@@ -5,8 +5,10 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
+from profdiff.base import guest_clock
 from profdiff.collectors import registry
 from profdiff.evidence import results, statistics
 from profdiff.evidence.findings import Findings
@@ -15,8 +17,8 @@ from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session.points import Setting
 from profdiff.views import notes, result, state
 from profdiff.views.record import Record
-from profdiff.views.result import Entry, Median
-from profdiff.views.state import StateLine
+from profdiff.views.result import Delta, Entry, Median, Ratio
+from profdiff.views.state import StateLine, StatePoint
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
@@ -82,12 +84,23 @@ class Table(Record, frozen=True):
 
 
 class Grid(Record, frozen=True):
-    """A table whose cells know their values; None is an empty one."""
+    """A table whose cells know their values; None is an empty one. ``parts``: of each column behind
+    the names, what it belongs to; columns of one part stay together."""
 
     title: str
     names: int
     header: list[str]
+    parts: list[int]
     rows: list[list[Entry]]
+
+    def in_ratios(self) -> "Grid":
+        """The same with changes as ratios."""
+        rows: list[list[Entry]] = [
+            [Ratio(base=c.base, other=c.other) if isinstance(c, Delta) else c for c in row]
+            for row in self.rows
+        ]
+        header = ["ratio" if title == "change" else title for title in self.header]
+        return msgspec.structs.replace(self, header=header, rows=rows)
 
     @property
     def table(self) -> Table:
@@ -105,6 +118,7 @@ class Experiment(Record, frozen=True):
     notes: list[str]
     state: list[str]
     state_lines: list[StateLine]
+    state_points: list[StatePoint]
     state_differs: bool
 
 
@@ -119,7 +133,8 @@ def experiment(findings: Findings) -> Experiment:
         notes=[note.text for note in notes.notes(told)] if tables else [],
         state=[line.text for line in lines],
         state_lines=lines,
-        state_differs=bool(findings.state.differences),
+        state_points=state.points(findings.state),
+        state_differs=any(line.kind == "differs" for line in lines),
     )
 
 
@@ -200,21 +215,24 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     """Rows of settings or metrics against kernels: the sweep and the ladder."""
     noisy = any(one.noise is not None for one in some)
     names = list(told.swept) or ["metric"]
-    header = [*names, told.labels[0]]
-    for label in told.labels[1:]:
+    header, parts = [*names, told.labels[0]], [0]
+    for part, label in enumerate(told.labels[1:], 1):
         header += [label, "change", "verdict"]
+        parts += [part, part, part]
     rows = []
     for one in some:
-        row: list[Entry] = [one.setting.value(name) for name in told.swept] or [result.title(one)]
+        row: list[Entry] = [one.setting.value(name) for name in told.swept]
+        # The table's title has the clock.
+        row = row or [guest_clock.unsaid(result.title(one))]
         row.append(Median.of(one.cells[0]))
         for cell, change in zip(one.cells[1:], one.changes[1:], strict=True):
             row += [Median.of(cell), result.delta(change), result.judged(change)]
         rows.append([*row, result.floor(one)] if noisy else row)
-    title = result.source(some[0])
     return Grid(
-        title=f"{result.title(some[0])} ({title})" if told.swept else title,
+        title=result.heading(some[0]) if told.swept else result.source(some[0]),
         names=len(names),
         header=[*header, "A/A"] if noisy else header,
+        parts=[*parts, len(told.labels)] if noisy else parts,
         rows=rows,
     )
 
@@ -231,8 +249,9 @@ def _steps(told: Results, one: results.Result) -> Grid:
     at = f" ({one.setting.title})" if one.setting.title else ""
     header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
     return Grid(
-        title=f"{result.title(one)} ({result.source(one)}), kernel by kernel{at}",
+        title=f"{result.title(one)}, kernel by kernel{at}",
         names=1,
         header=header.split(", "),
+        parts=[0, 0, 1, 1, 1, 2, 2],
         rows=rows,
     )

@@ -18,10 +18,9 @@ class Machine(Record, frozen=True):
     kind: Literal["emulator", "virtual machine", "machine"]
 
     def __str__(self) -> str:
-        """For a sentence: ``x86_64 under an emulator``."""
-        name = self.architecture or "an unknown architecture"
+        """For a sentence: ``x86_64 under an emulator``; "" where nothing is known."""
         where = {"emulator": " under an emulator", "virtual machine": " in a virtual machine"}
-        return name + where.get(self.kind, "")
+        return f"{self.architecture}{where.get(self.kind, '')}".strip()
 
 
 def machine(findings: Findings) -> Machine:
@@ -31,6 +30,9 @@ def machine(findings: Findings) -> Machine:
     told = [own.get("architecture") for own in findings.facts.machines.values()]
     names = [*filter(None, told), *(one.architecture for one in emulators if one.architecture)]
     emulated = any(one.accelerator != "kvm" for one in finished)
+    # What QEMU's own processors call themselves, in recordings that others made in a guest.
+    processors = [own.get("processor") or "" for own in findings.facts.machines.values()]
+    emulated = emulated or any(one.startswith("QEMU TCG") for one in processors)
     return Machine(
         architecture=units.printable(names[0]) if names else "",
         kind="emulator" if emulated else "virtual machine" if finished else "machine",

@@ -41,10 +41,7 @@ class Deltas:
     @staticmethod
     def of(comparison: Comparison, rows: NDArray[np.int64]) -> "Deltas":
         """Of a sampled metric."""
-        if comparison.samples is None:
-            raise ValueError("an exact metric has no samples")
-        weights = comparison.self_[rows].astype(float)
-        squares = weights**2 / np.maximum(comparison.samples[rows], 1)
+        weights, squares = comparison.self_[rows].astype(float), errors(comparison, rows) ** 2
         return Deltas(weights[:, :1], weights[:, 1:], np.sqrt(squares[:, :1] + squares[:, 1:]))
 
     @property
@@ -56,6 +53,17 @@ class Deltas:
     def few(self) -> NDArray[np.bool_]:
         """bool[F, K - 1]."""
         return (self.error > _FEW * np.maximum(self.base, self.other)) & ~self.believed
+
+
+def errors(comparison: Comparison, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[F, K]: the standard errors of self counts of a sampled metric. What two lengths
+    differ by is known from the samples n of both, each of the same weight w: w sqrt(n)."""
+    if comparison.samples is None:
+        raise ValueError("an exact metric has no samples")
+    roots = np.sqrt(np.maximum(comparison.samples[rows], 1))
+    if comparison.sample_weight is not None:
+        return np.asarray(comparison.sample_weight * roots)
+    return np.asarray(np.abs(comparison.self_[rows]) / roots)
 
 
 def signs(

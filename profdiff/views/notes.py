@@ -1,26 +1,28 @@
-"""What must be known of an experiment's values: how they came about and what they can tell; and the
-answers of timed runs, a sentence each."""
+"""What must be known of an experiment's values: how they came about and what they can tell."""
 
 from collections.abc import Iterator
 from typing import Literal
 
-from profdiff.collectors import registry
-from profdiff.evidence.results import Result, Results
+from profdiff.base import units
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict, smallest_p
-from profdiff.session.points import Setting
 from profdiff.views.record import Record
-from profdiff.views.result import bounds, delta, judged, number, title
 
-_ANSWERED = 2
 _NAMED = 3
+# Instructions of a timer tick with what it wakes. Of a change below ten of them, one is a tenth.
+_TICK = 10_000
 
 
 class Note(Record, frozen=True):
-    """One line. ``kind``: how many ``boots``, on which ``machine``, what ``varied``; what *exact*
-    means, by which ``rule`` a change is one, which ``p`` can be reached, a ``reason`` of a verdict,
-    and what the noise ``floor`` is."""
+    """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
+    which ``machine``, what ``varied``; that times are of the ``whole`` command where counts are
+    not; what *exact* means, by which ``rule`` a change is one, which ``p`` can be reached, a
+    ``reason`` of a verdict, and what the noise ``floor`` is."""
 
-    kind: Literal["boots", "machine", "varied", "counts", "rule", "p", "reason", "floor"]
+    kind: Literal[
+        "ticks", "boots", "machine", "varied", "whole", "counts", "rule", "p", "reason", "floor"
+    ]
     text: str
 
 
@@ -38,6 +40,17 @@ def _notes(results: Results) -> Iterator[Note]:
     if manifest.order.vary:
         text = "each repetition had its own random numbers, user addresses and settling time"
         yield Note(kind="varied", text=text)
+    for name in {one.metric.name: None for one in every if one.is_wall_time and one.of_whole}:
+        text = f"{name} has all of the command, start-up too: timed runs have one length"
+        yield Note(kind="whole", text=text)
+    if short := _short(results):
+        more = f", and {len(short) - _NAMED:,} more points" if len(short) > _NAMED else ""
+        where = f" at {'; '.join(short[:_NAMED])}{more}" if short[0] else ""
+        text = (
+            f"kernels differ by fewer than {10 * _TICK:,} instructions{where}: a timer tick, some "
+            f"{_TICK:,}, falls into a run or not; record more ops there"
+        )
+        yield Note(kind="ticks", text=text)
     changes = [change for result in every for change in result.changes if change]
     statistical = [change for change in changes if change.verdict is not Verdict.EXACT]
     if len(statistical) < len(changes):
@@ -52,10 +65,30 @@ def _notes(results: Results) -> Iterator[Note]:
         yield Note(kind="floor", text=text)
 
 
+def _short(results: Results) -> list[str]:
+    """The settings at which one tick more would be much of an exact change."""
+    found = []
+    for one in results.every:
+        if one.metric.name != INSTRUCTIONS.name:
+            continue
+        deltas = [
+            abs(change.medians[1] - change.medians[0]) * (one.ops or 1)
+            for change in one.changes
+            if change and change.verdict is Verdict.EXACT
+        ]
+        if any(0 < delta < 10 * _TICK for delta in deltas):
+            found.append(one.setting.title)
+    return found
+
+
 def _boots(results: Results) -> str:
     manifest = results.manifest
     counts = sorted({len(cell.boots) for result in results.every for cell in result.cells})
     boots = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    if manifest.workload.kind == "imported":
+        if boots == "1":
+            return "1 recording of each kernel, taken for one boot, the unit of replication"
+        return f"{boots} recordings of each kernel, each taken for a boot, the unit of replication"
     inside = f", {manifest.boot_runs} executions in each" if manifest.boot_runs > 1 else ""
     failed = sum(run.failure is not None for run in manifest.runs)
     drawn = (
@@ -71,12 +104,13 @@ def _boots(results: Results) -> str:
 
 def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
     rule = results.rule
-    relevance, least = f"{100 * rule.relevance:g} %", min(min(one.boots) for one in changes)
+    relevance, least = units.percent(rule.relevance, "g"), min(min(one.boots) for one in changes)
     yield Note(
         kind="rule",
-        text=f"changed: Mann-Whitney p is at most {rule.alpha:g}, the {100 * rule.confidence:g} % "
-        f"interval excludes 0, and the change is at least {relevance}; unchanged: the interval "
-        f"lies within ±{relevance}; otherwise unsure (docs/statistics.md)",
+        text=f"changed: Mann-Whitney p is at most {rule.alpha:g}, the "
+        f"{units.percent(rule.confidence, 'g')} interval excludes 0, and the change is at least "
+        f"{relevance}; unchanged: the interval lies within ±{relevance}; "
+        "otherwise unsure",
     )
     smallest = smallest_p(least, least)
     some = f"{least} boot{'' if least == 1 else 's'}"
@@ -86,28 +120,3 @@ def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
     told = [one for one in changes if one.boots != (least, least) or smallest <= rule.alpha]
     for reason in list(dict.fromkeys(one.reason for one in told if one.reason))[:_NAMED]:
         yield Note(kind="reason", text=f"reason for unsure or not reliable: {reason}")
-
-
-def answers(results: Results, setting: Setting) -> list[str]:
-    """One sentence for each metric that timed runs measured and each kernel but the base."""
-    timed = [one for one in results.at(setting) if not registry.collector(one.collector).profiles]
-    # What the workload says of itself comes before the time of the whole command.
-    timed.sort(key=lambda one: one.is_wall_time)
-    return [
-        _answer(results, result, label, change)
-        for result in timed[:_ANSWERED]
-        for label, change in zip(results.labels, result.changes, strict=True)
-        if change is not None
-    ]
-
-
-def _answer(results: Results, result: Result, label: str, change: Estimate) -> str:
-    base, other = map(number, change.medians)
-    interval, at = bounds(change), result.setting.title
-    sure = f", {100 * results.rule.confidence:g} % interval {interval}"
-    return (
-        f"{title(result)} is {other} on {label} and {base} on {results.labels[0]}"
-        f"{f' at {at}' if at else ''}: {delta(change)}"
-        f"{sure if interval and not interval.exact else ''} ({judged(change)}"
-        f"{', instruction counts from an emulated clock' if result.virtual else ''})."
-    )

@@ -9,12 +9,19 @@ from msgspec import Meta
 
 from profdiff.base import units
 from profdiff.collectors import registry
+from profdiff.evidence.background import background
+from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
 from profdiff.session.manifest import Manifest
+from profdiff.views.lengths import lengths
 from profdiff.views.record import Record, side
 
 _NAMED = 3
+
+Kind = Literal[
+    "how", "detail", "caution", "repetition", "recording", "inlines", "failure", "advice"
+]
 
 
 class Workload(Record, frozen=True):
@@ -27,11 +34,12 @@ class Workload(Record, frozen=True):
 
 
 class Remark(Record, frozen=True):
-    """One printable line. ``kind``: ``how`` the numbers came about; ``caution``, what they are not;
-    ``repetition``, whether runs agree; what was found in a ``recording``; whether ``inlines`` are
-    visible; a ``failure``; and ``advice`` to who recorded, not to who reads a mail."""
+    """One printable line. ``kind``: ``how`` the numbers came about; a ``detail`` of that, which a
+    mail leaves out; ``caution``, what they are not; ``repetition``, whether runs agree; what was
+    found in a ``recording``; whether ``inlines`` are visible; a ``failure``; and ``advice`` to who
+    recorded, not to who reads a mail."""
 
-    kind: Literal["how", "caution", "repetition", "recording", "inlines", "failure", "advice"]
+    kind: Kind
     text: str
 
 
@@ -43,6 +51,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         if run.window and not run.failure and run.point == setting.point
         if registry.collector(run.collector).profiles
     }
+    kinds = {kind for kind, _ in windows}
     window = " or ".join(
         f"{number} marked window{'s' if number != 1 else ''}"
         if kind == "marks"
@@ -50,13 +59,12 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         for kind, number in sorted(windows)
     )
     facts = [f"{setting.ops:,} ops"] if setting.ops else []
-    if difference := manifest.difference:
-        facts.append(
-            f"{difference.parameter} {difference.long:,} minus {difference.parameter} "
-            f"{difference.short:,}"
-        )
-    facts += [setting.title] if setting.title else []
-    facts += [window] if window else []
+    pair = points.lengths(manifest, setting)
+    facts += [f"{name} {long} minus {name} {short}" for name, (short, long) in pair.items()]
+    others = [f"{name} {setting.value(name)}" for name in setting.varied if name not in pair]
+    facts += [", ".join(others)] if others else []
+    # Of whole commands, the difference is none.
+    facts += [window] if window and (setting.short is None or "command" not in kinds) else []
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]
     command = units.printable(shlex.join(argv)) or "unknown"
@@ -67,9 +75,12 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     )
 
 
-def remarks(comparisons: Sequence[Comparison]) -> list[Remark]:
-    """How the numbers came about, and what they do not show."""
+def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> list[Remark]:
+    """How the numbers came about, and what they do not show. ``pair``: what was subtracted."""
+    subtracted = lengths(pair)
     found: list[Remark] = []
+    if subtracted:
+        found += _all("caution", subtracted.cautions) + _all("how", subtracted.facts)
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]
@@ -98,7 +109,7 @@ def remarks(comparisons: Sequence[Comparison]) -> list[Remark]:
 
 
 def _all(
-    kind: Literal["how", "caution", "repetition", "recording", "inlines", "failure"],
+    kind: Kind,
     texts: Iterator[str] | Sequence[str],
 ) -> list[Remark]:
     return [Remark(kind=kind, text=units.printable(text)) for text in texts]
@@ -111,7 +122,40 @@ def _counted(comparison: Comparison) -> list[Remark]:
     machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
     how = registry.collector(comparison.runs[0].collector).how
     text = f"{comparison.metric.title}, exact: {how} ({', '.join(qemus)}{machine})"
-    return _all("how", [text])
+    found = _all("how", [text]) + _all("detail", _iterations(comparison))
+    beside = background(comparison)
+    # Below nothing: more in the shorter of two lengths.
+    if beside and (beside.doubtful or min(beside.counts) >= 0):
+        rows = zip(beside.labels, beside.counts, beside.totals, strict=True)
+        told = [
+            f"{label} {count:,} ({units.percent(count / total if total else 0.0)})"
+            for label, count, total in rows
+        ]
+        text = f"of these {comparison.metric.title}, in interrupts and kernel threads: "
+        text += ", ".join(told)
+        if beside.doubtful:
+            text += "; how many fall into a window is chance: record more ops to even it out"
+        found += _all("caution" if beside.doubtful else "detail", [text])
+    return found
+
+
+def _iterations(comparison: Comparison) -> Iterator[str]:
+    """What the totals would be if repeated string instructions counted as QEMU executes them."""
+    told = [run.instructions for run in comparison.runs if run.instructions]
+    if any(one.each_iteration is None for one in told):
+        yield "a rep instruction counts once for each iteration: an older profdiff recorded this"
+    totals, found = comparison.totals().tolist(), []
+    for number, label in enumerate(comparison.labels):
+        columns = [column for column, run in enumerate(comparison.runs) if run.kernel == label]
+        sums = comparison.run_counts[:, columns].sum(axis=0)
+        for one in comparison.addresses[number] if comparison.addresses else []:
+            if one.iterations is not None:
+                # Of the run that stands for the kernel.
+                of_run = one.iterations[:, int((sums == totals[number]).argmax())]
+                found.append((label, totals[number], int(of_run.sum())))
+    if any(iterations for _, _, iterations in found):
+        each = ", ".join(f"{total + more:,} ({label})" for label, total, more in found)
+        yield f"a rep instruction counts once; with each iteration counted: {each}"
 
 
 def _sampled(group: list[Comparison]) -> list[Remark]:

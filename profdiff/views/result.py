@@ -4,6 +4,7 @@ metric. ``str`` of a cell is its text."""
 import math
 from statistics import median
 
+from profdiff.base import guest_clock, units
 from profdiff.base.metric import TIMED
 from profdiff.evidence import results
 from profdiff.evidence.results import Result
@@ -19,11 +20,11 @@ class Spread(Record, frozen=True):
     def __str__(self) -> str:
         if not self.part:
             return "" if self.part is None else "0"
-        return f"±{100 * self.part:.1f} %"
+        return f"±{units.percent(self.part)}"
 
 
 class Median(Record, frozen=True):
-    """The median over boots, None without a boot: ``27.50``, ``27.50 ±1.2 %``."""
+    """The median over boots, None without a boot: ``27.50``, ``27.50 ±1.2%``."""
 
     value: float | None
     spread: Spread = Spread(part=None)
@@ -49,12 +50,19 @@ class Delta(Record, frozen=True):
     def __str__(self) -> str:
         base, other = self.base, self.other
         if base == other:
-            return "0 %"
+            return units.percent(0, "g")
         if base <= 0:
             return "-" if base else "new"
         if other / base >= 10:
             return f"{other / base:,.0f} times"
-        return f"{100 * (other / base - 1):+.1f} %"
+        return units.percent(other / base - 1, "+.1f")
+
+
+class Ratio(Delta, frozen=True):
+    """The same as how many times the base."""
+
+    def __str__(self) -> str:
+        return units.ratio(self.base, self.other)
 
 
 class Bounds(Record, frozen=True):
@@ -113,16 +121,29 @@ def floor(result: Result) -> Spread | None:
 
 
 def title(result: Result) -> str:
-    """A metric with its unit: ``wall-time, ns per op``."""
-    name, unit = result.metric.name, result.metric.unit
-    told = f"{name}, {unit}" if unit and unit != name else name
-    return f"{told}{' per op' if result.per_op else ''}"
+    """A metric with its unit: ``nsec_per_call, ns/call``, ``whole-command, instructions per op
+    (guest clock)``."""
+    name, plain = result.metric.name, result.metric.unit
+    if plain in ("", name):
+        return guest_clock.per_op(name) if result.per_op else name
+    return f"{name}, {unit(result)}"
+
+
+def unit(result: Result) -> str:
+    """Of its values, per op where they are."""
+    plain = result.metric.unit
+    return guest_clock.per_op(plain) if result.per_op else plain
+
+
+def heading(result: Result) -> str:
+    """``title``, and where the values come from."""
+    return f"{guest_clock.unsaid(title(result))} ({source(result)})"
 
 
 def source(result: Result) -> str:
     """Where values come from: ``sampled``."""
     if result.virtual:
-        return "timed by the guest's clock, 1 ns per instruction: instruction counts, NOT time"
+        return "guest clock, which counts instructions"
     if result.deterministic and result.metric.kind == TIMED:
         return "of timed runs in an emulated guest"
     return result.metric.kind.words

@@ -1,17 +1,25 @@
 """Whether kernels did the same work in the same state, in lines: above the results, not below."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from profdiff.session.state import State
+from profdiff.session.points import Setting
+from profdiff.session.state import PointState, Shift, State
+from profdiff.session.told import SYSTEM_CALL
 from profdiff.views.record import Record
 
 _LONGEST = 60
+# Points, and absent kernels, that are named; more are counted.
+_NAMED = 4
 _WORDS = {
     "anon_huge_kib": "AnonHugePages of the workload (KiB)",
     "resident_kib": "resident memory of the workload (KiB)",
 }
+# What keeps huge pages out (Documentation/admin-guide/mm/transhuge.rst).
+_HUGE = ("anon_huge_kib", "vmstat thp_fault_alloc", "vmstat thp_collapse_alloc")
+_IN_GUESTS = "--append transparent_hugepage=never"
+_ON_MACHINES = "echo never > /sys/kernel/mm/transparent_hugepage/enabled"
 
 
 class StateLine(Record, frozen=True):
@@ -21,21 +29,47 @@ class StateLine(Record, frozen=True):
     text: str
 
 
+class StatePoint(Record, frozen=True):
+    """How the kernels' states compare at one setting, "" for the only one; ``differences``: names
+    of what differs; ``changes``: names of what is otherwise than at other points."""
+
+    setting: str
+    verdict: Literal["same", "differs", "partly known", "not compared"]
+    differences: list[str]
+    changes: list[str]
+
+
 def lines(state: State) -> list[StateLine]:
     """One line for each difference, then what is equal, and what is not known; none where no run
-    told anything."""
+    told anything. *Same state* stands only for what was compared in full at every point."""
     if not state.differences and not state.equal:
         return []
     found = [
-        StateLine(kind="differs", text=f"STATE DIFFERS: {name(what)}: {_values(values)}")
+        StateLine(kind="differs", text=_difference(state, what, values))
         for what, values in state.differences.items()
     ]
+    found += [StateLine(kind="differs", text=_change(shift)) for shift in state.shifts]
     if same := _equal(state):
-        found.append(StateLine(kind="same", text=f"same state: {', '.join(same)}"))
-    if state.unknown:
-        text = f"state not known: {', '.join(state.unknown)}"
-        found.append(StateLine(kind="unknown", text=text))
-    return found
+        found.append(StateLine(kind="same", text=f"{_how_equal(state)}: {', '.join(same)}"))
+    unknown = _unknown(state)
+    return found + [StateLine(kind="unknown", text=text) for text in unknown]
+
+
+def points(state: State) -> list[StatePoint]:
+    """Each setting of the session."""
+    changes: dict[int, list[str]] = {}
+    for shift in state.shifts:
+        for setting in shift.settings:
+            changes.setdefault(setting.point, []).append(name(shift.name))
+    return [
+        StatePoint(
+            setting=one.setting.title,
+            verdict=one.verdict,
+            differences=[name(what) for what in one.differences],
+            changes=changes.get(one.setting.point, []),
+        )
+        for one in state.points
+    ]
 
 
 def name(what: str) -> str:
@@ -43,32 +77,124 @@ def name(what: str) -> str:
     return _WORDS.get(what, what.replace("_", " "))
 
 
+def _difference(state: State, what: str, values: Mapping[str, str | None]) -> str:
+    where = [point.setting for point in state.points if what in point.differences]
+    first = f" (at {where[0].title})" if len(where) > 1 else ""
+    return f"STATE DIFFERS{_at(where, state.points)}: {name(what)}: {_values(values)}{first}"
+
+
+def _change(shift: Shift) -> str:
+    where = ", ".join(f"{label} {_short(value)}" for label, value in shift.values.items())
+    usual = sorted(set(shift.elsewhere.values()))
+    told = f"{name(shift.name)}: {where}; elsewhere {_short(' or '.join(usual))}"
+    if shift.name in _HUGE:
+        how = _ON_MACHINES if shift.settings[0].cpus is None else _IN_GUESTS
+        told += f"; to keep huge pages out: {how}"
+    return f"STATE CHANGES at {_named(shift.settings)}: {told}"
+
+
+def _how_equal(state: State) -> str:
+    compared = [point for point in state.points if point.verdict != "not compared"]
+    where = ""
+    if len(state.points) > 1:
+        number = (
+            f"all {len(compared):,}"
+            if len(compared) == len(state.points)
+            else f"{len(compared):,} of {len(state.points):,}"
+        )
+        where = f" at {number} points"
+    if state.differences or state.shifts:
+        return f"otherwise equal{where}"
+    partly = state.unknown or any(point.verdict != "same" for point in state.points)
+    return f"equal as far as known{where}" if partly else f"same state{where}"
+
+
+def _unknown(state: State) -> list[str]:
+    """What no kernel told, and where kernels have no finished run."""
+    found = []
+    if not state.points and state.unknown:
+        found.append(f"state not known: {', '.join(state.unknown)}")
+    groups: dict[tuple[str, ...], list[Setting]] = {}
+    absent: dict[tuple[str, ...], list[Setting]] = {}
+    for point in state.points:
+        if point.absent:
+            absent.setdefault(tuple(point.absent), []).append(point.setting)
+        if point.unknown and point.verdict != "not compared":
+            groups.setdefault(tuple(point.unknown), []).append(point.setting)
+    for names, where in groups.items():
+        found.append(f"state not known{_at(where, state.points)}: {', '.join(names)}")
+    for names, where in absent.items():
+        told = _few(names)
+        found.append(f"state not compared{_at(where, state.points)}: no finished run of {told}")
+    return found
+
+
+def _at(where: Sequence[Setting], every: Sequence[PointState]) -> str:
+    """At which settings, of ``every``: nothing to say where there is one."""
+    if len(every) < 2:
+        return ""
+    return f" at all {len(every):,} points" if len(where) == len(every) else f" at {_named(where)}"
+
+
+def _named(where: Sequence[Setting]) -> str:
+    """``size_kib 400, 4000``; ``size_kib 400, vCPUs 2``; many are counted."""
+    varied = where[0].varied
+    if len(varied) == 1:
+        return f"{varied[0]} {_few([one.value(varied[0]) for one in where])}"
+    return _few([one.title for one in where], "; ")
+
+
+def _few(texts: Sequence[str], between: str = ", ") -> str:
+    more = len(texts) - _NAMED
+    told = between.join(_short(text) for text in texts[:_NAMED])
+    return f"{told} and {more:,} more" if more > 0 else told
+
+
 def _equal(state: State) -> list[str]:
     """What a reader asks for first, with its value; the rest is counted."""
-    calls = {
-        name.removeprefix("system call "): int(value)
-        for name, value in state.equal.items()
-        if name.startswith("system call ")
-    }
     told = []
-    if calls:
-        most = max(calls, key=lambda name: calls[name])
-        told.append(f"{sum(calls.values()):,} system calls ({most} {calls[most]:,})")
+    changed = {shift.name for shift in state.shifts}
+    if calls := _system_calls(state):
+        told.append(calls)
     for known, words in (
-        ("minor_faults", "{:,} minor faults"),
-        ("anon_huge_kib", "{:,} KiB AnonHugePages"),
+        ("minor_faults", "{} minor faults"),
+        ("anon_huge_kib", "{} KiB AnonHugePages"),
         ("exit status", "exit status {}"),
     ):
-        if known in state.equal:
-            told.append(words.format(int(state.equal[known])))
-    if "mm/transparent_hugepage/enabled" in state.equal:
-        told.append(f"THP {state.equal['mm/transparent_hugepage/enabled']}")
+        if known in state.equal and known not in changed:
+            told.append(words.format(_range(_at_points(state, known))))
+    if (thp := "mm/transparent_hugepage/enabled") in state.equal and thp not in changed:
+        told.append(f"THP {state.equal[thp]}")
     if "output" in state.equal:
         told.append("output apart from numbers")
     return told
 
 
-def _values(values: dict[str, str | None]) -> str:
+def _system_calls(state: State) -> str:
+    names = [what for what in state.equal if what.startswith(SYSTEM_CALL)]
+    if not names:
+        return ""
+    sums = [sum(int(own.get(what, "0")) for what in names) for own in _compared(state)]
+    most = max(names, key=lambda what: max(_at_points(state, what)))
+    called = f"{most.removeprefix(SYSTEM_CALL)} {_range(_at_points(state, most))}"
+    return f"{_range([one for one in sums if one])} system calls ({called})"
+
+
+def _compared(state: State) -> list[Mapping[str, str]]:
+    """What is equal, at each point."""
+    return [point.equal for point in state.points if point.equal] or [state.equal]
+
+
+def _at_points(state: State, what: str) -> list[int]:
+    return [int(own[what]) for own in _compared(state) if what in own]
+
+
+def _range(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _values(values: Mapping[str, str | None]) -> str:
     start = _alike(value for value in values.values() if value is not None)
     return ", ".join(f"{label} {_short(value, start)}" for label, value in values.items())
 

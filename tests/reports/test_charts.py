@@ -58,7 +58,7 @@ def test_two_kernels(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "new/folder").iterdir()) == names
     shown = texts(tmp_path / "new/folder/deltas.svg")
     for text in (
-        "instructions per op: new minus base, all: +40.48 (+111.8 %)",
+        "instructions per op: new minus base, all: +40.48 (+111.8%)",
         "instructions per op (40,000 ops)",
         "base: 6.0.0 (the base), new: 6.1.0",
         "less than base",
@@ -70,7 +70,7 @@ def test_two_kernels(tmp_path: Path) -> None:
         assert text in shown
     totals = texts(tmp_path / "new/folder/totals.svg")
     assert "instructions per op: totals" in totals
-    assert "(+111.8 %)" in totals
+    assert "(+111.8%)" in totals
     width, height = size(tmp_path / "new/folder/deltas.png")
     assert width == 1440
     assert 300 < height < 2400

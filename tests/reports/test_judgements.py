@@ -60,8 +60,8 @@ def example() -> list[Judgement]:
 
 def test_sentences() -> None:
     assert [sentence(one) for one in example()] == [
-        "new: +111.88 %, 36.20 to 76.70",
-        "patched: +0.83 % (-1.00 to +3.00), 36.20 to 36.50; 9 runs",
+        "new: +111.88%, 36.20 to 76.70",
+        "patched: +0.83% (-1.00 to +3.00), 36.20 to 36.50; 9 runs",
         "old: none, 0 to 0",
     ]
     undecided = Judgement(

@@ -124,6 +124,15 @@ def test_totals_shares_and_failures_stand_in_one_table() -> None:
     assert "perf-profile.self.instructions.main" not in told
 
 
+def test_the_workload_has_its_values() -> None:
+    one = compare(example())
+    described = manifest.replace(
+        one.manifest, workload=manifest.replace(one.manifest.workload, argv=["./work", "{n}"])
+    )
+    one = replace(one, manifest=described, setting=replace(one.setting, parameters={"n": "40"}))
+    assert lkp.render([one], []).splitlines()[2].endswith("/./work 40")
+
+
 def test_each_collector_has_a_table() -> None:
     exact = compare(example())
     runs = [manifest.replace(run, collector="perf") for run in exact.runs]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import SHARED, need_kernel, need_program, profdiff
+from support import need_kernel, need_profile, need_program, profdiff
 
 VERSIONS = ["v6.12.107", "v6.18.15"]
 # What perf-profile/parse takes of ActiveSupport.
@@ -71,9 +71,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], str]:
     folder = tmp_path_factory.mktemp("perf")
     texts = []
     for version in VERSIONS:
-        file = SHARED / f"perf-data/mprotect-{version}.perf.data"
-        if not file.is_file():
-            pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
+        file = need_profile(version)
         elf = folder / f"vmlinux-{version}"
         packed = need_kernel(version) / "vmlinux.zst"
         subprocess.run([need_program("zstd"), "-dq", packed, "-o", elf], check=True)
@@ -108,7 +106,7 @@ def test_shares_are_those_of_perf_report(
     assert differing <= ours.keys() <= theirs.keys()
     for name, shares in ours.items():
         # Call chains that end at different addresses are several to perf, which leaves out those
-        # below 0.5 %; they are one here, where an address has no name.
+        # below 0.5%; they are one here, where an address has no name.
         cut = name.startswith("calltrace") and name.count(".") == 6
         for mine, share in zip(shares, theirs[name], strict=True):
             assert share - 0.011 <= mine <= share + (0.5 if cut else 0.011), name

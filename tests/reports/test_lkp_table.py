@@ -125,7 +125,7 @@ def random_rows(seed: int, columns: int) -> dict[str, list[list[float]]]:
         name = f"{kind}f{number}{'%' if number % 7 == 0 else ''}"
         size, spread = 10 ** numbers.uniform(-3, 12), numbers.choice([0, 0.01, 0.1, 1, 3])
         rows[name] = []
-        # Of nothing on both sides lkp-tests says -100 %, as it takes the base for 1e-100.
+        # Of nothing on both sides lkp-tests says -100%, as it takes the base for 1e-100.
         nothing = numbers.randrange(5 * columns)
         for column in range(columns):
             factor = numbers.choice([1, 1 + spread, 10 ** numbers.uniform(-3, 8)])

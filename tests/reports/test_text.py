@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
 
-from profdiff.base import units
+from profdiff.base import terminal, units
 from profdiff.reports import text
+from profdiff.views.answers import Answer
 from profdiff.views.functions import select
 from profdiff.views.selection import Selection
 
@@ -111,7 +112,7 @@ def test_three_kernels_have_a_column_each() -> None:
 @pytest.mark.parametrize(
     ("less", "said"),
     [
-        (0, "f alone account for 100 % of that."),
+        (0, "f accounts for 100% of that."),
         (90, "f together change by 10.0 times as much; other functions offset this."),
     ],
 )
@@ -129,14 +130,73 @@ def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
 @pytest.mark.parametrize(
     ("base", "other", "said"),
     [
-        (0, 0, "0 %"),
+        (0, 0, "0%"),
         (0, 5, "new"),
         (5, 0, "vanished"),
-        (100, 101, "+1.0 %"),
-        (100, 999, "+899.0 %"),
+        (100, 101, "+1.0%"),
+        (100, 999, "+899.0%"),
         (100, 1000, "10 times"),
-        (3, 1, "-66.7 %"),
+        (3, 1, "-66.7%"),
     ],
 )
 def test_changes(base: int, other: int, said: str) -> None:
     assert units.change(base, other) == said
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_long_labels_give_way_and_stay_apart(width: int) -> None:
+    labels = [f"linux-next-2026-branch-{name}-of-the-tree" for name in ("old", "new", "fixed")]
+    rows = {label: example()["new"] for label in labels}
+    shown = text.render(findings([compare(rows)]), Selection(), width=width)
+    _, _, table = shown.partition("\ninstructions\n")
+    assert max(map(units.width, shown.splitlines())) <= width
+    for head in (line for line in table.splitlines() if line.endswith("  function")):
+        titles = [title for title in head.split()[:-1] if title != "change"]
+        assert len(titles) == len(set(titles))
+    # Numbers stay as they are, and there is one table for each part that fits.
+    assert len(re.findall(r"\b1,100,000\b.*prot_commit_flush_ptes$", table, re.MULTILINE)) == (
+        table.count("  function\n")
+    )
+
+
+def test_names_that_differ_in_their_middle_stay_apart() -> None:
+    names = [f"drivers_subsystem_{kind}_operation_with_a_long_tail_{'x' * 40}" for kind in "abc"]
+    rows = [([frame(name)], name, True, [n + 1]) for n, name in enumerate(names)]
+    shown = text.render(findings([compare({"a": rows, "b": rows})]), Selection(), width=60)
+    _, _, table = shown.partition("function\n")
+    cut = [line.split("  ")[-1] for line in table.splitlines()[:3]]
+    assert len(set(cut)) == 3
+    for kind, name in zip("abc", sorted(cut), strict=True):
+        assert f"_{kind}_" in name
+
+
+def test_names_are_cut_after_columns_are_left_out() -> None:
+    name = "set_write_prot_commit_flush_ptes"
+    rows = {label: [([frame(name)], name, True, [n])] for label, n in (("a", 10**8), ("b", 2**30))}
+    for width in (60, 80, 100):
+        shown = text.render(findings([compare(rows)]), Selection(), width=width)
+        assert re.search(rf"\+973,741,824 .* {name}$", shown, re.MULTILINE) or width == 60
+
+
+def test_the_width_of_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "137")
+    assert terminal.columns() == 137
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr("sys.__stdout__", None)
+    assert terminal.columns() == 100
+
+
+def test_the_answer_names_its_point_and_counts_per_op() -> None:
+    names = {"label": "new", "base": "base", "metric": "instructions", "verb": "executes"}
+    for base, count, said in (
+        (100, 150, "1.500 times the instructions of base in this workload at size 4: +50 "),
+        (100, 100, "exactly as many instructions as base at size 4."),
+        (0, 50, "50 instructions at size 4; base executes none."),
+    ):
+        found = Answer(
+            **names, side=None, base_count=base, count=count, largest=None, at="size 4", ops=20
+        )
+        assert f"new executes {said}" in found.sentence
+    assert Answer(
+        **names, side=None, base_count=100, count=150, largest=None, ops=20
+    ).sentence.endswith("in this workload: +50 (+50.0%), +2.50 per op.")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from profdiff.base import units
+from profdiff.base.names import shortened
 from profdiff.reports.charts.layout import SIZE, Caption, finish, plain, rows, ticks, wrapped
 
 # Okabe and Ito's palette, which colour-blind people tell apart; the hatch tells in black and white.
@@ -72,7 +72,8 @@ def _style(colour: str) -> dict[str, Any]:
 def _panel(axes: Axes, panel: Sequence[Row], divisor: float) -> None:
     axes.set_axis_on()
     axes.tick_params(axis="x", labelbottom=True)
-    names = [units.shorten(plain(row.name), _NAME) for row in panel]
+    cut = shortened((plain(row.name) for row in panel), _NAME)
+    names = [cut[plain(row.name)] for row in panel]
     rows(axes, names, [[row.value] for row in panel], SIZE)
     axes.axvline(0, color="black", lw=0.8)
     for y, row in enumerate(panel):

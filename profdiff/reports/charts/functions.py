@@ -54,7 +54,7 @@ class _Measure:
     @property
     def labels(self) -> list[str]:
         """Of the kernels."""
-        return [words.short(label) for label in self.comparison.labels]
+        return words.labels(self.comparison.labels)
 
     @property
     def sides(self) -> list[tuple[str, str]]:
@@ -95,7 +95,7 @@ class _Measure:
         if any(row.whisker for _, rows in panels for row in rows):
             notes.append(f"whiskers: {whiskers}")
         notes += words.left_out((left_out, "kernels"))
-        name = words.short(metric.title, 30)
+        name = words.short(metric.title, 48)
         what = f"{_SIDES[self.side]}{'' if metric.exact else ', sampled'}"
         per_op, ops = (" per op", f" ({self.ops:,} ops)") if self.ops else ("", "")
         caption = Caption(f"{name}{per_op}{what}: {title}", notes)
@@ -146,11 +146,14 @@ def _functions(measure: _Measure) -> tuple[Caption, Figure]:
     whole = int(comparison.totals(measure.side)[0])
     label = comparison.labels[0]
     rows = []
-    for function in functions(comparison, select(comparison, selection).shown):
+    shown = select(comparison, selection).shown
+    errors = None
+    if comparison.samples is not None:
+        errors = marks.errors(comparison, shown)[:, 0].tolist()
+    for number, function in enumerate(functions(comparison, shown)):
         own, whisker = function.self[label], None
-        if function.samples is not None:
-            error = own / max(function.samples[label], 1) ** 0.5
-            whisker = (own - error, own + error)
+        if errors is not None:
+            whisker = (own - errors[number], own + errors[number])
         told = f"{measure.count(own)} ({units.share(own, whole)})"
         rows.append(Row(function.title, [(own, _COLOURS[function.side])], told, whisker))
     title = f"functions with the largest self counts, {measure.labels[0]}"

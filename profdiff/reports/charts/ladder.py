@@ -60,7 +60,8 @@ def ladder(evidence: Results, result: Result, more: Sequence[str]) -> tuple[Capt
         return None
     each = sum(len(cell.boots) for cell in cells) <= words.MOST_BOOTS
     rungs: list[Rung] = []
-    for label, cell, change in zip(evidence.labels, cells, result.changes, strict=False):
+    labels = words.labels(evidence.labels)
+    for label, cell, change in zip(labels, cells, result.changes, strict=False):
         boots = cell.medians
         value = median(boots) if boots else None
         told = ["no result" if value is None else number(value)]
@@ -70,7 +71,7 @@ def ladder(evidence: Results, result: Result, more: Sequence[str]) -> tuple[Capt
             told += [str(delta(change)), str(judged(change))]
         colour = _colour(change) if rungs else BASE
         told = [plain(words.short(word)) for word in told]
-        rungs.append(Rung(words.short(label), boots if each else [], value, told, colour))
+        rungs.append(Rung(label, boots if each else [], value, told, colour))
     at = words.short(result.setting.title, 48)
     command = recording.workload(evidence.manifest, result.setting).description
     notes = [

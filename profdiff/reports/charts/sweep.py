@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
+from profdiff.base import units
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Level, level
 from profdiff.reports.charts import words
@@ -120,10 +121,11 @@ def draw(
         axes.tick_params(labelbottom=True, labelleft=True)
         axes.grid()
         legend = []
-        for place, (label, marks) in enumerate(kernels.items()):
+        labels = words.labels(kernels)
+        for place, (label, marks) in enumerate(zip(labels, kernels.values(), strict=True)):
             # Categories have room for the kernels beside each other.
             shift = 0.7 * ((place + 0.5) / len(kernels) - 0.5) if categories else None
-            legend.append((_line(axes, marks, _STYLES[place], shift), words.short(label)))
+            legend.append((_line(axes, marks, _STYLES[place], shift), label))
     first = grid[0, 0]
     marks = [mark for _, kernels in panels for line in kernels.values() for mark in line]
     if categories:
@@ -204,7 +206,7 @@ def _scatter(evidence: Results, results: Sequence[Result], *, every: bool, bands
     for count in dict.fromkeys((counts[0], counts[-1])):
         found = level([[float(number)] for number in range(count)], evidence.rule)
         if found is not None and count > 1:
-            told.append(f"{100 * found.confidence:.1f} % with {count:,} boots")
+            told.append(f"{units.percent(found.confidence)} with {count:,} boots")
     shown = "small points: every boot" if every else words.MANY_BOOTS
     what = "bands" if bands else "lines"
     return f"{shown}; {what}: the median's confidence interval, {', '.join(told)}"

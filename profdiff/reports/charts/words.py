@@ -2,17 +2,27 @@
 no title and no note is cut."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from profdiff.base import units
+from profdiff.base import guest_clock, units
+from profdiff.base.names import shortened
 from profdiff.evidence.results import Result, Results
 from profdiff.session.manifest import Kernel
 from profdiff.views.result import source
 
 _MOST_LISTED = 10
+_LABEL = 24  # columns
+_UNIT = 48
 # More points than these are a heap, and a large file.
 MOST_BOOTS = 5_000
 MANY_BOOTS = "too many boots to draw each"
+
+
+def labels(kernels: Iterable[str]) -> list[str]:
+    """Kernels' labels, short enough for a chart; different ones stay different."""
+    given = list(kernels)
+    cut = shortened(map(units.printable, given), _LABEL)
+    return [cut[units.printable(label)] for label in given]
 
 
 def short(text: str, columns: int = 24) -> str:
@@ -33,7 +43,8 @@ def listed(told: Sequence[str]) -> str:
 
 def origin(kernels: Sequence[Kernel], command: str) -> list[str]:
     """Notes: the kernels' releases, and the workload."""
-    told = [f"{short(one.label)}: {short(one.release or 'release unknown', 32)}" for one in kernels]
+    named = zip(labels(one.label for one in kernels), kernels, strict=True)
+    told = [f"{label}: {short(one.release or 'release unknown', 32)}" for label, one in named]
     if len(told) > 1:
         told[0] += " (the base)"
     return [listed(told), f"workload: {short(command, 300)}"]
@@ -45,25 +56,31 @@ def left_out(*counted: tuple[int, str]) -> list[str]:
 
 
 def title(result: Result, what: str) -> str:
-    """The metric, and ``what`` is shown of it; also that virtual time is no time."""
+    """The metric, and ``what`` is shown of it."""
     name, unit = result.metric.name, result.metric.unit
-    told = short(name, 30) + (f", {short(unit, 16)}" if unit not in ("", name) else "")
-    per_op = " per op" if result.per_op else ""
-    return f"{told}{per_op}, {what}{': instruction counts, NOT time' if result.virtual else ''}"
+    told = short(name, 30)
+    if unit not in ("", name):
+        told += f", {_unit(result)}"
+    elif result.per_op:
+        told += " per op"
+    return f"{told}, {what}"
 
 
 def axis(result: Result) -> str:
     """What stands along the values."""
-    unit = short(result.metric.unit or result.metric.name, 30)
-    per_op = " per op" if result.per_op else ""
-    return f"{unit}{per_op}{', by a virtual clock' if result.virtual else ''}"
+    return _unit(result)
+
+
+def _unit(result: Result) -> str:
+    unit = short(result.metric.unit or result.metric.name, _UNIT)
+    return guest_clock.per_op(unit) if result.per_op else unit
 
 
 def notes(evidence: Results, results: Sequence[Result], command: str) -> list[str]:
     """Kernels, workload, where the values of one metric come from, and failed runs."""
     failed = [
-        f"{short(label)} {count:,}"
-        for place, label in enumerate(evidence.labels)
+        f"{label} {count:,}"
+        for place, label in enumerate(labels(evidence.labels))
         if (count := sum(result.cells[place].failed for result in results))
     ]
     return [

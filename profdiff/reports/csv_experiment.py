@@ -1,0 +1,74 @@
+"""The experiment as CSV: a row for each metric, point and kernel, unrounded."""
+
+import math
+from collections.abc import Iterator
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.results import Result, Results
+from profdiff.reports.csv_rows import Line, text, written
+from profdiff.views.result import Median
+
+_BEFORE = ("metric", "kernel")
+_BEHIND = (
+    "value",
+    "per_op",
+    "unit",
+    "better",
+    "spread",
+    "ratio",
+    "change",
+    "low",
+    "high",
+    "verdict",
+    "quality",
+    "noise_floor",
+    "boots",
+    "failed",
+    "collector",
+)
+
+
+def render(results: Results) -> str:
+    """Metrics in the order of the report's tables, their points, and of each all kernels, the base
+    first; parameters of the sweep are columns of their own name. What is not known is empty.
+
+    Raises InputError where nothing was measured.
+    """
+    if not results.every:
+        raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
+    header = [*_BEFORE, *map(text, results.swept), *_BEHIND]
+    metrics = results.metrics()
+    rows = (row for one in metrics for result in results.of(*one) for row in _rows(results, result))
+    return written(header, rows)
+
+
+def _rows(results: Results, result: Result) -> Iterator[Line]:
+    metric, point = result.metric, [result.setting.value(name) for name in results.swept]
+    for label, cell, change in zip(results.labels, result.cells, result.changes, strict=True):
+        middle = Median.of(cell)
+        value = middle.value
+        whole = None if value is None else value * (result.ops or 1)
+        base, other = change.medians if change else (math.nan, math.nan)
+        interval = change.median if change else None
+        ends = (interval.estimate, interval.low, interval.high) if interval else (None,) * 3
+        yield [
+            *map(text, (metric.name, label, *point)),
+            _number(whole),
+            _number(value if result.per_op else None),
+            text(metric.unit),
+            metric.better,
+            _number(middle.spread.part),
+            _number(other / base if base > 0 else None),
+            *map(_number, ends),
+            change.verdict if change else "",
+            change.quality if change else "",
+            _number(result.noise),
+            len(cell.boots),
+            cell.failed,
+            result.collector,
+        ]
+
+
+def _number(value: float | None) -> str:
+    """As many digits as a float holds for sure; nothing for what is no number."""
+    return "" if value is None or not math.isfinite(value) else f"{value:.15g}"

@@ -1,0 +1,130 @@
+"""A sweep's points in the page: what the report says otherwise at each, as far as bytes allow."""
+
+import gzip
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from profdiff.evidence.findings import Findings
+from profdiff.reports import document
+from profdiff.session import points
+from profdiff.session.points import Setting
+from profdiff.views import recording
+from profdiff.views.claim import headlines
+from profdiff.views.document import Document
+
+# Points whose functions a page holds, the chosen one included.
+MOST = 12
+# What each of the others may add, in bytes of compressed JSON.
+ROOM = 250_000
+# Points that are named at all; a sweep may have thousands.
+_NAMED = 500
+
+Point = dict[str, Any]
+Holds = Literal["stacks", "functions", "nothing"]
+
+
+def page_points(findings: Findings, shown: Document, others: Iterable[Findings]) -> list[Point]:
+    """Every point of a session in its order: ``at`` as ``report --at`` takes it and the ``command``
+    that does, its ``title``, whether it is the page's ``own``, what the page ``holds`` of it, and
+    in ``report`` the members of the document that are otherwise there. Nothing for a session of one
+    point, or without functions."""
+    every = points.settings(findings.manifest)
+    own = findings.setting.point
+    usual = msgspec.to_builtins(shown)
+    held = {one.setting.point: _held(one, usual) for one in others}
+    held[own] = ("stacks" if shown.metrics else "nothing", {})
+    if len(every) < 2 or all(holds == "nothing" for holds, _ in held.values()):
+        return []
+    first = next(n for n, one in enumerate(every) if one.point == own)
+    start = max(0, min(first - _NAMED // 2, len(every) - _NAMED))
+    made = []
+    for one in every[start : start + _NAMED]:
+        holds, report = held.get(one.point) or ("nothing", _results(findings, one))
+        at = ",".join(f"{name}={one.value(name)}" for name in one.varied)
+        made.append(
+            {
+                "at": at,
+                "command": f"profdiff report SESSION --at {shlex.quote(at)} --html",
+                "title": one.title,
+                "own": one.point == own,
+                "holds": holds,
+                "report": report,
+            }
+        )
+    return made
+
+
+def nearest(every: Sequence[Setting], chosen: Setting, most: int = MOST) -> list[Setting]:
+    """The other points that are nearest to the chosen one in the session's order."""
+    place = next(n for n, one in enumerate(every) if one.point == chosen.point)
+    others = [(abs(n - place), n) for n in range(len(every)) if n != place]
+    return [every[n] for _, n in sorted(others)[: most - 1]]
+
+
+def _held(findings: Findings, usual: dict[str, Any]) -> tuple[Holds, dict[str, Any]]:
+    """All of a point if there is room for it, or without its stacks, or its results alone."""
+    nothing = _results(findings, findings.setting)
+    if not findings.comparisons:
+        return "nothing", nothing
+    built = msgspec.to_builtins(document.build(findings))
+    report = {name: value for name, value in built.items() if value != usual[name]}
+    # The page shows tables of results, not the results.
+    if "experiment" in report:
+        report["experiment"]["results"] = []
+    if _size(report) <= ROOM:
+        return "stacks", report
+    report = without_stacks(report)
+    return ("functions", report) if _size(report) <= ROOM else ("nothing", nothing)
+
+
+def _results(findings: Findings, setting: Setting) -> dict[str, Any]:
+    """What is known of a point without its recordings."""
+    workload = recording.workload(findings.manifest, setting)
+    return {
+        "answers": headlines(replace(findings, setting=setting)),
+        "evidence": [],
+        "workload": msgspec.to_builtins(workload),
+        "metrics": [],
+        "stacks": [],
+    }
+
+
+def _size(report: dict[str, Any]) -> int:
+    return len(gzip.compress(json.dumps(report, separators=(",", ":")).encode(), 6))
+
+
+def without_stacks(report: dict[str, Any]) -> dict[str, Any]:
+    """Every function as a stack of its own; how often it was called is not known then."""
+    metrics: list[dict[str, Any]] = []
+    tables: list[dict[str, Any]] = []
+    for metric in report["metrics"]:
+        stacks = report["stacks"][metric["stacks"]]
+        number = len(metric["functions"]) + len(stacks["unnamed"])
+        function = np.array(stacks["function"], np.int64)
+        sums = {}
+        for label, column in metric["counts"].items():
+            sums[label] = np.zeros(number, np.int64)
+            np.add.at(sums[label], function, np.array(column, np.int64))
+        metrics.append(
+            {
+                **metric,
+                "stacks": len(tables),
+                "counts": {label: column.tolist() for label, column in sums.items()},
+                "calls": None,
+            }
+        )
+        tables.append(
+            {
+                "parent": [-1] * number,
+                "function": list(range(number)),
+                "unnamed": stacks["unnamed"],
+                "inlined": {label: [0] * number for label in sums},
+            }
+        )
+    return {**report, "metrics": metrics, "stacks": tables}
