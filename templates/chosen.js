@@ -24,10 +24,12 @@ export let ranks;
 export let hasCalls = false;
 /** Each function's number. @type {Map<object, number>} */
 export let ids;
+/** Frames at the root that are folded into one row, outermost first. @type {number[]} */
+let trunk;
 
 /** What is made of the stacks of a metric, once.
  * @typedef {{tree: Tree, names: string[], ranks: Int32Array, hasCalls: boolean,
- *   ids: Map<object, number>}} Made */
+ *   ids: Map<object, number>, trunk: number[]}} Made */
 /** @type {Map<Metric, Made>} */
 const known = new Map();
 
@@ -36,7 +38,7 @@ export function choose() {
   metric = data.metrics[Number(state.metric)];
   const made = known.get(metric) ?? make(data.stacks[metric.stacks]);
   known.set(metric, made);
-  ({ tree, names, ranks, hasCalls, ids } = made);
+  ({ tree, names, ranks, hasCalls, ids, trunk } = made);
   pair = pairOf(tree, ...sides(metric.counts));
 }
 
@@ -54,8 +56,10 @@ function make(stacks) {
     above >= 0 && counted.some((one) => one[node]) && !isInlined.some((one) => one[node]);
   const inlined = (/** @type {number} */ node, /** @type {string} */ label) =>
     Boolean(stacks.inlined[label][node]);
+  const made = new Tree(stacks.parent, stacks.function, found, inlined);
   return {
-    tree: new Tree(stacks.parent, stacks.function, found, inlined),
+    tree: made,
+    trunk: made.trunk(counted),
     names: raw.map(visible),
     ranks: found,
     hasCalls: metric.calls !== null || stacks.parent.some(called),
@@ -85,8 +89,17 @@ export function unhurried(draw) {
   };
 }
 
-/** The zoomed frame; the whole is the node above the roots. */
-export const zoomed = () => (state.zoom === "" ? tree.size : Number(state.zoom));
+/** Frames that are drawn as one row: the trunk, unless the reader opened it. */
+export const folded = () => (state.fold === "open" ? [] : trunk);
+
+/** How many frames can be folded. */
+export const foldable = () => trunk.length;
+
+/** The zoomed frame; the whole is the node above the roots, and any of the folded frames. */
+export function zoomed() {
+  const zoom = state.zoom === "" ? tree.size : Number(state.zoom);
+  return folded().includes(zoom) ? tree.size : zoom;
+}
 
 /** Behind the functions come those that are not resolved. @param {number} id */
 const unnamed = (id) => data.stacks[metric.stacks].unnamed[id - metric.functions.length];
@@ -98,8 +111,9 @@ export const frameName = (id) =>
 /** @param {number} id */
 export const frameSide = (id) => (metric.functions[id] ?? unnamed(id))?.side ?? "kernel";
 
-/** Of each function: calls, and the self counts of those of its stacks that have calls.
- * @typedef {{calls: Float64Array, work: Float64Array}} Calls */
+/** Of each function: calls, and the self and total counts of those of its stacks that have calls,
+ * nested ones once; NaN where a caller both calls the function and has a copy of it inlined.
+ * @typedef {{calls: Float64Array, self: Float64Array, total: Float64Array}} Calls */
 /** @type {Map<Metric, ByKernel<Calls>>} */
 const countedCalls = new Map();
 
@@ -109,14 +123,16 @@ export function callsOf() {
   if (!found) {
     found = {};
     for (const [label, column] of Object.entries(metric.calls)) {
-      const calls = new Float64Array(metric.functions.length);
-      const work = new Float64Array(metric.functions.length);
+      const totals = tree.totals(metric.counts[label]);
+      const [calls, self, total] = [0, 1, 2].map(() => new Float64Array(metric.functions.length));
       for (const [node, id] of tree.function.entries()) {
         if (!column[node] || id >= calls.length) continue;
+        const known = tree.inlined(node, label) ? Number.NaN : 1;
         calls[id] += column[node];
-        work[id] += metric.counts[label][node];
+        self[id] += known * metric.counts[label][node];
+        if (!tree.nested(node)) total[id] += known * totals[node];
       }
-      found[label] = { calls, work };
+      found[label] = { calls, self, total };
     }
     countedCalls.set(metric, found);
   }

@@ -3,7 +3,7 @@
 import { callsOf, ids, metric } from "./chosen.js";
 import { data } from "./data.js";
 import {
-  difference, fixed, formatChange, formatCount, formatDifference, short,
+  difference, fixed, formatChange, formatCount, formatDifference, percent, short,
 } from "./numbers.js";
 import { alone, sides, state } from "./state.js";
 
@@ -46,16 +46,16 @@ export function columns() {
     {
       key: "share", title: "share of delta", width: "optional",
       by: part,
-      cell: (row) => (left === right ? "-" : `${fixed(part(row), 1)} %`),
+      cell: (row) => (left === right ? "-" : percent(part(row), 1)),
     },
-    ...(metric.exact ? [] : [samples]),
-    ...perInstruction(),
-    ...perCall(),
     {
       key: "total", title: "total delta", width: "optional",
       by: (row) => Math.abs(difference(...sides(row.total))),
       cell: (row) => formatDifference(...sides(row.total)),
     },
+    ...(metric.exact ? [] : [samples]),
+    ...perInstruction(),
+    ...perCall(),
   ];
 }
 
@@ -95,6 +95,9 @@ function perInstruction() {
   });
 }
 
+/** @param {number} value */
+const perCallOrNot = (value) => (Number.isNaN(value) ? "-" : short(value));
+
 /** Called more often, or more at each call: both sides, where calls are counted.
  * @returns {Column[]} */
 function perCall() {
@@ -104,7 +107,7 @@ function perCall() {
   /** @type {[string, (of: Calls, id: number) => number][]} */
   const kinds = [
     [ops ? "calls per op" : "calls", (of, id) => of.calls[id] / (ops ?? 1)],
-    [`${metric.unit} per call`, (of, id) => of.work[id] / of.calls[id]],
+    ["self per call", (of, id) => of.self[id] / of.calls[id]],
   ];
   return kinds.flatMap(([title, value], kind) =>
     [state.left, state.right].map((label, side) => {
@@ -112,8 +115,8 @@ function perCall() {
       const idOf = (/** @type {Row} */ row) => ids.get(row) ?? -1;
       return {
         key: `call${kind}${side}`, title: `${title} ${label}`, width: "optional",
-        by: (row) => (of.calls[idOf(row)] ? value(of, idOf(row)) : 0),
-        cell: (row) => (of.calls[idOf(row)] ? short(value(of, idOf(row))) : "-"),
+        by: (row) => (of.calls[idOf(row)] ? value(of, idOf(row)) || 0 : 0),
+        cell: (row) => (of.calls[idOf(row)] ? perCallOrNot(value(of, idOf(row))) : "-"),
       };
     }),
   );

@@ -1,17 +1,31 @@
-// The report's document, which everything on the page shows.
+// The report's document at the chosen point, which everything on the page shows.
 
 import { at } from "./elements.js";
 
-/** @import { Report } from "./document.d.ts" */
+/** @import { Point, Report } from "./document.d.ts" */
 
+/** As the page was made, at its own point. @type {Report} */
+let report;
 /** @type {Report} */
 export let data;
+/** The point of `data`, null if the report has one alone. @type {Point | null} */
+export let point = null;
 
 /** Take the document out of the page, where it is gzip in base64. */
 export async function load() {
   const packed = Uint8Array.from(atob(at("data").textContent ?? ""), (c) => c.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  data = await new Response(stream).json();
+  report = await new Response(stream).json();
+  choosePoint("");
+}
+
+/** The point that the page was made at; "" if there is no other. */
+export const ownPoint = () => report.points.find(({ own }) => own)?.at ?? "";
+
+/** Show what the report says at a point. @param {string} at one of the points, or "" */
+export function choosePoint(at) {
+  point = report.points.find((one) => one.at === (at || ownPoint())) ?? null;
+  data = { ...report, ...point?.report };
 }
 
 export const labels = () => data.kernels.map((kernel) => kernel.label);

@@ -2,7 +2,7 @@
 
 import { frameName, frameSide, metric, tree } from "./chosen.js";
 import { data, kernelTitle } from "./data.js";
-import { at, cells, element, visible } from "./elements.js";
+import { at, cells, clipped, element, visible } from "./elements.js";
 import { count, formatChange, percent, perOp, points, share, short, signed } from "./numbers.js";
 import { alone, sides, state } from "./state.js";
 
@@ -26,8 +26,9 @@ function inlinedIn(over, node) {
   return labels.length === 1 ? `(inlined in ${labels[0]})` : "(inlined)";
 }
 
-/** Numbers of a frame: what, left, right, delta, change. @param {Pair} of @param {number} node */
-function frameNumbers(of, node) {
+/** Numbers of a frame: what, left, right, delta, change.
+ * @param {Pair} of @param {number[]} nodes one, or those that are folded */
+function frameNumbers(of, nodes) {
   /** @type {string[][]} */
   const lines = [];
   /** @typedef {(value: number) => string} Format */
@@ -37,13 +38,14 @@ function frameNumbers(of, node) {
     lines.push([what, format(left), format(right), signed(right - left, delta), change]);
   const kinds = /** @type {Kind[]} */ (["self", "total"]);
   for (const kind of kinds) {
-    const [left, right] = of.both(kind, node);
+    const [left, right] = of.both(kind, nodes);
     line(kind, [left, right], count, formatChange(left, right));
     if (data.workload.ops) line(`${kind} per op`, [left, right], perOp);
     const [was, is] = [share(left, state.left), share(right, state.right)];
     line(`${kind} share`, [was, is], percent, "", points);
   }
-  if (of.tree !== tree || !metric.calls) return lines;
+  if (of.tree !== tree || !metric.calls || nodes.length > 1) return lines;
+  const [node] = nodes;
   const [left, right] = sides(metric.calls).map((calls) => calls[node]);
   line("calls", [left, right], count, formatChange(left, right));
   if (left || right) {
@@ -55,18 +57,24 @@ function frameNumbers(of, node) {
   return lines;
 }
 
-/** @param {Pair} of @param {number} node */
-function describe(of, node) {
+/** Frames in words. @param {Pair} of @param {number[]} nodes one, or those that are folded */
+function describe(of, nodes) {
+  const lines = frameNumbers(of, nodes);
+  const [node] = nodes;
+  if (nodes.length > 1) {
+    const names = nodes.map((one) => clipped(frameName(of.tree.function[one]), 60));
+    return { name: `${nodes.length} frames at the root, folded`, where: names.join(" › "), lines };
+  }
   const id = of.tree.function[node];
   const object = metric.functions[id]?.object ?? "";
   const where = [inlinedIn(of.tree, node), object, frameSide(id), declared(id)];
-  const lines = frameNumbers(of, node);
   return { name: frameName(id), where: where.filter(Boolean).join(" · "), lines };
 }
 
-/** @param {Pair} of @param {number} node @param {number} x @param {number} y of the window */
-export function showTip(of, node, x, y) {
-  const { name, where, lines } = describe(of, node);
+/** @param {Pair} of @param {number[]} nodes as of `describe`
+ * @param {number} x @param {number} y of the window */
+export function showTip(of, nodes, x, y) {
+  const { name, where, lines } = describe(of, nodes);
   const head = ["", kernelTitle(state.left), kernelTitle(state.right), "delta", "change"];
   const columns = alone() ? 2 : head.length;
   const table = element("table");
@@ -90,11 +98,11 @@ export function hideTip() {
   at("tip").hidden = true;
 }
 
-/** The frame in a sentence. @param {Pair} of @param {number} node */
-export function speak(of, node) {
-  const { name, where, lines } = describe(of, node);
+/** The frame in a sentence. @param {Pair} of @param {number[]} nodes as of `describe` */
+export function spoken(of, nodes) {
+  const { name, where, lines } = describe(of, nodes);
   const both = (/** @type {string[]} */ [, right, delta]) =>
     ` in ${state.left}, ${right} in ${state.right}, delta ${delta}`;
   const said = lines.map(([what, ...n]) => `${what} ${n[0]}${alone() ? "" : both(n)}`);
-  at("spoken").textContent = visible(`${name.slice(0, 300)}, ${where}. ${said.join("; ")}.`);
+  return visible(`${name.slice(0, 300)}, ${where}. ${said.join("; ")}.`);
 }

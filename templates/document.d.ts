@@ -15,6 +15,13 @@ export interface Report {
   kernels: Kernel[];
   without_result: string[];
   workload: { argv: string[]; ops: number | null; description: string };
+  lengths: {
+    parameters: { parameter: string; short: string; long: string }[];
+    short_ops: number;
+    long_ops: number;
+    fixed: { label: string; collector: string; metric: string; count: number; share: number }[];
+    growth: { label: string; short_kib: number; long_kib: number }[];
+  } | null;
   guest: { memory_mib: number; cpus: number | null; append: string; settle: number } | null;
   facts: Facts;
   experiment: Experiment;
@@ -24,6 +31,18 @@ export interface Report {
   stacks: Stacks[];
   metrics: Metric[];
   charts: Chart[];
+  points: Point[];
+}
+
+/** A point of the sweep: what `report --at` calls it, the command with it, and what the report
+ * says otherwise there. There are none if there is one point alone. */
+export interface Point {
+  at: string;
+  command: string;
+  title: string;
+  own: boolean;
+  holds: "stacks" | "functions" | "nothing";
+  report: Partial<Report>;
 }
 
 export interface Kernel {
@@ -55,6 +74,12 @@ export interface Experiment {
   notes: string[];
   state: string[];
   state_lines: { kind: "differs" | "same" | "unknown"; text: string }[];
+  state_points: {
+    setting: string;
+    verdict: "same" | "differs" | "partly known" | "not compared";
+    differences: string[];
+    changes: string[];
+  }[];
   state_differs: boolean;
 }
 
@@ -76,6 +101,7 @@ export interface Run {
   wall_seconds: number;
   failure: string | null;
   instructions: number | null;
+  each_iteration: number | null;
 }
 
 /** Stacks, parents before children; a root's parent is -1. */

@@ -64,7 +64,7 @@ export function fill(id, tag, texts) {
 export function scrolling(title, content) {
   const box = element("div", "", "scroll");
   box.tabIndex = 0;
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-labelledby", title);
   box.append(content);
   return box;

@@ -1,6 +1,6 @@
 // What the experiment found: state, tables of metrics with spread and verdict, charts, notes.
 
-import { data } from "./data.js";
+import { data, point } from "./data.js";
 import { at, clipped, element, fill, heading, scrolling, visible } from "./elements.js";
 
 /** @import { Chart, ExperimentTable } from "./document.d.ts" */
@@ -53,7 +53,7 @@ export const chartsOf = (about) =>
   data.charts.filter((chart) => chart.about === about).map(chartFigure);
 
 export function drawExperiment() {
-  const { tables, notes, state_lines: told, state_differs: differs, setting } = data.experiment;
+  const { tables, notes, state_lines: told, state_differs: differs } = data.experiment;
   at("state").replaceChildren(...told.map(({ kind, text }) => element("li", text, kind)));
   at("state-section").hidden = !told.length;
   at("state-section").classList.toggle("alarm", differs);
@@ -62,6 +62,27 @@ export function drawExperiment() {
   at("experiment-tables").replaceChildren(...tables.flatMap(experimentTable));
   at("experiment-charts").replaceChildren(...charts);
   fill("experiment-notes", "li", notes);
-  const about = setting && data.metrics.length ? `Functions below are those at ${setting}.` : "";
-  at("experiment-setting").textContent = visible(about);
+  drawPlace();
+}
+
+/** What the page holds of the chosen point, the command that shows the rest, and how the kernels'
+ * state is there. */
+function drawPlace() {
+  at("place").hidden = !point;
+  const parts = { stacks: "", functions: "stacks", nothing: "functions" };
+  const missing = point ? parts[point.holds] : "";
+  const said = missing ? `This page does not hold the ${missing} there; this command does: ` : "";
+  at("place-held").replaceChildren(said, ...(said ? [element("code", point?.command)] : []));
+  at("place-state").textContent = visible(stateThere());
+}
+
+/** What differs in the state of the kernels at the chosen point, and from other points. */
+function stateThere() {
+  const there = data.experiment.state_points.find(({ setting }) => setting === point?.title);
+  if (!there) return "";
+  const { verdict, differences, changes } = there;
+  const told = verdict === "not compared" ? ["The kernels' state is not compared there."] : [];
+  if (differences.length) told.push(`The kernels' state differs there: ${differences.join(", ")}.`);
+  if (changes.length) told.push(`Their state is not that of other points: ${changes.join(", ")}.`);
+  return told.join(" ");
 }

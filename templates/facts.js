@@ -1,6 +1,6 @@
 // What the numbers rest on: kernels, configuration, runs, machine, commands, charts.
 
-import { data } from "./data.js";
+import { data, point } from "./data.js";
 import { at, cells, element, fill, heading } from "./elements.js";
 import { chartsOf } from "./experiment.js";
 import { count, fixed, percent } from "./numbers.js";
@@ -40,6 +40,20 @@ function runsOf({ runs, reproduced }) {
 const lostOf = ({ metric, lost }) =>
   [`Lost samples, ${metric}`, ({ label }) => percent(100 * (lost[label] || 0))];
 
+/** What two lengths leave out, by collector and metric. @returns {Fact[]} */
+function leftOut() {
+  const fixed = data.lengths?.fixed ?? [];
+  const names = new Set(fixed.map(({ collector, metric }) => `${metric}, ${collector}`));
+  return [...names].map((name) => [
+    `Does not grow with ops: ${name}`,
+    ({ label }) => {
+      const one = fixed.find((other) =>
+        other.label === label && `${other.metric}, ${other.collector}` === name);
+      return one ? `${count(one.count)} (${percent(100 * one.share, 1)}), left out` : "-";
+    },
+  ]);
+}
+
 /** @param {Facts["differences"][0]} difference @returns {Fact} */
 const differenceOf = ({ what, values }) => [what, ({ label }) => values[label] ?? "-"];
 
@@ -60,6 +74,7 @@ function kernelFacts() {
     ["Compiler", (kernel) => kernel.compiler || "unknown"],
     ["Version", (kernel) => kernel.version || "unknown"],
     ...metrics.map(totalOf),
+    ...leftOut(),
     ...metrics.map(unresolvedOf),
     // Timed runs have no functions.
     .../** @type {Fact[]} */ (metrics.length ? [["Inlined functions", inlined]] : []),
@@ -79,7 +94,7 @@ function drawKernels() {
     line.prepend(heading("row", title));
     return line;
   });
-  at("kernels").replaceChildren(cells("th", ["", ...head]), ...rows);
+  at("kernels").replaceChildren(cells("th", ["Kernel", ...head]), ...rows);
 }
 
 function drawConfig() {
@@ -125,7 +140,7 @@ function drawEvidence() {
 function drawMade() {
   const { created, command } = data.recorded;
   const made = element("span", `profdiff ${data.profdiff}, recorded ${created}: `);
-  at("made").append(made, element("code", command.join(" ")));
+  at("made").replaceChildren(made, element("code", command.join(" ")));
   if (data.report_command) {
     const by = element("span", "reported by: ");
     at("made").append(element("br"), by, element("code", data.report_command));
@@ -138,7 +153,8 @@ export function drawFacts() {
   drawEvidence();
   drawRuns();
   drawMade();
-  const charts = chartsOf("functions");
+  // They were drawn at the page's own point.
+  const charts = point && !point.own ? [] : chartsOf("functions");
   at("charts").hidden = !charts.length;
   at("charts").replaceChildren(...charts);
 }

@@ -38,6 +38,9 @@ export class Flamegraph {
   constructor(id) {
     this.canvas = at(id, HTMLCanvasElement);
     this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    /** What scrolls the canvas where it is higher than the whole graph. */
+    this.room = this.canvas.closest(".room");
+    this.zoom = -1;
     this.height = 0;
     this.colours = PALETTES.light;
     /** @type {Frames | null} */
@@ -49,8 +52,9 @@ export class Flamegraph {
     return new Frames(scene, this.canvas.clientWidth || 600);
   }
 
-  /** @param {Frames} frames @param {number} rows how high the canvas is to be */
-  paint(frames, rows) {
+  /** @param {Frames} frames @param {number} rows how high the canvas is to be
+   * @param {number} seen how many of them are seen without scrolling */
+  paint(frames, rows, seen = rows) {
     const { scene } = frames;
     const { canvas, context } = this;
     this.frames = frames;
@@ -64,6 +68,11 @@ export class Flamegraph {
       canvas.width = width;
       canvas.height = height;
       canvas.style.height = `${this.height}px`;
+    }
+    if (this.room instanceof HTMLElement) {
+      this.room.style.height = `${Math.max(1, seen) * ROW}px`;
+      if (this.zoom !== scene.zoom) this.room.scrollTop = scene.flame ? this.height : 0;
+      this.zoom = scene.zoom;
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, shown, this.height);
@@ -93,21 +102,33 @@ export class Flamegraph {
     return this.frames?.scene.flame ? this.height - (depth + 1) * ROW : depth * ROW;
   }
 
+  /** Scroll to a row: in the graph's room, and the page. @param {number} depth */
+  reveal(depth) {
+    const top = this.top(depth);
+    if (this.room && (top < this.room.scrollTop || top + ROW > this.room.scrollTop +
+        this.room.clientHeight)) this.room.scrollTop = top - this.room.clientHeight / 2;
+    const y = this.canvas.getBoundingClientRect().top + top;
+    if (y < 0 || y + ROW > innerHeight) scrollBy(0, y - innerHeight / 2);
+  }
+
   /** @param {Scene} scene @param {Box} box @param {number} y
    * @param {boolean} above the zoomed frame @param {number} letter its width */
   box(scene, { from, to, node }, y, above, letter) {
     const { colours, context } = this;
     const { tree, total } = scene.pair;
     const width = to - from;
-    const id = tree.function[node];
-    const user = frameSide(id) === "user";
-    const matched = scene.matches?.[id];
+    const folded = node === this.frames?.fold;
+    const nodes = folded ? scene.folded : [node];
+    const ids = nodes.map((one) => tree.function[one]);
+    const user = ids.every((id) => frameSide(id) === "user");
+    const matched = ids.some((id) => scene.matches?.[id]);
     const drawn = Math.max(NARROWEST, width - (width > 2 ? 1 : 0));
-    context.fillStyle = above ? colours.faded : this.fill(scene, node, user);
+    context.fillStyle = above ? colours.faded : this.fill(scene, nodes, user);
     context.globalAlpha = scene.matches && !matched ? 0.35 : 1;
     context.fillRect(from, y, drawn, ROW - 1);
     context.globalAlpha = scene.matches && !matched ? 0.7 : 1;
-    const inlined = tree.inlined(node, state.left) || tree.inlined(node, state.right);
+    const inlined =
+      !folded && (tree.inlined(node, state.left) || tree.inlined(node, state.right));
     context.fillStyle = colours.faint;
     if (inlined && width > 4) {
       for (let dot = 1; dot < ROW - 2; dot += 4) context.fillRect(from, y + dot, 2, 2);
@@ -124,7 +145,9 @@ export class Flamegraph {
     if (letters >= 2) {
       context.font = inlined ? `italic ${FONT}` : FONT;
       context.fillStyle = above ? colours.faint : colours.text;
-      context.fillText(clipped(names[id], letters), from + 5, y + ROW / 2, width - 7);
+      const name = ids.map((id) => names[id]).join(" › ");
+      const text = folded ? `${nodes.length} frames: ${name}` : name;
+      context.fillText(clipped(text, letters), from + 5, y + ROW / 2, width - 7);
     }
     context.globalAlpha = 1;
     if (matched && width > 1.5) {
@@ -139,13 +162,15 @@ export class Flamegraph {
     }
   }
 
-  /** The colour of a frame. @param {Scene} scene @param {number} node @param {boolean} user */
-  fill({ pair, colour, most }, node, user) {
+  /** The colour of a frame, or of those that are folded, as of one.
+   * @param {Scene} scene @param {number[]} nodes @param {boolean} user */
+  fill({ pair, colour, most }, nodes, user) {
     const { ground, user: userGround, less, more } = this.colours;
     if (colour === "none") {
-      return mix(user ? userGround : ground, less, 0.25 + (pair.tree.function[node] % 5) * 0.05);
+      const [id] = nodes.map((node) => pair.tree.function[node]);
+      return mix(user ? userGround : ground, less, 0.25 + (id % 5) * 0.05);
     }
-    const delta = pair.delta(colour, node);
+    const delta = pair.delta(colour, nodes);
     // Its root, so that the middle of the scale can be told from nothing.
     const part = most ? Math.sqrt(Math.min(1, Math.abs(delta) / most)) : 0;
     return mix(ground, delta > 0 ? more : less, part);

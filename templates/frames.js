@@ -7,10 +7,11 @@ export const MOST_ROWS = 400;
 const WORTH_A_ROW = 2;
 export const NARROWEST = 0.5;
 
-/** What is drawn: widths of nodes, of which `scale` fills the canvas.
+/** What is drawn: widths of nodes, of which `scale` fills the canvas. `folded`: nodes that are one
+ * row, outermost first; the last of them stands for all.
  * @typedef {{pair: Pair, zoom: number, widths: Float64Array, scale: number, label: string,
  *   colour: Kind | "none", most: number, matches: Uint8Array | null, flame: boolean,
- *   selected: number}} Scene */
+ *   selected: number, folded: number[]}} Scene */
 /** Of a frame, or where `node` is -1, of those that are too narrow to be seen.
  * @typedef {{from: number, to: number, node: number}} Box */
 
@@ -22,9 +23,16 @@ export class Frames {
     this.rows = [];
     /** Whether there is more below the last row. */
     this.deeper = false;
-    const path = scene.pair.tree.path(scene.zoom);
+    /** The frame that stands for those that are folded. */
+    this.fold = scene.folded.at(-1) ?? -1;
+    const [first] = scene.folded;
+    const callers = scene.pair.tree.path(scene.zoom).slice(0, -1);
     // Above the zoomed frame its callers, as wide as the graph.
-    for (const node of path.slice(0, -1)) this.rows.push([{ from: 0, to: width, node }]);
+    for (const caller of callers) {
+      const node = caller === first ? this.fold : caller;
+      if (caller !== first && scene.folded.includes(caller)) continue;
+      this.rows.push([{ from: 0, to: width, node }]);
+    }
     this.zoomed = this.rows.length;
     this.layout(scene.scale ? width / scene.scale : 0);
     for (const row of this.rows) row.sort((a, b) => a.from - b.from);
@@ -38,12 +46,13 @@ export class Frames {
   /** @param {number} pixels for one count */
   layout(pixels) {
     const { pair, zoom, widths } = this.scene;
+    const [first] = this.scene.folded;
     const todo = [{ node: zoom, depth: this.zoomed, from: 0 }];
     for (let next = todo.pop(); next; next = todo.pop()) {
       const { node, from } = next;
       let { depth } = next;
       if (node < pair.tree.size) {
-        this.place(depth, from, from + widths[node] * pixels, node);
+        this.place(depth, from, from + widths[node === this.fold ? first : node] * pixels, node);
         depth++;
       }
       if (depth >= MOST_ROWS) {
@@ -52,17 +61,28 @@ export class Frames {
       }
       let x = from;
       let narrow = x;
-      for (const child of pair.tree.below(node)) {
+      for (const child of this.below(node)) {
         const to = x + widths[child] * pixels;
         if (to - x >= NARROWEST) {
           if (x - narrow >= NARROWEST) this.place(depth, narrow, x, -1);
-          todo.push({ node: child, depth, from: x });
+          todo.push({ node: child === first ? this.fold : child, depth, from: x });
           narrow = to;
         }
         x = to;
       }
       if (x - narrow >= NARROWEST) this.place(depth, narrow, x, -1);
     }
+  }
+
+  /** What stands on a frame. Folded ones are as one: all that any of them calls stands on them.
+   * @param {number} node @returns {Iterable<number>} */
+  below(node) {
+    const { folded, pair } = this.scene;
+    if (node !== this.fold) return pair.tree.below(node);
+    /** @type {(from: number) => number[]} */
+    const deeper = (from) =>
+      [...pair.tree.below(from)].flatMap((one) => (folded.includes(one) ? deeper(one) : one));
+    return deeper(folded[0]);
   }
 
   /** @param {number} row @param {number} from @param {number} to @param {number} node */
@@ -88,10 +108,15 @@ export class Frames {
   /** Where a node lies. @param {number} node */
   find(node) {
     for (const [depth, row] of this.rows.entries()) {
-      const box = row.find((one) => one.node === node);
+      const box = row.find((one) => one.node === node && node >= 0);
       if (box) return { depth, box };
     }
     return null;
+  }
+
+  /** Where the keys begin: the widest frame, the zoomed one if there is one; -1 if none is seen. */
+  widest() {
+    return widestOf(this.rows[this.zoomed] ?? [])?.node ?? -1;
   }
 
   /** The frame that a step from `node` leads to. @param {number} node
@@ -100,16 +125,21 @@ export class Frames {
     const seen = (/** @type {number} */ depth) =>
       (this.rows[depth] ?? []).filter((box) => box.node >= 0);
     const place = this.find(node);
-    if (!place) return seen(this.zoomed)[0]?.node ?? -1;
+    if (!place) return this.widest();
     const { depth, box } = place;
     const holds = (/** @type {Box} */ outer, /** @type {Box} */ inner) =>
       outer.from <= inner.from + 0.01 && outer.to >= inner.to - 0.01;
     if (step === "out") return seen(depth - 1).find((one) => holds(one, box))?.node ?? node;
     if (step === "in") {
-      const within = seen(depth + 1).filter((one) => holds(box, one));
-      return within.sort((a, b) => b.to - b.from - (a.to - a.from))[0]?.node ?? node;
+      return widestOf(seen(depth + 1).filter((one) => holds(box, one)))?.node ?? node;
     }
     const row = seen(depth);
     return row[row.indexOf(box) + (step === "after" ? 1 : -1)]?.node ?? node;
   }
+}
+
+/** The first of the widest. @param {Box[]} boxes */
+function widestOf(boxes) {
+  const frames = boxes.filter((box) => box.node >= 0);
+  return frames.sort((a, b) => b.to - b.from - (a.to - a.from))[0];
 }

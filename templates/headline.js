@@ -5,7 +5,7 @@ import { ids, metric } from "./chosen.js";
 import { data, kernelTitle, labels } from "./data.js";
 import { at, button, clipped, element, fill, visible } from "./elements.js";
 import { difference, formatChange, formatDifference } from "./numbers.js";
-import { chooseFunction } from "./sandwich.js";
+import { openFunction } from "./sandwich.js";
 import { alone, sides, state } from "./state.js";
 
 /** @import { ByKernel, FunctionRow, Kernel } from "./document.d.ts" */
@@ -65,7 +65,7 @@ export function drawLargest() {
         const search = at("search", HTMLInputElement);
         search.value = row.name;
         search.dispatchEvent(new Event("input"));
-        chooseFunction(ids.get(row) ?? 0);
+        openFunction(ids.get(row) ?? 0);
       });
       const change = ` ${formatDifference(left, right)} (${formatChange(left, right)})`;
       chip.append(element("b", clipped(row.name, 60)), element("span", change));

@@ -1,7 +1,7 @@
 // Words about the flamegraph: captions, rule, colours, and what the search found.
 
 import { hasCalls, pair, zoomed } from "./chosen.js";
-import { kernelTitle } from "./data.js";
+import { kernelTitle, point } from "./data.js";
 import { at } from "./elements.js";
 import {
   count, formatChange, formatCount, formatDelta, formatDifference, percent, share, unitTitle,
@@ -55,14 +55,18 @@ export function drawLegend(canvases) {
   if (colour !== "none") {
     const most = pair.largest(/** @type {Kind} */ (colour));
     const scaled = formatDelta(state.unit === "share" ? 100 * most : most);
-    at("least").textContent = `−${scaled} less`;
+    at("least").textContent = `-${scaled} less`;
     at("most").textContent = `more +${scaled}`;
   }
   at("legend-change").hidden = alone();
   at("matched").textContent = searchResult();
   at("width-label").hidden = state.view !== "difference";
   at("missing").hidden = hasCalls;
-  const keys = "Arrow keys choose a frame, Enter zooms, Escape goes back out.";
-  const label = `${VIEWS[state.view]} flamegraph, ${width}. ${keys}`;
+  at("missing").textContent =
+    point?.holds === "functions"
+      ? "This page does not hold the stacks there: a frame is a function, whoever called it."
+      : `No call stacks were recorded: a frame is a function, and on it what was inlined into it.
+        Who called it is not known, so the callers below are those that it was inlined into.`;
+  const label = `${VIEWS[state.view]} flamegraph, ${width}`;
   for (const canvas of canvases) canvas.setAttribute("aria-label", label);
 }

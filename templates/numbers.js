@@ -24,8 +24,8 @@ export const short = (value) =>
 /** @param {number} value */
 export const perOp = (value) => fixed(value / (data.workload.ops ?? 1), 2);
 
-/** @param {number} share in percent */
-export const percent = (share) => `${fixed(share, 2)} %`;
+/** @param {number} share in percent @param {0 | 1 | 2} [digits] */
+export const percent = (share, digits = 2) => `${fixed(share, digits)}%`;
 
 /** @param {number} value @param {string} label */
 export const share = (value, label) => (100 * value) / whole(label);
@@ -60,12 +60,12 @@ export const formatDifference = (left, right) => signed(difference(left, right),
 
 /** @param {number} before @param {number} after */
 export function formatChange(before, after) {
-  if (before === after) return "0 %";
+  if (before === after) return percent(0, 0);
+  if (before < 0 || (before === 0 && after < 0)) return "-";
   if (before === 0) return "new";
   if (after === 0) return "vanished";
-  if (before < 0) return "-";
   if (after >= 10 * before) return `${count(after / before)} times`;
-  return signed((100 * (after - before)) / before, (change) => `${fixed(change, 1)} %`);
+  return signed((100 * (after - before)) / before, (change) => percent(change, 1));
 }
 
 /** What the numbers are, in words. */

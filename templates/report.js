@@ -1,17 +1,19 @@
 // The page: fills the controls, and draws everything when the state changes.
 
 import { choose, unhurried } from "./chosen.js";
-import { data, load } from "./data.js";
+import { data, load, point } from "./data.js";
 import { at, visible } from "./elements.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
-import { drawSandwich, startSandwich } from "./sandwich.js";
+import { recall, remember } from "./kept.js";
+import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "./search.js";
-import { choices, readAddress, state, writeAddress } from "./state.js";
-import { drawBody, drawTable, showFirst, startTable } from "./table.js";
+import { choices, readAddress, state, takeState, writeAddress } from "./state.js";
+import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
 import { drawTree, startTree } from "./tree_view.js";
 
+/** @import { Point } from "./document.d.ts" */
 /** @import { Key } from "./state.js" */
 
 /** @param {Key} key @param {string} value */
@@ -21,9 +23,13 @@ function change(key, value) {
   // A kernel is not set against itself: the sides change places.
   if (key === "left" && state.right === value) state.right = before;
   if (key === "right" && state.left === value) state.left = before;
-  if (key === "metric") {
-    const [old, chosen] = [before, value].map((one) => data.metrics[Number(one)].stacks);
-    if (old !== chosen) state.zoom = state.function = "";
+  if (key === "metric" || key === "point") {
+    const kept = remember();
+    takeState({ ...state, function: "", zoom: "" });
+    if (data.metrics.length) {
+      choose();
+      recall(kept);
+    }
   }
   writeAddress();
   draw();
@@ -53,17 +59,34 @@ function drawControls() {
     at(key, HTMLSelectElement).replaceChildren(...shown);
     at(key, HTMLSelectElement).value = state[key];
   }
+  const kernels = data.kernels.length;
+  at("metric-label").hidden = data.metrics.length < 2;
+  at("left-label").hidden = at("right-label").hidden = kernels < 3;
+  at("colour-label").hidden = at("view-label").hidden = kernels < 2;
   at("search", HTMLInputElement).value = state.search;
   at("regex", HTMLInputElement).checked = state.regex !== "";
 }
 
-function draw() {
-  drawDiffers();
+/** @type {Point | null | undefined} */
+let drawnPoint;
+
+/** What is otherwise at another point, apart from functions. */
+function drawPoint() {
+  drawnPoint = point;
+  drawAnswers();
+  drawExperiment();
+  drawFacts();
   // Timed runs have no functions.
+  at("profile").hidden = at("skip").hidden = !data.metrics.length;
+}
+
+function draw() {
+  if (drawnPoint !== point) drawPoint();
+  drawControls();
+  drawDiffers();
   if (!data.metrics.length) return;
   choose();
   search();
-  drawControls();
   drawLargest();
   drawTree();
   drawTable();
@@ -77,17 +100,18 @@ function startProfile() {
     const select = at(key, HTMLSelectElement);
     select.addEventListener("change", () => change(key, select.value));
   }
-  const kernels = data.kernels.length;
-  at("metric-label").hidden = data.metrics.length < 2;
-  at("left-label").hidden = at("right-label").hidden = kernels < 3;
-  at("colour-label").hidden = at("view-label").hidden = kernels < 2;
-  at("controls").addEventListener("submit", (event) => event.preventDefault());
+  at("controls").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (state.search) openFirst();
+  });
   at("search").addEventListener("input", changeSearch);
   at("regex").addEventListener("change", changeSearch);
   for (const event of ["hashchange", "popstate"]) {
     addEventListener(event, () => {
+      const before = state.function;
       readAddress();
       draw();
+      if (state.function !== before) showHeading();
     });
   }
   startTable();
@@ -97,13 +121,11 @@ function startProfile() {
 
 async function start() {
   await load();
-  at("profile").hidden = !data.metrics.length;
-  drawAnswers();
-  drawExperiment();
-  if (data.metrics.length) startProfile();
-  drawFacts();
+  startProfile();
   draw();
   requestAnimationFrame(() => {
+    // The graph has its height now.
+    if (data.metrics.length) showHeading();
     performance.mark("interactive");
     document.documentElement.dataset.ready = "yes";
   });

@@ -63,17 +63,45 @@ function around(id, callers) {
   return pairOf(new Tree(parent, functions, ranks, inlined), selfs.left, selfs.right);
 }
 
-const drawUnhurried = unhurried(drawSandwich);
+const drawHalvesUnhurried = unhurried(drawHalves);
 
-/** @param {number} id of a function; other frames have no callers to show */
-export function chooseFunction(id) {
+/** What had the focus when a function was opened. @type {Element | null} */
+let opener = null;
+
+/** Show a function, with its heading in view.
+ * @param {number} id of a function; other frames have no callers to show */
+export function openFunction(id) {
   if (id >= metric.functions.length) return;
+  const from = document.activeElement;
+  if (!at("sandwich").contains(from)) opener = from;
   state.function = String(id);
-  writeAddress();
-  drawUnhurried();
+  writeAddress(true);
+  hideTip();
+  drawHeading();
+  drawHalvesUnhurried();
+  showHeading();
+}
+
+/** Scroll to the function that is open; it is read out, and keys go on from there. */
+export function showHeading() {
+  if (state.function === "") return;
+  at("sandwich").scrollIntoView({ block: "start" });
+  at("sandwich-name").focus({ preventScroll: true });
+}
+
+function closeFunction() {
+  state.function = "";
+  writeAddress(true);
+  drawSandwich();
+  if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
 }
 
 export function drawSandwich() {
+  drawHeading();
+  drawHalves();
+}
+
+function drawHeading() {
   at("sandwich").hidden = state.function === "";
   if (state.function === "") return;
   const id = Number(state.function);
@@ -88,7 +116,11 @@ export function drawSandwich() {
   const where = [row.object, row.side, declared(id)].filter(Boolean).join(" · ");
   at("sandwich-where").textContent = visible(where);
   fill("sandwich-numbers", "li", [said("self"), said("total"), ...callSentences(id)]);
-  for (const half of halves) drawHalf(half, id);
+}
+
+function drawHalves() {
+  if (state.function === "") return;
+  for (const half of halves) drawHalf(half, Number(state.function));
 }
 
 /** @param {typeof halves[0]} half @param {number} id */
@@ -101,7 +133,7 @@ function drawHalf({ kind, graph }, id) {
   const most = pair.largest("total");
   const frames = graph.layout({
     pair: found, zoom: 0, widths, scale: widths[0], label: name, selected: -1, matches: null,
-    colour: alone() ? "none" : "total", most, flame: callers,
+    folded: [], colour: alone() ? "none" : "total", most, flame: callers,
   });
   graph.paint(frames, frames.rows.length);
   graph.canvas.setAttribute("aria-label", `${kind}s of ${visible(name).slice(0, 200)}`);
@@ -122,7 +154,7 @@ function neighbourRow(of, node) {
   const both = [formatCount(right, state.right), formatDifference(left, right)];
   const line = cells("td", [formatCount(left, state.left), ...(alone() ? [] : both)]);
   const cell = element("td");
-  cell.append(button(frameName(id).slice(0, 300), "link", () => chooseFunction(id)));
+  cell.append(button(frameName(id).slice(0, 300), "link", () => openFunction(id)));
   line.prepend(cell);
   return line;
 }
@@ -135,7 +167,6 @@ function callSentences(id) {
   if (!both.some((of) => of.calls[id])) {
     return ["calls: not counted (inlined everywhere, or never entered in the window)"];
   }
-  const { total } = metric.functions[id];
   const { ops } = data.workload;
   /** @param {string} what @param {(of: Calls, label: string) => string} value */
   const sentence = (what, value) => {
@@ -143,13 +174,13 @@ function callSentences(id) {
     return `${what} ${alone() ? left : `${left} → ${value(both[1], state.right)}`}`;
   };
   const each = (/** @type {number} */ work, /** @type {Calls} */ of) =>
-    of.calls[id] ? short(work / of.calls[id]) : "-";
+    of.calls[id] && !Number.isNaN(work) ? short(work / of.calls[id]) : "-";
   return [
     ops
       ? sentence("calls per op", (of) => short(of.calls[id] / ops))
       : sentence("calls", (of) => count(of.calls[id])),
-    sentence("self per call", (of) => each(of.work[id], of)),
-    sentence("total per call", (of, label) => each(total[label], of)),
+    sentence("self per call", (of) => each(of.self[id], of)),
+    sentence("total per call", (of) => each(of.total[id], of)),
   ];
 }
 
@@ -162,13 +193,13 @@ export function startSandwich() {
     graph.canvas.addEventListener("pointermove", (event) => {
       const node = graph.hit(event);
       if (graph.frames && node >= 0) {
-        showTip(graph.frames.scene.pair, node, event.clientX, event.clientY);
+        showTip(graph.frames.scene.pair, [node], event.clientX, event.clientY);
       } else hideTip();
     });
     graph.canvas.addEventListener("pointerleave", hideTip);
     graph.canvas.addEventListener("click", (event) => {
       const node = graph.hit(event);
-      if (graph.frames && node >= 0) chooseFunction(graph.frames.scene.pair.tree.function[node]);
+      if (graph.frames && node >= 0) openFunction(graph.frames.scene.pair.tree.function[node]);
     });
   }
   let width = innerWidth;
@@ -176,9 +207,8 @@ export function startSandwich() {
     if (width !== innerWidth) drawSandwich();
     width = innerWidth;
   });
-  at("sandwich-close").addEventListener("click", () => {
-    state.function = "";
-    writeAddress();
-    drawSandwich();
+  at("sandwich-close").addEventListener("click", closeFunction);
+  at("sandwich").addEventListener("keydown", (event) => {
+    if (event.key === "Escape") closeFunction();
   });
 }

@@ -1,6 +1,6 @@
 // What the reader chose; it is in the address, so that a view can be linked.
 
-import { data, labels } from "./data.js";
+import { choosePoint, data, labels, ownPoint } from "./data.js";
 
 /** @import { ByKernel } from "./document.d.ts" */
 
@@ -32,6 +32,7 @@ export const sides = (values) => [values[state.left], values[state.right]];
 function defaults() {
   const several = data.kernels.length > 1;
   return {
+    point: ownPoint(),
     metric: "0",
     unit: data.workload.ops ? "per-op" : "absolute",
     view: several ? "difference" : "left",
@@ -43,6 +44,7 @@ function defaults() {
     search: "",
     regex: "",
     side: "",
+    fold: "",
     zoom: "",
     function: "",
   };
@@ -59,6 +61,7 @@ export function choices() {
   const views = { ...VIEWS, left: `${state.left} only`, right: `${state.right} only` };
   const units = { absolute: "absolute", share: "share" };
   return {
+    point: data.points.map(({ at, title }) => [at, title]),
     metric: data.metrics.map((one, index) => [String(index), title(one)]),
     unit: Object.entries(data.workload.ops ? { "per-op": "per op", ...units } : units),
     view: kernels.length > 1 ? Object.entries(views) : [["left", "alone"]],
@@ -73,21 +76,29 @@ export function choices() {
 
 /** What a key may be; searches may be anything. @param {Key} key @param {string} value */
 function allowed(key, value) {
-  const { stacks, functions } = data.metrics[Number(state.metric)];
+  const { stacks, functions } = data.metrics[Number(state.metric)] ?? { functions: [] };
   const below = (/** @type {number} */ count) =>
     value === "" || (/^\d+$/.test(value) && Number(value) < count);
-  if (key === "zoom") return below(data.stacks[stacks].parent.length);
+  if (key === "fold") return value === "" || value === "open";
+  if (key === "zoom") return below(data.stacks[stacks ?? 0]?.parent.length ?? 0);
   if (key === "function") return below(functions.length);
   return choices()[key]?.some(([choice]) => choice === value) ?? true;
 }
 
 /** Take the state from the address; what is not valid there is ignored. */
 export function readAddress() {
+  takeState(Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+}
+
+/** Take a state at its point; what is not valid there is as on a fresh page.
+ * @param {Partial<Record<Key, string>>} given */
+export function takeState(given) {
+  choosePoint("");
+  if (given.point && allowed("point", given.point)) choosePoint(given.point);
   Object.assign(state, defaults());
-  const given = new URLSearchParams(location.hash.slice(1));
   for (const key of keys()) {
-    const wanted = given.get(key);
-    if (wanted !== null && allowed(key, wanted)) state[key] = wanted;
+    const wanted = given[key];
+    if (wanted !== undefined && allowed(key, wanted)) state[key] = wanted;
   }
   // A kernel is not set against itself.
   if (alone()) state.right = labels().find((label) => label !== state.left) ?? state.left;

@@ -1,11 +1,12 @@
 // The function table: sorted, filtered, the accessible form of the graphs.
 
+import { barCell, barHeading, scaleBars } from "./bars.js";
 import { ids, metric } from "./chosen.js";
 import { columns, selfDelta } from "./columns.js";
 import { data } from "./data.js";
 import { at, button, element, heading, visible } from "./elements.js";
 import { count, unitTitle } from "./numbers.js";
-import { chooseFunction } from "./sandwich.js";
+import { openFunction } from "./sandwich.js";
 import { found } from "./search.js";
 import { state } from "./state.js";
 
@@ -48,33 +49,32 @@ function drawHead() {
       order.key = column.key;
       drawHead();
       drawBody();
-      const buttons = table.querySelectorAll("thead button");
-      /** @type {HTMLElement} */ (buttons[[...row.children].indexOf(cell)]).focus();
+      const heads = table.tHead?.querySelectorAll("th") ?? [];
+      heads[[...row.children].indexOf(cell)].querySelector("button")?.focus();
     });
     cell.append(sort);
     row.append(cell);
+    if (column.key === "delta") row.append(barHeading());
   }
-  row.append(element("th", "", "bar"));
   table.tHead?.replaceChildren(row);
 }
 
-/** @param {HTMLElement} line @param {Row} row @param {Column[]} shown */
-function addNumbers(line, row, shown) {
+/** @param {HTMLElement} line @param {Row} row @param {Column[]} shown
+ * @param {(row: Row) => HTMLElement} bar */
+function addNumbers(line, row, shown, bar) {
   const delta = selfDelta(row);
   for (const column of shown) {
     const tint = column.signed && delta ? (delta > 0 ? "more" : "less") : "";
     line.append(element("td", column.cell(row), numberClass(column.width, tint)));
+    if (column.key === "delta") line.append(bar(row));
   }
 }
 
-/** @param {FunctionRow} row @param {number} largest @param {Column[]} shown */
-function drawRow(row, largest, shown) {
+/** @param {FunctionRow} row @param {Column[]} shown */
+function drawRow(row, shown) {
   const line = element("tr");
   const name = element("td", "", "name");
-  const open = button(row.name, "link", () => {
-    chooseFunction(ids.get(row) ?? 0);
-    at("sandwich").scrollIntoView({ block: "nearest" });
-  });
+  const open = button(row.name, "link", () => openFunction(ids.get(row) ?? 0));
   name.append(open);
   const notes = [
     ...(row.object === "vmlinux" ? [] : [row.object]),
@@ -85,21 +85,14 @@ function drawRow(row, largest, shown) {
   if (notes.length) name.append(element("small", notes.join(", ")));
   name.title = visible(row.file);
   line.append(name);
-  addNumbers(line, row, shown);
-  const bar = element("td", "", "bar");
-  const value = selfDelta(row);
-  const filled = element("i", "", value > 0 ? "more" : "less");
-  filled.style.width = `${(100 * Math.abs(value)) / largest}%`;
-  bar.append(filled);
-  line.append(bar);
+  addNumbers(line, row, shown, barCell);
   return line;
 }
 
 export function drawBody() {
   const rows = chosenRows();
-  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(selfDelta(row))), 1);
   const shown = columns();
-  const lines = rows.slice(0, order.shown).map((row) => drawRow(row, largest, shown));
+  const lines = rows.slice(0, order.shown).map((row) => drawRow(row, shown));
   table.tBodies[0].replaceChildren(...lines);
   const rest = rows.length - lines.length;
   at("status").textContent = visible(
@@ -133,14 +126,14 @@ function drawFoot() {
     ...lines.map((row) => {
       const line = element("tr", "", row.className);
       line.append(element("td", row.name, "what"));
-      addNumbers(line, row, shown);
-      line.append(element("td", "", "bar"));
+      addNumbers(line, row, shown, () => element("td", "", "bar"));
       return line;
     }),
   );
 }
 
 export function drawTable() {
+  scaleBars();
   drawHead();
   drawBody();
   drawFoot();
@@ -149,6 +142,12 @@ export function drawTable() {
 /** Show the first rows again, as of another search. */
 export function showFirst() {
   order.shown = PAGE;
+}
+
+/** Open the first function of the table. */
+export function openFirst() {
+  const [row] = chosenRows();
+  if (row) openFunction(ids.get(row) ?? 0);
 }
 
 export function startTable() {

@@ -40,11 +40,35 @@ export class Tree {
     return this.children.subarray(this.first[node], this.first[node + 1]);
   }
 
+  /** Whether a node stands on another one of its function. @param {number} node */
+  nested(node) {
+    for (let at = this.parent[node]; at < this.size; at = this.parent[at]) {
+      if (this.function[at] === this.function[node]) return true;
+    }
+    return false;
+  }
+
   /** From the root down to `node`. @param {number} node */
   path(node) {
     const found = [];
     for (let at = node; at < this.size; at = this.parent[at]) found.push(at);
     return found.reverse();
+  }
+
+  /** The frames at the root that all stacks have: each holds at least `part` of every kernel's
+   * counts. The last of them, where stacks part, is left out, and so is one alone.
+   * @param {ArrayLike<number>[]} counts of each kernel */
+  trunk(counts, part = 0.99) {
+    const totals = counts.map((values) => this.totals(Float64Array.from(values, Math.abs)));
+    const found = [];
+    for (let at = this.size; ; ) {
+      const next = this.below(at).find((node) =>
+        totals.every((of) => of[node] && of[node] >= part * of[this.size]));
+      if (next === undefined) break;
+      found.push(next);
+      at = next;
+    }
+    return found.length > 2 ? found.slice(0, -1) : [];
   }
 
   /** Sums of `values` over everything below and at each node. @param {ArrayLike<number>} values */
@@ -74,14 +98,22 @@ export class Pair {
     this.most = new Map();
   }
 
-  /** Counts of both sides. @param {Kind} kind @param {number} node @returns {[number, number]} */
-  both(kind, node) {
-    return [this[kind].left[node], this[kind].right[node]];
+  /** Counts of both sides: of a node, or of nodes on top of each other as if they were one.
+   * @param {Kind} kind @param {number | number[]} nodes outermost first
+   * @returns {[number, number]} */
+  both(kind, nodes) {
+    const { left, right } = this[kind];
+    if (typeof nodes === "number") return [left[nodes], right[nodes]];
+    if (kind === "total") return [left[nodes[0]], right[nodes[0]]];
+    const sum = (/** @type {ArrayLike<number>} */ of) =>
+      nodes.reduce((all, node) => all + of[node], 0);
+    return [sum(left), sum(right)];
   }
 
-  /** @param {Kind} kind @param {number} node */
-  delta(kind, node) {
-    return this[kind].right[node] * this.unit.right - this[kind].left[node] * this.unit.left;
+  /** @param {Kind} kind @param {number | number[]} nodes as of `both` */
+  delta(kind, nodes) {
+    const [left, right] = this.both(kind, nodes);
+    return right * this.unit.right - left * this.unit.left;
   }
 
   /** Widths by one of the rules. @param {string} rule `left`, `right`, `larger` or `delta` */

@@ -1,12 +1,15 @@
 """A report's page in a real Chromium, for the tests of the page."""
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
@@ -21,7 +24,7 @@ HOSTILE = [
 
 # Modules have no globals: for tests a page has one more line, which makes some names global.
 INSPECTED = """
-Object.assign(globalThis, { state, graphs, paintTree, frameName, chooseFunction });
+Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction });
 Object.defineProperties(globalThis, { tree: { get: () => tree }, names: { get: () => names } });
 """
 
@@ -43,13 +46,18 @@ class Page:
     """An open report that keeps what went wrong and what was asked for."""
 
     def __init__(
-        self, browser: Any, shown: Comparison | Findings, folder: Path, width: int
+        self,
+        browser: Any,
+        shown: Comparison | Findings,
+        folder: Path,
+        width: int,
+        others: Iterable[Findings] = (),
     ) -> None:
         file = folder / "report.html"
         findings = shown if isinstance(shown, Findings) else Findings.of_recordings([shown])
         script = html.joined_modules() + INSPECTED
         with patch.object(html, "joined_modules", return_value=script):
-            file.write_text(html.render(findings))
+            file.write_text(html.render(findings, others))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []
@@ -65,6 +73,17 @@ class Page:
         # Charts are in the page itself.
         if not request.url.startswith("data:"):
             self.requests.append(request.url)
+
+    def wait_until(self, expression: str) -> None:
+        """Until JavaScript's ``expression``, or a function's result, is true; at most 30 s.
+
+        playwright's wait_for_function() evaluates again in the page, which the page's content
+        security policy forbids: it works only where the first look finds what it waits for.
+        """
+        deadline = time.monotonic() + 30
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, f"never true: {expression}"
+            self.page.wait_for_timeout(20)
 
     def names(self) -> list[str]:
         """Functions in the order shown, without the remark behind them."""
@@ -85,3 +104,53 @@ class Page:
         assert self.problems == []
         assert self.requests == [self.url]
         self.page.close()
+
+
+def call_stacks() -> dict[str, Sequence[Row]]:
+    """A function that is called from two places, one that vanished, one that is new and inlined."""
+    entry, work, helper = frame("entry"), frame("work"), frame("helper")
+    old, new = frame("old_way"), frame("new_way", inlined=True)
+    return {
+        "base": [
+            ([entry], "entry", True, [100]),
+            ([entry, work], "work", True, [300]),
+            ([entry, work, helper], "helper", True, [200]),
+            ([entry, helper], "helper", True, [50]),
+            ([entry, old], "old_way", True, [400]),
+        ],
+        "new": [
+            ([entry], "entry", True, [100]),
+            ([entry, work], "work", True, [300]),
+            ([entry, work, helper], "helper", True, [900]),
+            ([entry, helper], "helper", True, [50]),
+            ([entry, work, new], "work", True, [250]),
+        ],
+    }
+
+
+def counted_calls() -> Comparison:
+    """With calls: helper is called more often, and does the same each time."""
+    made = compare(call_stacks(), ops=10)
+    return replace(made, calls=made.counts // 50)
+
+
+def drawn(page: Page, side: str = "left") -> dict[str, list[float]]:
+    """Names of the frames on a canvas, with where they begin and how wide they are."""
+    page.page.evaluate("paintTree()")
+    script = """side => graphs[side].frames.rows.flat().filter(box => box.node >= 0).map(
+      box => [frameName(tree.function[box.node]), [box.from, box.to - box.from]])"""
+    return dict(page.page.evaluate(script, side))
+
+
+def click(page: Page, name: str) -> None:
+    """On the widest frame of a name."""
+    x, y = page.page.evaluate(
+        """name => { paintTree(); const graph = graphs.left; let most = [0, 0, 0];
+          graph.frames.rows.forEach((row, depth) => row.forEach(box => {
+            if (box.node >= 0 && frameName(tree.function[box.node]) === name &&
+                box.to - box.from > most[2])
+              most = [(box.from + box.to) / 2, graph.top(depth) + 9, box.to - box.from]; }));
+          return most; }""",
+        name,
+    )[:2]
+    page.page.click("#graph-left", position={"x": x, "y": y})

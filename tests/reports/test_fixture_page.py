@@ -47,6 +47,6 @@ def test_the_regressed_function_is_found(recorded: Path, browser: Any, tmp_path:
     sandwich = page.page.inner_text("#sandwich")
     assert "calls per op 0 → 1" in sandwich
     assert "commit_anon_folio_batch" in sandwich
-    assert "base 0.00 %" in page.page.inner_text("#matched")
+    assert "base 0.00%" in page.page.inner_text("#matched")
     assert "CONFIG_PT_RECLAIM" in (page.page.text_content("#config") or "")
     page.close()

@@ -1,69 +1,19 @@
 """The page's flamegraphs, sandwich view and facts, in a real Chromium."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from browsed_page import HOSTILE, Page, browser
-from synthetic import Row, compare, example, findings, frame
+from browsed_page import HOSTILE, Page, browser, call_stacks, click, counted_calls, drawn
+from synthetic import compare, example, findings, frame
 
-from profdiff.profile.comparison import Comparison
 from profdiff.reports import html
+from profdiff.views.calls import calls as counted
 
 __all__ = ["browser"]
-
-
-def call_stacks() -> dict[str, Sequence[Row]]:
-    """A function that is called from two places, one that vanished, one that is new and inlined."""
-    entry, work, helper = frame("entry"), frame("work"), frame("helper")
-    old, new = frame("old_way"), frame("new_way", inlined=True)
-    return {
-        "base": [
-            ([entry], "entry", True, [100]),
-            ([entry, work], "work", True, [300]),
-            ([entry, work, helper], "helper", True, [200]),
-            ([entry, helper], "helper", True, [50]),
-            ([entry, old], "old_way", True, [400]),
-        ],
-        "new": [
-            ([entry], "entry", True, [100]),
-            ([entry, work], "work", True, [300]),
-            ([entry, work, helper], "helper", True, [900]),
-            ([entry, helper], "helper", True, [50]),
-            ([entry, work, new], "work", True, [250]),
-        ],
-    }
-
-
-def counted_calls() -> Comparison:
-    """With calls: helper is called more often, and does the same each time."""
-    made = compare(call_stacks(), ops=10)
-    return replace(made, calls=made.counts // 50)
-
-
-def drawn(page: Page, side: str = "left") -> dict[str, list[float]]:
-    """Names of the frames on a canvas, with where they begin and how wide they are."""
-    page.page.evaluate("paintTree()")
-    script = """side => graphs[side].frames.rows.flat().filter(box => box.node >= 0).map(
-      box => [frameName(tree.function[box.node]), [box.from, box.to - box.from]])"""
-    return dict(page.page.evaluate(script, side))
-
-
-def click(page: Page, name: str) -> None:
-    """On the widest frame of a name."""
-    x, y = page.page.evaluate(
-        """name => { paintTree(); const graph = graphs.left; let most = [0, 0, 0];
-          graph.frames.rows.forEach((row, depth) => row.forEach(box => {
-            if (box.node >= 0 && frameName(tree.function[box.node]) === name &&
-                box.to - box.from > most[2])
-              most = [(box.from + box.to) / 2, graph.top(depth) + 9, box.to - box.from]; }));
-          return most; }""",
-        name,
-    )[:2]
-    page.page.click("#graph-left", position={"x": x, "y": y})
 
 
 def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: Path) -> None:
@@ -110,7 +60,7 @@ def test_sides_have_one_scale_and_one_zoom(browser: Any, tmp_path: Path) -> None
     assert "old_way" not in left
     assert page.page.inner_text("#crumbs").split() == ["all", "entry", "work"]
     page.page.go_back()
-    page.page.wait_for_function("state.zoom === ''")
+    page.wait_until("state.zoom === ''")
     assert "old_way" in drawn(page)
     page.close()
 
@@ -120,29 +70,12 @@ def test_search_says_its_share_of_both_sides(browser: Any, tmp_path: Path) -> No
     page.page.fill("#search", "HELPER")
     # 250 of 1050 and 950 of 1600.
     assert "1 function matches" in page.page.inner_text("#matched")
-    assert "base 23.81 %, new 59.38 %" in page.page.inner_text("#matched")
+    assert "base 23.81%, new 59.38%" in page.page.inner_text("#matched")
     page.page.check("#regex")
     page.page.fill("#search", "^(old|new)_")
     assert sorted(page.names()) == ["new_way", "old_way"]
     page.page.fill("#search", "(")
     assert "Not a regular expression" in page.page.inner_text("#matched")
-    page.close()
-
-
-def test_keys_choose_zoom_and_speak(browser: Any, tmp_path: Path) -> None:
-    page = Page(browser, compare(call_stacks()), tmp_path, 1280)
-    page.page.focus("#shape")
-    page.page.keyboard.press("Tab")
-    for key in ("ArrowDown", "ArrowDown"):
-        page.page.keyboard.press(key)
-    assert page.page.inner_text("#spoken").startswith(("work", "helper"))
-    assert page.page.is_visible("#tip")
-    assert "delta" in page.page.inner_text("#tip")
-    page.page.keyboard.press("Enter")
-    assert "zoom=" in page.page.url
-    page.page.keyboard.press("Escape")
-    page.page.keyboard.press("Home")
-    assert "zoom=" not in page.page.url
     page.close()
 
 
@@ -175,7 +108,7 @@ def test_calls_tell_more_often_from_more_each_time(browser: Any, tmp_path: Path)
     page = Page(browser, counted_calls(), tmp_path, 1400)
     heads = page.page.eval_on_selector_all("thead th", "heads => heads.map(h => h.textContent)")
     assert "calls per op base" in heads
-    assert "instructions per call new" in heads
+    assert "self per call new" in heads
     page.page.click("#functions button.link:has-text('helper')")
     numbers = page.page.inner_text("#sandwich-numbers")
     assert "calls per op 0.50 → 1.90" in numbers
@@ -184,6 +117,34 @@ def test_calls_tell_more_often_from_more_each_time(browser: Any, tmp_path: Path)
     assert "work" in callers
     assert "entry" in callers
     assert "It calls nothing" in page.page.inner_text("#sandwich")
+    page.close()
+
+
+def test_calls_are_set_against_what_belongs_to_them(browser: Any, tmp_path: Path) -> None:
+    """As in every other form: not against copies that were inlined, and nested calls once."""
+    entry, work = frame("entry"), frame("work")
+    helper, copy = frame("helper"), frame("helper", inlined=True)
+    rows = [
+        ([entry], "entry", True, [100]),
+        ([entry, helper], "helper", True, [300]),
+        ([entry, helper, helper], "helper", True, [50]),
+        ([entry, work], "work", True, [30]),
+        ([entry, work, copy], "work", True, [4000]),
+    ]
+    made = compare({"base": rows, "new": [*rows, ([entry, frame("leaf")], "leaf", True, [9])]})
+    calls = made.counts.copy() // 10
+    calls[made.inlined] = 0
+    made = replace(made, calls=calls)
+    page = Page(browser, made, tmp_path, 1600)
+    told = counted(made, np.arange(len(made.functions)))
+    assert told is not None
+    (one,) = [one for one, f in zip(told, made.functions, strict=True) if f.name == "helper"]
+    assert (one.calls["base"], one.self["base"], one.total["base"]) == (35, 350, 350)
+    page.page.click("#functions button.link:has-text('helper')")
+    numbers = page.page.inner_text("#sandwich-numbers")
+    assert "calls 35 → 35" in numbers
+    assert "self per call 10 → 10" in numbers
+    assert "total per call 10 → 10" in numbers
     page.close()
 
 
@@ -200,6 +161,8 @@ def test_one_kernel_and_nothing_counted(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare({"base": call_stacks()["base"]}), tmp_path, 1280)
     assert page.page.is_hidden("#view-label")
     assert "old_way" in drawn(page)
+    click(page, "work")
+    assert page.page.is_hidden("#sandwich")
     click(page, "work")
     assert page.page.inner_text("#sandwich-name") == "work"
     page.close()
@@ -230,7 +193,7 @@ def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
     ]
     page = Page(browser, compare({"base": rows, "new": rows[1:]}), tmp_path, 1000)
     for name in (*HOSTILE[:2], long):
-        page.page.evaluate("name => chooseFunction(names.indexOf(name))", name)
+        page.page.evaluate("name => openFunction(names.indexOf(name))", name)
         assert page.page.inner_text("#sandwich-name") == name
         click(page, name)
         page.page.click("#crumbs button")
@@ -261,7 +224,7 @@ def test_facts_and_charts_are_shown_if_there(
     page = Page(browser, compare(call_stacks()), tmp_path, 1280)
     assert "Mitigations, 1 config options (1 relevant)" in page.page.inner_text("#differs")
     assert "CONFIG_X" in page.page.inner_text("#config")
-    page.page.wait_for_function("document.querySelector('#charts img').naturalWidth === 9")
+    page.wait_until("document.querySelector('#charts img').naturalWidth === 9")
     page.close()
 
 

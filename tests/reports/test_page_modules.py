@@ -89,11 +89,13 @@ def test_types_name_what_the_document_has() -> None:
         name: set(re.findall(r"^  (\w+):", body, re.M))
         for name, body in re.findall(r"^export interface (\w+) \{\n(.*?)^\}", text, re.M | re.S)
     }
-    points = [m.Point({"size_kib": size}, 1, 1000) for size in ("1", "10")]
-    timed = found(recorded({label: 2 * [boots(100.0, 5, 0.01)] for label in "ab"}, points=points))
+    sizes = [m.Point({"size_kib": size}, 1, 1000) for size in ("1", "10")]
+    timed = found(recorded({label: 2 * [boots(100.0, 5, 0.01)] for label in "ab"}, points=sizes))
     shown = replace(timed, comparisons=[compare(example())])
+    built = html.document.build(shown)
+    points = html.page_points.page_points(shown, built, [])
     document = json.loads(
-        html.document.encode(html.document.build(shown), charts=html.charts.figures(shown))
+        html.document.encode(built, charts=html.charts.figures(shown), points=points)
     )
     metric = document["metrics"][0]
     parts = {
@@ -107,6 +109,7 @@ def test_types_name_what_the_document_has() -> None:
         "Metric": metric,
         "FunctionRow": metric["functions"][0],
         "Chart": document["charts"][0],
+        "Point": document["points"][0],
     }
     assert typed == {name: set(part) for name, part in parts.items()}
 
