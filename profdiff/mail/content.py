@@ -2,61 +2,86 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from profdiff import __version__
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
-from profdiff.mail import measured
-from profdiff.mail.letter import WIDTH, Letter, Notes, Part, Prose, Quote, Section, Table, Verbatim
+from profdiff.evidence.largest_change import LargestChange, largest_change
+from profdiff.mail import measured, paths, tables
+from profdiff.mail.letter import (
+    LINES,
+    ROWS,
+    WIDTH,
+    Letter,
+    Notes,
+    Part,
+    Prose,
+    Quote,
+    Section,
+    Table,
+    Verbatim,
+)
 from profdiff.mail.reproducer import Reproducer
-from profdiff.reports import experiment_text, table, text
-from profdiff.reports.table import Block, Column
-from profdiff.views import checklist, experiment, notes, result
+from profdiff.views import checklist
 from profdiff.views.claim import claim
-from profdiff.views.selection import Selection
 
 _MARKS = "profdiff.h"
 _NO_MARKS = "'-DPROFDIFF_START()=' '-DPROFDIFF_STOP()='"
-_REPRODUCE = "How to reproduce"
-_WIDE = 100
-# Of more metrics one table is shorter than one each.
-_FEW = 8
 
 
 @dataclass(frozen=True)
 class Wishes:
     """What the writer adds to what the session knows. ``command``: the command line that made the
-    letter; ``trailers`` and ``regzbot`` are checked lines."""
+    letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
+    or not wanted; ``trailers`` and ``regzbot`` are checked lines."""
 
     command: Sequence[str]
     real_use: str | None = None
-    top: int = 20
+    top: int = 8
+    without: Sequence[str] = ()
     trailers: Sequence[str] = ()
     regzbot: Sequence[str] = ()
     reproducer: Reproducer | None = None
     quote: Quote | None = None
+    checklist: bool = False
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
-    """The letter about what a session shows."""
-    claimed = claim(findings)
-    blocks = text.tables(findings, Selection(top=wishes.top), width=_WIDE)
+    """The letter about what a session shows. Where it is too long, it has fewer functions: the row
+    of the others sums up those too."""
+    said, top = _letter(findings, wishes), wishes.top
+    while said.excess and top > ROWS:
+        top = max(min(top, LINES) - said.excess, ROWS)
+        said = _letter(findings, replace(wishes, top=top))
+    return said
+
+
+def _letter(findings: Findings, wishes: Wishes) -> Letter:
+    claimed, largest = claim(findings), largest_change(findings.results, findings.setting)
+    kernel = _kernel(findings, largest)
+    sections = {
+        "result": _result(findings, largest),
+        "functions": _functions(findings, kernel, wishes.top),
+        "measured": measured.section(findings, kernel, largest),
+        "state": measured.states(findings),
+        "config": measured.config(findings, kernel),
+        "reproducer": _reproduce(findings, wishes.reproducer),
+    }
     opening: list[Part] = [Prose(" ".join(claimed.more))] if claimed.more else []
-    if differs := measured.state_differences(findings):
-        opening.append(Notes(differs))
+    opening += measured.state_differences(findings)
+    kept = [_plain(one) for name, one in sections.items() if name not in wishes.without]
+    if wishes.real_use:
+        used = Prose(f"Used by: {wishes.real_use}", 2)
+        kept.append(Section("", [used], bounded=False))
+    if wishes.checklist:
+        kept.append(Section("Checklist", [Notes(boxes(findings, wishes), 4)], bounded=False))
     return Letter(
         subject=claimed.subject,
-        sentence=claimed.sentence,
-        opening=opening,
-        sections=[
-            measured.section(findings, wishes.real_use),
-            _result(findings),
-            Section("Which functions", [_part(block) for block in blocks]),
-            _reproduce(findings, wishes.reproducer),
-            _evidence(findings, wishes),
-        ],
+        sentence=paths.without_paths(claimed.sentence),
+        opening=[_without_paths(part) for part in opening],
+        sections=kept,
         trailers=wishes.trailers,
         regzbot=wishes.regzbot,
         footer=_footer(findings, wishes.command),
@@ -64,93 +89,108 @@ def letter(findings: Findings, wishes: Wishes) -> Letter:
     )
 
 
-def _part(block: Block | str) -> Part:
-    """A table of the report, of which title and columns' names stay, and so do the sums below the
-    rule; or a paragraph."""
-    return Prose(block) if isinstance(block, str) else Table(block.head, block.body, block.tail)
-
-
-def _result(findings: Findings) -> Section:
-    """Sweep or ladder, every boot's value, and how the numbers came about; of recordings that exist
-    each one's whole."""
-    results, setting = findings.results, findings.setting
-    if not results.every:
-        return Section("Result", [_totals(findings)] if findings.comparisons else [])
-    here = results.at(setting)
-    grids = experiment.grids(results, setting)
-    # The ladder and the tables kernel by kernel say the same.
-    if grids and len(results.kernels) > 2 and not results.swept:
-        grids = grids[-len(here) :] if len(here) <= _FEW else grids[: -len(here)]
-    parts = [_part(block) for grid in grids for block in experiment_text.draw(grid, _WIDE)]
-    if floors := [f"{one.metric.name} {told}" for one in here if (told := result.floor(one))]:
-        parts.append(Prose(f"A/A: {', '.join(floors)}."))
-    at = f" at {setting.title}" if setting.title else ""
-    boots = [
-        line
-        for one in here
-        for kernel in experiment.shown(results, one).kernels
-        for line in units.wrap(
-            units.printable(f"{one.metric.name}, {kernel.label}: {kernel.values}"), _WIDE, 2
-        )
+def boxes(findings: Findings, wishes: Wishes) -> list[str]:
+    """The checklist, a line for each item."""
+    fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
+    source: Literal["included", "too long"] | None = None
+    if wishes.reproducer and "reproducer" not in wishes.without:
+        source = "included" if wishes.reproducer.text is not None else "too long"
+    known = checklist.Known(findings, wishes.real_use, fixes[0] if fixes else None, source)
+    return [
+        f"[{'x' if item.done else '_'}] {item.text}: {item.note}" for item in checklist.items(known)
     ]
-    parts.append(Table([units.printable(f"Value of every boot{at}, not rounded:")], boots))
-    return Section("Result", [*parts, Notes([note.text for note in notes.notes(results)])])
 
 
-def _totals(findings: Findings) -> Table:
-    """Every recording's whole, unrounded, where nothing else tells it."""
-    rows = []
+def _kernel(findings: Findings, largest: LargestChange | None) -> str:
+    """The label of the kernel that the letter is about."""
+    if largest:
+        return findings.results.kernels[largest.kernel].label
+    if findings.comparisons:
+        comparison = findings.comparisons[0]
+        totals = comparison.totals().tolist()
+        return comparison.labels[max(range(len(totals)), key=lambda at: (at > 0, totals[at]))]
+    return findings.kernels[-1].label
+
+
+def _result(findings: Findings, largest: LargestChange | None) -> Section:
+    """The sweep, the metrics or the ladder, and the values of boots where they scatter."""
+    if largest is None:
+        comparisons = findings.comparisons
+        return Section("", tables.recordings(comparisons[0]) if comparisons else [])
+    counted = len(findings.results.every) == 1 and bool(findings.comparisons)
+    # The last row of the functions' table is the one result of a single metric and two kernels.
+    parts = [] if counted and len(findings.kernels) < 3 else tables.changes(findings, largest)
+    values = [units.ended(one, 2 * WIDTH - 4) for one in tables.boots(findings, largest)]
+    return Section("", [*parts, *([Notes(values)] if values else [])])
+
+
+def _functions(findings: Findings, kernel: str, top: int) -> Section:
+    """Of the first metric that has a profile of the kernel."""
     for comparison in findings.comparisons:
-        sums = comparison.run_counts.sum(axis=0)
-        for run, total in zip(comparison.runs, sums.tolist(), strict=True):
-            rows.append([f"{total:,}", comparison.metric.title, run.id])
-    columns = [Column("total"), Column("metric"), Column("recording", name=True)]
-    (block,) = table.draw("", columns, rows, _WIDE)
-    return Table(block.head, block.body)
+        if kernel in comparison.labels:
+            number, setting = comparison.labels.index(kernel), findings.setting
+            at = f" at {setting.title}" if setting.title else ""
+            return Section("", tables.functions(comparison, number, setting.ops, at, top))
+    return Section("", [])
 
 
 def _reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
-    parts: list[Part] = [Verbatim(_command(findings.manifest.command), 2)]
+    words, renamed = paths.recorded(findings.manifest)
+    parts: list[Part] = [Verbatim(_command(words), 2)]
+    if renamed:
+        parts.append(Prose("The kernels are the sender's: give your own builds."))
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
             built = f"touch {_MARKS}; cc -O2 -pthread {_NO_MARKS} {shlex.quote(reproducer.name)}"
-            why = f"To build without profdiff ({_MARKS} only marks the region to count):"
+            why = f"To build it without profdiff ({_MARKS} only marks the region to count):"
             parts += [Prose(why), Verbatim(built, 2)]
     elif reproducer:
         parts.append(Prose(f"{reproducer.name} is too long for this mail."))
-    else:
-        parts.append(Prose("The source of the workload is not available."))
-    return Section(_REPRODUCE, parts)
+    return Section("How to reproduce", parts, bounded=False)
 
 
 def _command(words: Sequence[str]) -> str:
-    """A command line for a shell, an option and its value on a line where it is long."""
-    lines = [""]
-    for word in map(shlex.quote, words):
-        full = len(lines[-1]) + 1 + len(word) > WIDTH - 8
-        if lines[-1] and (full or (len(shlex.join(words)) > WIDTH and word.startswith("--"))):
-            lines.append(word)
+    """A command line for a shell; where it is long, an option stands on one line with its value."""
+    parts: list[str] = []
+    options = True
+    for word in words:
+        bare = bool(parts) and parts[-1].startswith("-") and " " not in parts[-1]
+        if options and bare and not word.startswith("-"):
+            parts[-1] += f" {shlex.quote(word)}"
         else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
+            parts.append(shlex.quote(word))
+        options = options and word != "--"
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(f"{lines[-1]} {part}") > WIDTH - 8:
+            lines.append(part)
+        else:
+            lines[-1] = f"{lines[-1]} {part}".strip()
     return " \\\n    ".join(lines)
 
 
-def _evidence(findings: Findings, wishes: Wishes) -> Section:
-    fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
-    source: Literal["included", "too long"] | None = None
-    if wishes.reproducer:
-        source = "included" if wishes.reproducer.text is not None else "too long"
-    known = checklist.Known(findings, wishes.real_use, fixes[0] if fixes else None, source)
-    boxes = [
-        f"[{'x' if item.done else '_'}] {item.text}: {item.note}" for item in checklist.items(known)
-    ]
-    return Section("Evidence, and what is missing ([_])", [Notes(boxes, 4)])
+def _plain(section: Section) -> Section:
+    """A section of ours without paths; a reproducer has none but the source's own."""
+    if not section.bounded:
+        return section
+    return replace(section, parts=[_without_paths(part) for part in section.parts])
+
+
+def _without_paths(part: Part) -> Part:
+    if isinstance(part, Prose):
+        return replace(part, text=paths.without_paths(part.text))
+    if isinstance(part, Notes):
+        return replace(part, texts=[paths.without_paths(text) for text in part.texts])
+    if isinstance(part, Table):
+        rows = [paths.without_paths(row) for row in part.rows]
+        return replace(part, rows=rows)
+    return part
 
 
 def _footer(findings: Findings, command: Sequence[str]) -> list[str]:
     """The tool and what it was given: Documentation/process/generated-content.rst."""
-    return [
-        f"Text and tables by profdiff {__version__}: {shlex.join(command)}",
-        f"Recorded by profdiff {findings.manifest.profdiff}; see '{_REPRODUCE}'.",
-    ]
+    recorded = findings.manifest.profdiff
+    by = "" if recorded == __version__ else f"; recorded by profdiff {recorded}"
+    words = shlex.join(paths.words_without_paths(command))
+    return [units.ended(f"profdiff {__version__}{by}: {units.printable(words)}", 2 * WIDTH)]

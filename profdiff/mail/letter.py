@@ -12,9 +12,12 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable, tabbed
 
 WIDTH = 72
+# What a mail may have that a busy reader reads to its end, without what reproduces it.
+LINES = 60
+# Of a table, what is kept before remarks are left out.
+ROWS = 5
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
 LIMIT = 100_000
-_GLUE = "\ue000"
 
 # What programs take for an order wherever it begins a line: git send-email's recipients (its
 # process_file() reads the whole body), regzbot's commands, a signature.
@@ -30,27 +33,37 @@ class Prose:
 
     def lines(self) -> list[str]:
         """Lines of at most WIDTH characters, but for words that are longer."""
-        # No line ends between a number and its unit. The glue is none of printable()'s characters.
-        lines = textwrap.wrap(
-            printable(" ".join(self.text.split())).replace(" %", f"{_GLUE}%"),
+        return textwrap.wrap(
+            printable(" ".join(self.text.split())),
             WIDTH,
             subsequent_indent=" " * self.indent,
             break_long_words=False,
             break_on_hyphens=False,
         )
-        return [line.replace(_GLUE, " ") for line in lines]
 
 
 @dataclass(frozen=True)
 class Notes:
-    """Several short statements without blank lines between them, each wrapped."""
+    """Several short statements without blank lines between them, each wrapped. ``dropped``: how
+    many were left out from the end."""
 
     texts: Sequence[str]
     indent: int = 2
+    dropped: int = 0
 
     def lines(self) -> list[str]:
         """The lines of all."""
-        return [line for text in self.texts for line in Prose(text, self.indent).lines()]
+        lines = [line for text in self.texts for line in Prose(text, self.indent).lines()]
+        return [*lines, *([f"[{self.dropped:,} more left out]"] if self.dropped else [])]
+
+    def without(self, lines: int) -> "Notes":
+        """The same with so many lines less, or without any."""
+        least = max(len(self.lines()) - lines, 1)
+        for kept in range(len(self.texts) - 1, -1, -1):
+            less = replace(self, texts=self.texts[:kept], dropped=len(self.texts) - kept)
+            if len(less.lines()) <= least:
+                return less
+        return self
 
 
 @dataclass(frozen=True)
@@ -65,7 +78,7 @@ class Table:
 
     def lines(self) -> list[str]:
         """The table, and how much of it was left out."""
-        note = f"[{self.dropped:,} more rows omitted: the mail would be too long]"
+        note = f"[{self.dropped:,} more row{'' if self.dropped == 1 else 's'} left out]"
         told = [note] if self.dropped else []
         return [*map(_verbatim, (*self.head, *self.rows)), *told, *map(_verbatim, self.foot)]
 
@@ -75,7 +88,16 @@ class Table:
         excess += 80
         while kept and excess > 0:
             excess -= _size([_verbatim(kept.pop())])
-        return replace(self, rows=kept, dropped=self.dropped + len(self.rows) - len(kept))
+        return self._with(kept)
+
+    def without(self, lines: int, least: int) -> "Table":
+        """The same with so many lines less, but with ``least`` rows if it has them."""
+        # One line tells of it.
+        less = lines if self.dropped else lines + 1
+        return self._with(self.rows[: max(len(self.rows) - less, least)])
+
+    def _with(self, rows: Sequence[str]) -> "Table":
+        return replace(self, rows=rows, dropped=self.dropped + len(self.rows) - len(rows))
 
 
 @dataclass(frozen=True)
@@ -103,15 +125,28 @@ class Quote:
         return [*Prose(self.attribution).lines(), *quoted]
 
 
-Part = Prose | Notes | Table | Verbatim | Quote
+@dataclass(frozen=True)
+class Title:
+    """A line right above what follows."""
+
+    text: str
+
+    def lines(self) -> list[str]:
+        """The line."""
+        return [_verbatim(f"{self.text}:")]
+
+
+Part = Title | Prose | Notes | Table | Verbatim | Quote
 
 
 @dataclass(frozen=True)
 class Section:
-    """``parts`` under a title; without parts it is left out."""
+    """``parts`` under a title, if it has one; without parts it is left out. ``bounded``: its lines
+    count for LINES."""
 
     title: str
     parts: Sequence[Part]
+    bounded: bool = True
 
 
 @dataclass(frozen=True)
@@ -130,9 +165,10 @@ class Letter:
     opening: Sequence[Part] = ()
 
     def render(self, limit: int = LIMIT) -> str:
-        """The text, shorter than ``limit`` octets of UTF-8; tables are shortened for that, the last
-        one first. Raises InputError when the rest alone is too long."""
-        parts = self._parts()
+        """The text, shorter than ``limit`` octets of UTF-8 and with at most LINES lines beside what
+        is not bounded; tables are shortened for that, then notes, the last ones first. Raises
+        InputError when the rest alone is too long."""
+        parts = self._bounded(self._parts())
         text = self._text(parts)
         for index in reversed(range(len(parts))):
             excess = len(text.encode()) - limit + 1
@@ -153,17 +189,54 @@ class Letter:
         for section in self.sections:
             if not section.parts:
                 continue
-            parts += [Verbatim(f"{section.title}\n{'=' * len(section.title)}"), *section.parts]
+            title = [Title(section.title)] if section.title else []
+            parts += [*title, *section.parts]
         return parts
 
+    @property
+    def excess(self) -> int:
+        """How many lines must be left out for LINES."""
+        bare = self._bare()
+        return max(bare._text(bare._parts()).count("\n") - LINES, 0)
+
+    def _bare(self) -> "Letter":
+        """What counts for LINES."""
+        sections = [one for one in self.sections if one.bounded]
+        return replace(self, sections=sections, trailers=(), regzbot=(), footer=(), quote=None)
+
+    def _bounded(self, parts: Sequence[Part]) -> list[Part]:
+        """``parts`` with as few rows as LINES needs."""
+        bare = self._bare()
+        ours = bare._parts()
+        kept = list(parts)
+        # Results are worth more than remarks.
+        for kind, least in ((Table, ROWS), (Notes, 0), (Table, 0)):
+            for index in reversed(range(len(kept))):
+                part = kept[index]
+                excess = bare._text(ours).count("\n") - LINES
+                if (
+                    excess <= 0
+                    or not isinstance(part, kind)
+                    or all(part is not one for one in ours)
+                ):
+                    continue
+                if isinstance(part, Table) and len(part.rows) > least:
+                    kept[index] = part.without(excess, least)
+                elif isinstance(part, Notes):
+                    kept[index] = part.without(excess)
+                ours = [kept[index] if one is part else one for one in ours]
+        return kept
+
     def _text(self, parts: Sequence[Part]) -> str:
-        blocks = ["\n".join(map(_inert, part.lines())) for part in parts]
+        text = ""
+        for part in parts:
+            if block := "\n".join(map(_inert, part.lines())):
+                text += f"{block}\n" if isinstance(part, Title) else f"{block}\n\n"
         # regzbot: "These commands need to be in their own paragraph" (handling-regressions.rst).
-        blocks += [*self.regzbot, "\n".join(self.trailers)]
-        text = "\n\n".join(block for block in blocks if block)
+        text += "".join(f"{one}\n\n" for one in (*self.regzbot, "\n".join(self.trailers)) if one)
         footer = [line for said in self.footer for line in Prose(said, 2).lines()]
-        signature = "\n".join(["-- ", *map(_inert, footer)]) if footer else ""
-        return f"{text}\n\n{signature}\n" if footer else f"{text}\n"
+        signature = ["-- ", *map(_inert, footer)] if footer else []
+        return "\n".join([text.rstrip("\n"), *([""] if signature else []), *signature, ""])
 
 
 def _verbatim(line: str) -> str:

@@ -1,18 +1,23 @@
-"""The section that says what was measured and how, before any number is shown."""
+"""How the numbers of a mail came about: what was measured, on what, in which state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
-from profdiff.mail.letter import Notes, Part, Prose, Section, Table
-from profdiff.reports.table import Column, draw
-from profdiff.views import facts, machine, recording, state
+from profdiff.evidence.largest_change import LargestChange
+from profdiff.evidence.statistics import Verdict
+from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
+from profdiff.mail.paths import words_without_paths
+from profdiff.session import manifest as m
+from profdiff.views import facts, machine, notes, recording, state
 from profdiff.views.machine import Machine
 
-_WIDTH = 100
 _BUILD_ID = 12
-_FEW = 6
+_FEW, _OPTIONS = 4, 5
+# Notes that a reader needs to judge counts, and values that scatter.
+_COUNTS = ("boots", "whole", "counts")
+_SCATTER = ("boots", "machine", "varied", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
 _MACHINE = {
@@ -26,69 +31,120 @@ _MACHINE = {
 }
 
 
-def section(findings: Findings, real_use: str | None) -> Section:
-    """Workload, kernels, machine, how it was counted, state, failed runs, and what else differs."""
-    said = recording.workload(findings.manifest, findings.setting).description
-    labels = [kernel.label for kernel in findings.kernels]
-    synthetic = "The workload is synthetic: no real user of it is known."
-    use = f"Real use: {real_use}" if real_use else synthetic
+def section(findings: Findings, kernel: str, largest: LargestChange | None) -> Section:
+    """Workload, kernels, machine, how it was counted, and failed runs. ``kernel``: the label of the
+    one that the mail is about."""
+    lines = [f"Workload: {_workload(findings)}"]
+    lines += [*_kernels(findings, kernel), *_how(findings, largest), *_machines(findings)]
+    lines += [*_order(findings), *_failed(findings)]
+    return Section("How it was measured", [_notes(lines)])
+
+
+def states(findings: Findings) -> Section:
+    """What of the kernels' state was compared and is the same, and what is not known."""
     same = [one.text for one in state.lines(findings.state) if one.kind != "differs"]
-    differs = [f"differences: {line}" for line in facts.summaries(findings.facts, labels, 0)]
-    parts: list[Part] = [
-        Prose(f"Workload: {said}. {use}"),
-        Notes(_kernels(findings)),
-        Notes([*_how(findings), *_machines(findings), *_order(findings), *_failed(findings)]),
-        Notes([*same, *differs]),
-    ]
-    return Section("What was measured", [*parts, *_config(findings, labels)])
+    return Section("", [_notes(same[:_FEW])] if same else [])
 
 
-def state_differences(findings: Findings) -> list[str]:
+def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs: who reads the result must know it before."""
     lines = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
+    return [_notes(_few(lines, "state differences"))] if lines else []
+
+
+def config(findings: Findings, kernel: str) -> Section:
+    """The options that differ from the base's: those that can matter, and how many others."""
+    base = findings.kernels[0].label
+    pairs = [pair for one in findings.facts.config if (pair := one.between(base, kernel))]
+    relevant = [one for one in pairs if one.relevant]
+    shown = relevant[:_OPTIONS]
+    told = [
+        f"{one.option}: {one.values[base] or 'absent'} -> {one.values[kernel] or 'absent'}"
+        for one in shown
+    ]
+    title = (
+        f"{len(pairs):,} config options differ ({base} -> {kernel}); {len(relevant):,} can matter"
+    )
+    if not told:
+        return Section("", [Prose(f"{title}.")] if pairs else [])
+    return Section(title, [_notes(told)])
+
+
+def _notes(lines: Sequence[str]) -> Notes:
+    """Each at most three lines long."""
+    return Notes([units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines])
+
+
+def _few(lines: Sequence[str], what: str) -> list[str]:
     more = len(lines) - _FEW
-    return lines[:_FEW] + ([f"{more:,} more state differences"] if more > 0 else [])
+    return [
+        *lines[:_FEW],
+        *([f"{more:,} more {what if more > 1 else what[:-1]}"] if more > 0 else []),
+    ]
 
 
-def _kernels(findings: Findings) -> list[str]:
-    kernels = findings.kernels
-    compilers = list(dict.fromkeys(kernel.compiler or "unknown" for kernel in kernels))
+def _workload(findings: Findings) -> str:
+    manifest, workload = findings.manifest, findings.manifest.workload
+    argv = words_without_paths(workload.argv)
+    if argv:
+        argv[0] = argv[0].rpartition("/")[2] or argv[0]
+    plain = m.replace(manifest, workload=m.replace(workload, argv=argv))
+    return recording.workload(plain, findings.setting).description
+
+
+def _kernels(findings: Findings, kernel: str) -> list[str]:
+    every = findings.kernels
+    kernels = every
+    if len(every) > _FEW:
+        kernels = [one for one in every if one.label in (every[0].label, kernel, every[-1].label)]
+    compilers = list(dict.fromkeys(one.compiler for one in every))
     lines = []
-    for index, kernel in enumerate(kernels):
+    for one in kernels:
         known = [
-            f"Linux {kernel.release}" if kernel.release else "release unknown",
-            f"build id {kernel.build_id[:_BUILD_ID]}" if kernel.build_id else "no build id",
-            *([kernel.compiler or "compiler unknown"] if len(compilers) > 1 else []),
-            *(["the base"] if index == 0 and len(kernels) > 1 else []),
+            f"Linux {one.release}" if one.release else "release unknown",
+            *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
+            *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
+            *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
-        lines.append(f"{kernel.label}: {', '.join(known)}")
-    return lines if len(compilers) > 1 else [*lines, f"compiler: {compilers[0]}"]
+        lines.append(f"{one.label}: {', '.join(known)}")
+    more = len(every) - len(kernels)
+    lines += [f"{more:,} more {'kernel' if more == 1 else 'kernels'}"] if more else []
+    (only,) = compilers if len(compilers) == 1 else [None]
+    alike = [f"compiler: {only}"] if only else []
+    aspects = facts.compared(findings.facts, every[0].label, kernel, 0)[1:]
+    differ = [
+        one.text for one in aspects if one.same is False and not (only and "comp" in one.text)
+    ]
+    return [*lines, *alike, *(f"{kernel}: {text}" for text in differ)]
 
 
-def _how(findings: Findings) -> list[str]:
+def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
+    """Of what the mail is about; other collectors are in the session."""
+    collectors = [largest.result.collector] if largest else findings.manifest.collectors
+    profiles = [one for one in findings.comparisons if one.runs[0].collector in collectors]
+    found = recording.remarks(profiles, findings.lengths)
+    told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
     where = machine.machine(findings)
-    found = recording.remarks(findings.comparisons)
-    lines = [one.text for one in found if one.kind != "advice"]
-    lines += _without_profile(findings, where)
+    lines = [*_few(told, "remarks"), *_timed(findings, collectors, where)]
     if where.kind == "emulator":
-        lines.append(
-            "Counts from an emulator show how often code executes. They say nothing about time, "
-            "cycles or caches on hardware."
-        )
+        lines.append("Counts from an emulator say nothing about time, cycles or caches.")
+    exact = largest is not None and largest.change.verdict is Verdict.EXACT
+    kinds = _COUNTS if exact else _SCATTER
+    if findings.results.every:
+        lines += [one.text for one in notes.notes(findings.results) if one.kind in kinds]
     return lines
 
 
-def _without_profile(findings: Findings, where: Machine) -> Iterator[str]:
-    """How those runs ran that no comparison tells of."""
+def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Iterator[str]:
+    """How those runs ran that have no profile."""
     inside = findings.manifest.boot_runs
     times = f", {inside} executions in each boot" if inside > 1 else ""
-    for name in findings.manifest.collectors:
+    for name in collectors:
         runs = [run for run in machine.finished_runs(findings) if run.collector == name]
         if not runs or registry.collector(name).profiles:
             continue
         guest, qemu, told = findings.manifest.guest, runs[0].qemu, ""
-        # Of guests that count or sample it was said with them.
-        if guest and qemu and not findings.comparisons:
+        if guest and qemu:
             version = units.printable(qemu.version.removeprefix("QEMU emulator "))
             how = "TCG" if where.kind == "emulator" else "KVM"
             told = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
@@ -99,6 +155,8 @@ def _machines(findings: Findings) -> list[str]:
     """The base's machine; what differs from it is said with the differences."""
     known = findings.facts.machines.get(findings.kernels[0].label, {})
     told = [f"{said} {known[name]}" for name, said in _MACHINE.items() if known.get(name)]
+    if machine.machine(findings).kind == "emulator":
+        told = []  # What an emulator calls itself says nothing.
     lines = [f"machine: {', '.join(told)}"] if told else []
     line = findings.facts.command_lines.get(findings.kernels[0].label)
     return lines + ([f"kernel command line: {line}"] if line else [])
@@ -113,22 +171,8 @@ def _order(findings: Findings) -> list[str]:
 
 
 def _failed(findings: Findings) -> list[str]:
-    """The failed runs that no comparison names."""
-    named = {run.id for comparison in findings.comparisons for run in comparison.failed}
-    failed = [run for run in findings.manifest.runs if run.failure and run.id not in named]
-    lines = [f"failed run {run.id}: {run.failure.message}" for run in failed[:_FEW] if run.failure]
-    more = len(failed) - _FEW
-    return lines + ([f"{more:,} more failed runs"] if more > 0 else [])
-
-
-def _config(findings: Findings, labels: list[str]) -> list[Part]:
-    """The options that can matter and differ, all of them."""
-    rows = [
-        [*(one.values.get(label) or "absent" for label in labels), one.option]
-        for one in findings.facts.config
-        if one.relevant
-    ]
-    if not rows:
-        return []
-    columns = [*map(Column, labels), Column("config option", name=True)]
-    return [Table(one.head, one.body) for one in draw("", columns, rows, _WIDTH)]
+    failed = [run for run in findings.manifest.runs if run.failure]
+    return _few(
+        [f"failed run {run.id}: {run.failure.message}" for run in failed if run.failure],
+        "failed runs",
+    )

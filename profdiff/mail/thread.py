@@ -128,27 +128,28 @@ def _charset(part: Message) -> str:
 
 @dataclass(frozen=True)
 class Thread:
-    """The mails of ``path``, in the file's order; at least one."""
+    """The mails of ``name``, a file or the id of one of them, in the file's order; at least one."""
 
-    path: Path
+    name: str
     messages: Sequence[ReceivedMail]
 
     @staticmethod
-    def read(path: Path) -> "Thread":
-        """Read a file. Raises InputError when it cannot be read, is not an mbox, is empty or too
-        large."""
+    def read(path: Path, name: str | None = None) -> "Thread":
+        """Read a file; ``name``: what errors call it. Raises InputError when it cannot be read, is
+        not an mbox, is empty or too large."""
+        name = name or str(path)
         data = _unpacked(path)
         if not data.strip():
-            raise InputError(f"--thread {path} is empty")
+            raise InputError(f"--thread {name} is empty")
         if not data.startswith(b"From "):
             raise InputError(
-                f"--thread {path} is not an mbox (its first line does not begin with 'From '): "
+                f"--thread {name} is not an mbox (its first line does not begin with 'From '): "
                 "take t.mbox.gz of the thread from lore.kernel.org"
             )
         # The octets of that line are nobody's: some programs put a name there, in any charset.
         starts = [(one.start(), one.end()) for one in _POSTMARK.finditer(data)]
         if len(starts) > _MAX_MAILS:
-            raise InputError(f"--thread {path} has more than {_MAX_MAILS:,} mails: refused")
+            raise InputError(f"--thread {name} has more than {_MAX_MAILS:,} mails: refused")
         ends = [start for start, _ in starts[1:]] + [len(data)]
         mails = (
             ReceivedMail.of(data[begin:end]) for (_, begin), end in zip(starts, ends, strict=True)
@@ -156,10 +157,10 @@ class Thread:
         messages = [one for one in mails if one and one.id]
         if not messages:
             raise InputError(
-                f"--thread {path} is not an mbox: none of its mails has a Message-ID and headers "
+                f"--thread {name} is not an mbox: none of its mails has a Message-ID and headers "
                 "smaller than 256 KiB"
             )
-        return Thread(path, messages)
+        return Thread(name, messages)
 
     def message(self, wanted: str | None) -> ReceivedMail:
         """The mail with the id ``wanted``, with or without angle brackets, or as a URL of lore;
@@ -175,7 +176,7 @@ class Thread:
         told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_NAMED])
         raise InputError(
             f"--reply-to {bare[:200]!a}: not among the {len(self.messages):,} mails of "
-            f"{self.path}; it has {told}"
+            f"{self.name}; it has {told}"
         )
 
 

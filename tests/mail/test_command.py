@@ -36,21 +36,37 @@ def read(file: Path) -> EmailMessage:
     return message
 
 
+def test_a_kernel_without_names_is_told(imported: Path, tmp_path: Path) -> None:
+    assert "no names" not in profdiff("mail", imported, "--from", RILEY).stdout
+    for name, count in (("a", 10), ("b", 20)):
+        (tmp_path / f"{name}.folded").write_text(f"work;[unknown]_[k] {count}\n")
+    made = tmp_path / "s.profdiff"
+    profdiff("import", f"base={tmp_path}/a.folded", f"new={tmp_path}/b.folded", "-o", made)
+    said = profdiff("mail", made, "--from", RILEY).stdout
+    assert "Kernel functions have no names here" in said
+
+
 def test_the_command_writes_what_it_shows_and_sends_nothing(imported: Path, tmp_path: Path) -> None:
     draft = tmp_path / "my draft.eml"
     arguments = ["--from", RILEY, "--to", "linux-mm@lists.example.org", "--regression"]
     result = profdiff("mail", imported, "-o", draft, *arguments)
     assert result.stdout.encode() == draft.read_bytes()
     sends = f"git send-email '--from={RILEY}' '{draft}'"
-    assert result.stderr == f"not sent; to send it: {sends}\n"
+    checklist = result.stderr.splitlines()
+    assert checklist[-1] == f"not sent; to send it: {sends}"
+    assert len([line for line in checklist if line.startswith("  [")]) == 17
+    assert "[_]" not in result.stdout
     message = read(draft)
     assert message["Subject"] == (
-        "[REGRESSION] The workload: 72.7 % more samples on kernel new than on kernel base"
+        "[REGRESSION] The workload: 72.7% more samples on kernel new than on kernel base"
     )
     assert message["Cc"] == "regressions@lists.linux.dev"
     assert "profdiff mail" in message.get_content()
-    only = profdiff("mail", imported, "-o", "-", "--from", RILEY, cwd=tmp_path)
-    assert (only.stderr, list(tmp_path.iterdir())) == ("", [draft])
+    only = profdiff("mail", imported, "--from", RILEY, cwd=tmp_path)
+    assert "send" not in only.stderr
+    assert list(tmp_path.iterdir()) == [draft]
+    asked = profdiff("mail", imported, "-o", "-", "--from", RILEY, "--checklist")
+    assert (asked.stderr, asked.stdout.count("\n[")) == ("", 17)
 
 
 def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> None:
@@ -86,8 +102,8 @@ def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--reply-to", "a@b"], "--reply-to: give the thread's file"),
-        (["--quote"], "--quote: give the thread's file"),
+        (["--reply-to", "a@b"], "--reply-to: name the thread"),
+        (["--quote"], "--quote: name the thread"),
         (["--thread", str(SOURCE)], "is not an mbox"),
         (["--thread", str(THREAD), "--reply-to", "x"], "not among the 3 mails"),
         (["--to", "xxxx@xxxx"], "--to: 'xxxx@xxxx' is masked"),

@@ -11,6 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.units import printable
 from profdiff.mail.letter import (
     LIMIT,
+    LINES,
     WIDTH,
     Letter,
     Notes,
@@ -98,11 +99,11 @@ def test_only_tables_are_shortened_and_they_say_so(sizes: list[tuple[int, int]])
     for number, (rows, width) in enumerate(sizes):
         body = [f"{number} {row} {'ä' * width}" for row in range(rows)]
         parts += [Prose(prose[number]), Table([f"head {number}"], body, [f"foot {number}"])]
-    said = letter(Section("title", parts)).render(limit)
+    said = letter(Section("title", parts, bounded=False)).render(limit)
     assert len(said.encode()) < limit
     lines = said.splitlines()
     assert "".join(said.split()).count("word") == 100 * len(sizes)
-    notes = iter(re.findall(r"(?m)^\[([\d,]+) more rows omitted.*\]\n(foot \d)$", said))
+    notes = iter(re.findall(r"(?m)^\[([\d,]+) more rows? left out\]\n(foot \d)$", said))
     for number, (rows, width) in enumerate(sizes):
         assert f"head {number}" in lines
         assert f"foot {number}" in lines
@@ -116,7 +117,7 @@ def test_only_tables_are_shortened_and_they_say_so(sizes: list[tuple[int, int]])
 
 def test_the_last_table_is_shortened_first() -> None:
     tables = [Table(["a"], ["a row"] * 2_000), Table(["b"], ["b row"] * 20_000)]
-    said = letter(Section("title", tables)).render()
+    said = letter(Section("title", tables, bounded=False)).render()
     assert said.count("a row") == 2_000
     assert 10_000 < said.count("b row") < 20_000
     assert LIMIT - 200 < len(said) < LIMIT
@@ -137,3 +138,14 @@ def test_regzbot_commands_are_paragraphs_and_trailers_come_last() -> None:
         "\n\n#regzbot introduced: v6.17\n\n#regzbot title: slow\n\n"
         "Link: https://a.example.org/\nLink: https://b.example.org/\n\n-- \nprofdiff\n"
     )
+
+
+def test_what_is_not_bounded_leaves_nothing_out() -> None:
+    facts = Section("facts", [Notes([f"fact {number}" for number in range(LINES - 3)])])
+    assert letter(facts).excess == 0
+    more = [Section(f"more {number}", [Prose("word " * 40)], bounded=False) for number in range(9)]
+    said = letter(facts, *more, footer=["profdiff " + "word " * 20]).render()
+    assert "left out" not in said
+    one_more = Section("facts", [Notes([f"fact {number}" for number in range(LINES - 2)])])
+    assert letter(one_more).excess == 1
+    assert "[2 more left out]" in letter(one_more, *more).render()

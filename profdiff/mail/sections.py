@@ -1,0 +1,11 @@
+"""The parts of a mail that can be left out."""
+
+# In the order in which they stand, with what they hold.
+SECTIONS = {
+    "result": "the table of points, metrics or kernels",
+    "functions": "the functions that changed most",
+    "measured": "how it was measured",
+    "state": "what of the kernels' state is the same; differences are always said",
+    "config": "config options that differ",
+    "reproducer": "the command line and the source",
+}

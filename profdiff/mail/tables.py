@@ -1,0 +1,210 @@
+"""The tables of a mail: the largest change in its sweep or among other metrics, and the functions
+behind it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.largest_change import LargestChange
+from profdiff.evidence.results import Result
+from profdiff.mail.letter import Part, Prose, Table
+from profdiff.profile.comparison import Comparison
+from profdiff.reports.table import Block, Column, draw
+from profdiff.views import functions as views
+from profdiff.views import result
+from profdiff.views.result import Entry, Median
+
+# Documentation/process/email-clients.rst: what a reader's window has.
+WIDTH = 75
+# Of more points, metrics, or kernels some stand for all.
+_ROWS, _KERNELS = 12, 4
+
+
+def table(block: Block) -> Table:
+    """A drawn table, of which title and columns' names stay, and so do sums."""
+    return Table(block.head, block.body, block.tail)
+
+
+def changes(findings: Findings, largest: LargestChange) -> list[Part]:
+    """Points against kernels where there is a sweep; else metrics against kernels, or, of many
+    kernels, the kernels against the one before."""
+    results, one = findings.results, largest.result
+    if results.swept:
+        every = results.of(one.collector, one.metric)
+        some = _chosen(every, one)
+        more = len(every) - len(some)
+        return _matrix(
+            findings,
+            largest,
+            some,
+            result.heading(one),
+            f"{more:,} more point{'' if more == 1 else 's'}",
+        )
+    if len(results.labels) > _KERNELS:
+        return _ladder(findings, one)
+    here = [
+        other for other in results.at(one.setting) if result.source(other) == result.source(one)
+    ]
+    some = _chosen(here, one)
+    more = len(results.at(one.setting)) - len(some)
+    return _matrix(
+        findings,
+        largest,
+        some,
+        result.source(one),
+        f"{more:,} more metric{'' if more == 1 else 's'}",
+    )
+
+
+def _chosen(every: Sequence[Result], largest: Result) -> list[Result]:
+    """As many as a mail has room for, from the first to the last, with the largest change."""
+    if len(every) <= _ROWS:
+        return list(every)
+    steps = np.linspace(0, len(every) - 1, _ROWS).round().astype(int).tolist()
+    kept = sorted({*steps, next(at for at, one in enumerate(every) if one is largest)})
+    return [every[at] for at in kept]
+
+
+def _matrix(
+    findings: Findings, largest: LargestChange, some: Sequence[Result], title: str, more: str
+) -> list[Part]:
+    results, labels = findings.results, findings.results.labels
+    others = list(range(1, len(labels)))
+    if len(labels) > _KERNELS:
+        others = sorted({largest.kernel, len(labels) - 1})
+    left_out = len(labels) - 1 - len(others)
+    names = list(results.swept) or ["metric"]
+    noisy = any(one.noise is not None for one in some)
+
+    def drawn(narrow: bool) -> list[Block]:
+        columns = [*(Column(name, name=True) for name in names), Column(labels[0])]
+        for part, kernel in enumerate(others):
+            columns += [Column(labels[kernel], part=part), Column("change", part=part)]
+            columns.append(Column("verdict", part=part, spare=int(narrow)))
+        columns += [Column("A/A", spare=2)] if noisy else []
+        rows = []
+        for one in some:
+            row: list[Entry] = [one.setting.value(name) for name in results.swept]
+            row += [] if results.swept else [result.title(one)]
+            row.append(_median(one, 0, narrow))
+            for kernel in others:
+                change = one.changes[kernel]
+                row += [_median(one, kernel, narrow), result.delta(change), result.judged(change)]
+            rows.append([*row, result.floor(one)] if noisy else row)
+        return draw(title, columns, _texts(rows), WIDTH)
+
+    blocks = drawn(narrow=False)
+    if any(units.width(line) > WIDTH for block in blocks for line in block.lines):
+        blocks = drawn(narrow=True)
+    parts: list[Part] = [table(block) for block in blocks]
+    told = [] if more.startswith("0 ") else [more]
+    told += [f"{left_out:,} more kernel{'' if left_out == 1 else 's'}"] if left_out else []
+    return [*parts, Prose(f"Not shown: {', '.join(told)}.")] if told else parts
+
+
+def _median(one: Result, kernel: int, narrow: bool) -> Median:
+    """With its spread where there is room."""
+    found = Median.of(one.cells[kernel])
+    return Median(value=found.value) if narrow else found
+
+
+def _ladder(findings: Findings, one: Result) -> list[Part]:
+    """Kernel by kernel."""
+    titles = ["kernel", "median", "to base", "verdict", "to previous", "verdict"]
+    cells = zip(findings.results.labels, one.cells, one.changes, one.steps, strict=True)
+    rows = [
+        [
+            label,
+            Median.of(cell),
+            result.delta(change),
+            result.judged(change),
+            result.delta(step),
+            result.judged(step),
+        ]
+        for label, cell, change, step in cells
+    ]
+    columns = [Column(title, name=at == 0, spare=at // 4) for at, title in enumerate(titles)]
+    return [table(block) for block in draw(result.heading(one), columns, _texts(rows), WIDTH)]
+
+
+def _texts(rows: Sequence[Sequence[Entry]]) -> list[list[str]]:
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+
+def boots(findings: Findings, largest: LargestChange) -> list[str]:
+    """The values of every boot behind the largest change, not rounded; none where all are equal."""
+    one = largest.result
+    if not any(len({*cell.medians}) > 1 for cell in one.cells):
+        return []
+    kernels = [0, largest.kernel]
+    at = f" at {one.setting.title}" if one.setting.title else ""
+    return [f"Values of every boot{at}, not rounded ({one.metric.name}):"] + [
+        f"{findings.results.labels[kernel]}: "
+        + " ".join(f"{value:.10g}" for boot in one.cells[kernel].boots for value in boot)
+        for kernel in kernels
+    ]
+
+
+def recordings(comparison: Comparison) -> list[Part]:
+    """The whole of every recording, where a kernel has several."""
+    if len(comparison.runs) <= len(comparison.labels):
+        return []
+    sums = comparison.run_counts.sum(axis=0).tolist()
+    rows = [[f"{total:,}", run.id] for run, total in zip(comparison.runs, sums, strict=True)]
+    columns = [Column(comparison.metric.title), Column("recording", name=True)]
+    return [table(block) for block in draw("", columns, rows[:_ROWS], WIDTH)]
+
+
+def functions(
+    comparison: Comparison, kernel: int, ops: int | None, at: str, top: int
+) -> list[Part]:
+    """The functions that changed most on a kernel, and what makes up the rest."""
+    base, label = comparison.labels[0], comparison.labels[kernel]
+    deltas = np.abs(comparison.deltas()[:, kernel])
+    shown = np.argsort(-deltas, kind="stable")[: min(top, int(np.count_nonzero(deltas)))]
+    every = comparison.self_[:, [0, kernel]]
+    whole, known = comparison.totals()[[0, kernel]], every.sum(axis=0)
+    hidden = int(np.count_nonzero(every.any(axis=1))) - len(shown)
+    rest = known - every[shown].sum(axis=0)
+    named = [
+        (one.title, one.self[base], one.self[label]) for one in views.functions(comparison, shown)
+    ]
+    tail = [(f"{hidden:,} other function{'' if hidden == 1 else 's'}", *rest.tolist())]
+    tail += [("unresolved", *(whole - known).tolist())] if (whole - known).any() else []
+    tail.append(("all", *whole.tolist()))
+
+    def row(name: str, one: int, other: int) -> list[str]:
+        numbers = [_number(one, ops), _number(other, ops)]
+        if not comparison.metric.exact:
+            numbers = [units.share(one, int(whole[0])), units.share(other, int(whole[1]))]
+        return [*numbers, _delta(other - one, ops), units.change(one, other), name]
+
+    metric, each = comparison.metric, " per op" if ops else ""
+    what = f"{metric.name}{each}"
+    if not metric.exact:
+        what = f"share of all {metric.name}; delta: {metric.unit or metric.name}{each}"
+    columns = [Column(base), Column(label), Column("delta", spare=1), Column("change", spare=2)]
+    body, sums = ([row(*one) for one in some] for some in (named, tail))
+    blocks = draw(
+        f"Functions that changed most{at} ({what}):",
+        [*columns, Column("function", name=True)],
+        body,
+        WIDTH,
+        sums,
+    )
+    parts: list[Part] = [table(block) for block in blocks] if len(shown) else []
+    in_kernel = any(function.in_kernel for function in comparison.functions)
+    if comparison.unresolved_total("kernel").any() and not in_kernel:
+        text = "Kernel functions have no names here: no symbols of these kernels were given."
+        parts.append(Prose(text))
+    return parts
+
+
+def _number(value: int, ops: int | None) -> str:
+    return units.count(value / ops, per_op=True) if ops else units.count(value)
+
+
+def _delta(value: int, ops: int | None) -> str:
+    return units.delta(value / ops, per_op=True) if ops else units.delta(value)
