@@ -13,6 +13,7 @@ import click
 from profdiff import __version__
 from profdiff.base import terminal
 from profdiff.base.errors import ProfdiffError, told
+from profdiff.base.near import did_you_mean
 from profdiff.commands import COMMANDS
 
 # NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.
@@ -73,20 +74,24 @@ def _status() -> int:
     # Read here as well: an error in the arguments themselves comes before click has parsed them.
     debug = "--debug" in sys.argv[1:]
     try:
+        if "_PROFDIFF_COMPLETE" in os.environ:
+            from profdiff.commands import completion
+
+            completion.register()
         status = cli.main(prog_name="profdiff", standalone_mode=False)
         terminal.close()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return EXIT_ERROR
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        hint = f" (see {context.command_path} --help)" if context else ""
-        _complain(f"{error.format_message().rstrip('.')}{hint}", debug)
+        _complain(_told(error), debug)
         return EXIT_ERROR
     except (KeyboardInterrupt, click.Abort) as error:
         _complain("interrupted: run the same command again to resume", debug)
         return 128 + _signal_of(error)
-    except (BrokenPipeError, SystemExit):  # click exits of itself on the former
+    except SystemExit as error:  # click exits of itself: on a broken pipe, after a completion
+        return EXIT_ERROR if error.code else 0
+    except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
         return EXIT_ERROR
     # Native code that panics raises what is no Exception (PyO3's PanicException).
@@ -94,6 +99,26 @@ def _status() -> int:
         _complain(told(error), debug)
         return error.status if isinstance(error, ProfdiffError) else EXIT_ERROR
     return status or 0
+
+
+def _told(error: click.ClickException) -> str:
+    """A mistake in the arguments, with what was meant, or with where help is."""
+    message = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return message
+    command, meant = context.command, ""
+    if isinstance(error, click.NoSuchOption):
+        message = error.message.rstrip(".")
+        options = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+        names = [name for one in options for name in (*one.opts, *one.secondary_opts)]
+        # The dashes that all of them begin with make none of them near.
+        known = {name.lstrip("-"): name for name in names}
+        meant = did_you_mean(error.option_name.lstrip("-"), known)
+    elif isinstance(error, click.NoSuchCommand) and isinstance(command, click.Group):
+        message = error.message.rstrip(".")
+        meant = did_you_mean(error.command_name, command.list_commands(context))
+    return f"{message}: {meant}" if meant else f"{message} (see {context.command_path} --help)"
 
 
 def _end_on_signals() -> None:

@@ -24,6 +24,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_servers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a distribution's profile sets must not send the tests to its servers, nor may kernels
+    that the user registered name functions."""
+    os.environ.pop("DEBUGINFOD_URLS", None)
+    # GNU readline, which pytest loads, tells processes that a pipe has 80 columns.
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
+    os.environ["PROFDIFF_CONFIG"] = str(tmp_path_factory.getbasetemp() / "no-config")
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _whole_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The folder that all processes of this run share."""
     folder = tmp_path_factory.getbasetemp()

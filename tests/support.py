@@ -57,6 +57,24 @@ def need_kernel(name: str) -> Path:
     return folder
 
 
+def need_profile(kernel: str) -> Path:
+    """The fixture profile of mprotect() calls on a fixture kernel, or skip with a reason that names
+    it."""
+    file = SHARED / f"perf-data/mprotect-{kernel}.perf.data"
+    if not file.is_file():
+        pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
+    return file
+
+
+def profile_pair() -> list[str]:
+    """The two fixture profiles with their debug ELFs, as arguments of diff and import."""
+    arguments = []
+    for label, version in (("base", "v6.12.107"), ("new", "v6.18.15")):
+        elf = need_kernel(version) / "vmlinux.zst"
+        arguments += [f"{label}={need_profile(version)}", "--vmlinux", f"{label}={elf}"]
+    return arguments
+
+
 def run_guests(
     qemu: Qemu,
     image: Path,
@@ -119,7 +137,7 @@ def profdiff(
     not told how many guests it may have side by side is told what this process may."""
     words = [*map(str, arguments)]
     guests = 0
-    if words[0] == "record":
+    if words[:1] == ["record"]:
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
         guests = int(words[words.index("--jobs") + 1])

@@ -130,7 +130,7 @@ def _run(label: str, number: int, failure: m.Failure | None) -> m.Run:
         qemu=m.Qemu(version="QEMU emulator version 7.2.22", arguments=[], plugin_api=1),
         failure=failure,
         window=None if failure else m.Window(kind="marks", count=2),
-        instructions=None if failure else m.Instructions(kernel=1, user=0),
+        instructions=None if failure else m.Instructions(kernel=1, user=0, each_iteration=1),
     )
 
 

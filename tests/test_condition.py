@@ -22,6 +22,7 @@ CONDITIONS = st.builds(
     operator=st.sampled_from([">", ">=", "<", "<="]),
     bound=st.floats(-1e12, 1e12),
     unit=st.sampled_from(["%", "/op", ""]),
+    inclusive=st.booleans(),
 ) | st.builds(
     Condition,
     metric=st.sampled_from(
@@ -62,6 +63,22 @@ def test_what_a_condition_says(text: str, expected: tuple[str, str, bool, str, f
         *(parsed.metric, parsed.what, parsed.function),
         *(parsed.operator, parsed.bound, parsed.unit),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("instructions:total:change_pte_range > +2%", "change_pte_range"),
+        ('cycles:u : total : "kernel" > +1', "kernel"),
+        ("cycles:total:total > +1", "total"),
+    ],
+)
+def test_a_function_with_what_it_calls(text: str, what: str) -> None:
+    parsed = Condition.parse(text)
+    assert (parsed.what, parsed.function, parsed.inclusive) == (what, True, True)
+    assert Condition.parse(str(parsed)) == parsed
+    alone = Condition.parse('instructions:"total" > +1')
+    assert (alone.what, alone.function, alone.inclusive) == ("total", True, False)
 
 
 @given(CONDITIONS)
@@ -116,6 +133,10 @@ def test_names_that_nobody_measured() -> None:
     with pytest.raises(InputError, match="mean 'total'"):
         Condition.parse("cycles:totl > +1").check_names(["cycles"], ["main"])
     Condition.parse("cycles:kernel > +1").check_names(["cycles"], [])
+    with pytest.raises(InputError, match=r"no function 'total' was measured$"):
+        Condition.parse("cycles:total:total > +1").check_names(["cycles"], ["main"])
+    with pytest.raises(InputError, match=r"'total' was measured; write METRIC:total:main$"):
+        Condition.parse("total:main > +1").check_names(["cycles"], ["main"])
 
 
 def exact(base: float, other: float) -> MeasuredChange:
@@ -147,6 +168,10 @@ def exact(base: float, other: float) -> MeasuredChange:
         ("m > +3", MeasuredChange("new", 100, 104, 0.021, 0.06), "inconclusive"),
         ("m > +2%", MeasuredChange("new", 0, 3, 0.5, math.inf), "holds"),
         ("m > +2", MeasuredChange("new", 0, 3, 0.5, math.inf), "inconclusive"),
+        # A difference that is known by itself.
+        ("m > +2", MeasuredChange("new", 0, 3, 0.5, math.inf, difference=(2.1, 3.9)), "holds"),
+        ("m > +2", MeasuredChange("new", 0, 3, 0.5, 9, difference=(1.9, 4)), "inconclusive"),
+        ("m > +2%", MeasuredChange("new", 1, 3, 0.5, 9, difference=(-1, 4)), "holds"),
         # What is not known.
         ("m > +2%", MeasuredChange("new", 100, 200, 1.0, 1.0, decided=False), "inconclusive"),
         ("m > +2%", MeasuredChange("new", 100, 200, NAN, NAN), "inconclusive"),

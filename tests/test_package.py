@@ -22,14 +22,22 @@ def pyproject() -> dict[str, dict[str, object]]:
         return tomllib.load(file)
 
 
-def wanted(*, tests: bool) -> list[Requirement]:
-    """What the project asks for, with its build and if asked with its tests."""
+# What each lock holds beside what the project and its build ask for.
+LOCKS = {
+    "requirements.txt": [],
+    "requirements-wheel.txt": ["wheel"],
+    "requirements-test.txt": ["wheel", "test"],
+}
+
+
+def wanted(extras: list[str]) -> list[Requirement]:
+    """What the project asks for, with its build and those extras."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     lines = setup["options"]["install_requires"].split("\n")
     lines += pyproject()["build-system"]["requires"]  # type: ignore[arg-type]
-    if tests:
-        lines += setup["options.extras_require"]["test"].split("\n")
+    for extra in extras:
+        lines += setup["options.extras_require"][extra].split("\n")
     return [Requirement(line) for line in lines if line]
 
 
@@ -37,7 +45,7 @@ def name_of(text: str) -> str:
     return re.sub("[-_.]+", "-", text).lower()
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-test.txt"])
+@pytest.mark.parametrize("file", LOCKS)
 def test_the_lock_holds_what_is_asked_for(file: str) -> None:
     """Every version exact and with a hash; none left out. `scripts/lock` mends it."""
     text = (ROOT / file).read_text()
@@ -45,16 +53,15 @@ def test_the_lock_holds_what_is_asked_for(file: str) -> None:
     entries = re.split(r"\n(?=[a-z])", re.sub(r"(?m)^#.*\n", "", text).strip())
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
     pins = dict(re.match(r"(\S+)==(\S+)", entry).groups() for entry in entries)  # type: ignore[union-attr]
-    for requirement in wanted(tests=file == "requirements-test.txt"):
+    for requirement in wanted(LOCKS[file]):
         assert requirement.specifier.contains(pins[name_of(requirement.name)]), requirement
 
 
-def test_both_locks_hold_the_same_versions() -> None:
-    first, second = (
-        set(re.findall(r"(?m)^(\S+==\S+)", (ROOT / name).read_text()))
-        for name in ("requirements.txt", "requirements-test.txt")
+def test_the_locks_hold_the_same_versions() -> None:
+    first, second, third = (
+        set(re.findall(r"(?m)^(\S+==\S+)", (ROOT / name).read_text())) for name in LOCKS
     )
-    assert first < second
+    assert first < second < third
 
 
 def test_rust_is_built_with_the_versions_of_its_lock() -> None:

@@ -20,5 +20,6 @@ COMMANDS = {
     "diff": Command("imports:diff", "Compare existing recordings."),
     "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
     "kernel": Command("kernel:kernel", "Name kernels, list them, fetch them."),
+    "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),
 }

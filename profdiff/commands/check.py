@@ -10,8 +10,9 @@ import click
 
 from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
 from profdiff.base.terminal import say
+from profdiff.commands import complete
+from profdiff.commands.newest import newest
 from profdiff.commands.output import form_options, targets, with_options, write_forms
-from profdiff.commands.report import newest
 from profdiff.reports.forms import CHECK_FORMS
 
 if TYPE_CHECKING:
@@ -20,21 +21,29 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.argument(
+    "session",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=complete.sessions,
+)
 @click.option(
     "--fail-if",
     "texts",
     multiple=True,
     required=True,
     metavar="CONDITION",
-    help="Fail if METRIC[:total|kernel|user|FUNCTION] OPERATOR BOUND holds, for example "
-    "'instructions:total > +2%' or 'instructions:change_pte_range > +3/op'. Can be repeated.",
+    shell_complete=complete.conditions,
+    help="Fail if METRIC[:total|kernel|user|FUNCTION|total:FUNCTION] OPERATOR BOUND holds, for "
+    "example 'instructions > +2%', 'instructions:change_pte_range > +3/op' or, with all that the "
+    "function calls, 'instructions:total:do_mprotect_pkey > +5%'. Can be repeated.",
 )
 @click.option(
     "--kernel",
     "labels",
     multiple=True,
     metavar="LABEL",
+    shell_complete=complete.labels,
     help="Check only this kernel. Can be repeated.",
 )
 @click.option(
@@ -64,6 +73,7 @@ def check(
         from profdiff.reports import judgements
         from profdiff.session import points
         from profdiff.session.folder import Session
+        from profdiff.session.state import compare_states
 
         conditions = [Condition.parse(text) for text in texts]
         with _undecided_unless():
@@ -71,7 +81,8 @@ def check(
         chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
         with _undecided_unless():
             results, facts = Results.gather(opened.manifest), session_facts.read(opened)
-            found = [Findings.of(opened, setting, results, facts) for setting in chosen]
+            state = compare_states(opened, results.runs)
+            found = [Findings.of(opened, setting, results, facts, state) for setting in chosen]
         judged = _judge(found, conditions, labels)
         for one in judged:
             say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")

@@ -1,11 +1,15 @@
 """``profdiff doctor``: what is there, what is missing, and what fixes it."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import click
 
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Finding, program
+from profdiff.commands import complete
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 
@@ -16,6 +20,7 @@ _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"
     "kernels",
     multiple=True,
     metavar="[LABEL=]SPEC",
+    shell_complete=complete.kernels,
     help="A kernel that you want to record. doctor queries a machine, or checks what a guest "
     "needs.  [default: this machine]",
 )
@@ -43,7 +48,8 @@ def doctor(kernels: tuple[str, ...]) -> None:
             if files.debug_elf:
                 debug = Finding("debug ELF", "ok", str(files.debug_elf))
             title = f"{argument.label}: a guest, {architecture.name}"
-            _show(title, [Finding("image", "ok", str(files.image)), debug, *_guests(architecture)])
+            found = [Finding("image", "ok", str(files.image)), debug, *_least(files.image)]
+            _show(title, [*found, *_guests(architecture)])
 
 
 def _machine(address: Address) -> list[Finding]:
@@ -58,14 +64,31 @@ def _machine(address: Address) -> list[Finding]:
     return [*named, *(finding for own in asked for finding in own), *environment.noise()]
 
 
+def _least(image: Path) -> list[Finding]:
+    """The memory that a kernel needs to boot, where its image says so."""
+    from profdiff.collectors.guest.memory import of_image
+
+    least = -(-of_image(image) >> 20)
+    told = f"{least:,} MiB and what the workload needs (--memory)"
+    return [Finding("least memory", "note", told)] if least else []
+
+
 def _guests(architecture: Architecture) -> list[Finding]:
     """What guests of an architecture need on this machine."""
     from profdiff.base.errors import ProfdiffError
+    from profdiff.collectors.guest.agent import brought_agent
+    from profdiff.collectors.guest.memory import of_this_machine
     from profdiff.collectors.guest.qemu import find_emulator
 
     own = ["busybox"] if architecture.is_host else ["apt-get", "dpkg-deb"]
-    names = [architecture.emulator, "cpio", architecture.compiler, *own]
-    found = [program(name) for name in names]
+    found = [program(name) for name in (architecture.emulator, "cpio", *own)]
+    compiler = program(architecture.compiler)
+    if compiler.state == "missing" and (brought_agent() or not architecture.agent):
+        compiler = replace(compiler, state="note", value="not on PATH: only .c workloads need it")
+    found.append(compiler)
+    if (most := of_this_machine()) is not None:
+        told = f"guests can have up to {most >> 20:,} MiB (--memory)"
+        found.append(Finding("memory", "note", told))
     for one in registry.recording().values():
         found += one.findings(architecture, None)
     if found[0].state == "ok" and architecture.is_host:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.collectors import registry
+from profdiff.commands import complete
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Experiment
@@ -96,11 +97,13 @@ def _options() -> list[click.Parameter]:
             multiple=True,
             required=True,
             metavar="[LABEL=]SPEC",
+            shell_complete=complete.kernels,
         ),
         _option(
             "-o --output",
             "The session folder.  [default: WORKLOAD.profdiff]",
             type=click.Path(path_type=Path),
+            shell_complete=complete.sessions,
         ),
         _option(
             "--collector collectors",
@@ -123,14 +126,21 @@ def _options() -> list[click.Parameter]:
         _option(
             "--difference",
             "Run two lengths of the workload ({NAME} in COMMAND) and subtract, so that "
-            "start-up cancels out. An op is one iteration.",
-            metavar="NAME=SHORT,LONG",
+            "start-up cancels out: each value of a swept NAME and half of it, or SHORT and LONG. "
+            "An op is one iteration, unless --ops says otherwise. none: count the whole command.  "
+            "[default: the {NAME} that --ops gives, if the program has no marks]",
+            metavar="NAME[=SHORT,LONG]|none",
         ),
-        _option("--file files", "Copy a file into the guest.", multiple=True, metavar="SRC[:DEST]"),
+        _option(
+            "--file files",
+            "Copy a file or folder into the guest.",
+            multiple=True,
+            metavar="SRC[:DEST]",
+        ),
         _option(
             "--ops",
             "Number of operations in the window: a number, or a product of numbers and swept "
-            "{NAME}s.",
+            "{NAME}s. {ops} in COMMAND stands for it.",
             metavar="N",
         ),
         _shown("--memory", "The guest's memory.", Memory(), "512M"),

@@ -2,7 +2,9 @@
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.terminal import say
+from profdiff.base.terminal import say, tell
 from profdiff.commands.output import Output, output_options, with_options
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
-    from profdiff.profile.importing import Source
+    from profdiff.profile.importing import Imported, Source
 
 _FILES = [
     click.option(
@@ -25,15 +27,16 @@ _FILES = [
         multiple=True,
         metavar="[LABEL=]ELF",
         help="Debug ELF of the kernel (plain, .zst or .xz), for inlined functions. Without a label "
-        "it belongs to the next FILE.  [default: found by build id in /usr/lib/debug and similar "
-        "folders]",
+        "it belongs to the next kernel.  [default: found by build id in /usr/lib/debug and similar "
+        "folders, among the kernels of profdiff kernel list, or on the servers of DEBUGINFOD_URLS]",
     ),
     click.option(
         "--kallsyms",
         "kallsyms",
         multiple=True,
         metavar="[LABEL=]FILE",
-        help="/proc/kallsyms of the recorded machine, used where there is no debug ELF.",
+        help="/proc/kallsyms of the recorded machine, used where there is no debug ELF.  [default: "
+        "of the running kernel, or what perf kept, by build id]",
     ),
     click.option(
         "--modules",
@@ -69,11 +72,12 @@ _FILES = [
 def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols: Any) -> None:
     """Make a session from existing recordings: perf.data, perf script text, or folded stacks.
 
-    The first FILE is the base. A single FILE gives a profile without a comparison.
+    The first FILE is the base. Files with one LABEL are recordings of one kernel, each in a boot of
+    its own: base=a1 base=a2 new=b1 new=b2. A single FILE gives a profile without a comparison.
     """
     from profdiff.profile import importing
 
-    imported = [importing.read(source) for source in _sources(recordings, **symbols)]
+    imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
     importing.compare(imported, described)  # what cannot be compared is refused now
     session = importing.keep(folder, imported, described)
@@ -87,12 +91,13 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
 def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: Any) -> None:
     """Compare existing recordings: perf.data, perf script text, or folded stacks.
 
-    diff does import and report in one step and keeps no session. The first FILE is the base. A
-    single FILE is shown without a comparison.
+    diff does import and report in one step and keeps no session. The first FILE is the base. Files
+    with one LABEL are recordings of one kernel, each in a boot of its own: base=a1 base=a2 new=b1
+    new=b2. A single FILE is shown without a comparison.
     """
     from profdiff.profile import importing
 
-    imported = [importing.read(source) for source in _sources(recordings, **symbols)]
+    imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
 
     @cache
@@ -106,10 +111,42 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
             "diff",
             ops,
             find,
-            lambda: [(one.source.label, one.folded) for one in imported],
+            lambda: importing.folded(imported),
             output.asked,
         )
     )
+
+
+def _read(sources: "list[Source]") -> "list[Imported]":
+    from profdiff.profile import importing
+
+    imported = [importing.read(source, _registered) for source in sources]
+    if wanted := importing.wanted_symbols(imported):
+        tell(f"profdiff: {wanted}")
+    return imported
+
+
+@cache
+def _registered() -> dict[str, Path]:
+    """Debug ELFs of registered kernels by build id, of those whose files are here: nothing is
+    fetched or unpacked."""
+    from profdiff.collectors.kernels.registered import registered
+    from profdiff.collectors.kernels.source import locate
+    from profdiff.collectors.kernels.spec import KernelArgument
+    from profdiff.symbolization._native import NativeError, elf_build_id
+
+    names = registered()
+    found: dict[str, Path] = {}
+    for name, spec in names.items():
+        if spec in names or spec.startswith("debian:") or spec.endswith(".deb"):
+            continue
+        # A kernel that is no longer there is `profdiff kernel list`'s to tell.
+        with suppress(InputError, NativeError, OSError):
+            debug_elf = locate(KernelArgument(name, spec)).debug_elf
+            build_id = elf_build_id(str(debug_elf)) if debug_elf else None
+            if debug_elf and build_id:
+                found.setdefault(build_id, debug_elf)
+    return found
 
 
 def _sources(
@@ -123,8 +160,11 @@ def _sources(
     from profdiff.collectors.kernels.spec import parse_arguments
     from profdiff.profile.importing import Source
 
-    arguments = parse_arguments(recordings, "FILE")
-    labels = [argument.label for argument in arguments]
+    arguments = parse_arguments(recordings, "FILE", repeated=True)
+    labels = list(dict.fromkeys(argument.label for argument in arguments))
+    files = Counter((argument.label, Path(argument.spec).resolve()) for argument in arguments)
+    if again := next((name for (name, _), times in files.items() if times > 1), None):
+        raise InputError(f"FILE: a recording of {again} is given twice, so it is no other boot")
     given = [
         _by_label(option, texts, labels)
         for option, texts in (

@@ -5,32 +5,30 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
-from profdiff.commands.output import write
-from profdiff.commands.report import newest
-from profdiff.evidence.findings import Findings, choose
-from profdiff.mail import address, attachment, content, draft, letter, recipients, thread, trailers
-from profdiff.mail.address import Address
-from profdiff.mail.attachment import Attachment, Kind
-from profdiff.mail.letter import Letter, Notes, Quote, Section
-from profdiff.mail.recipients import Recipients
-from profdiff.mail.reproducer import Reproducer
-from profdiff.session.folder import Session
+from profdiff.commands import complete
+from profdiff.mail.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from profdiff.mail.address import Address
+    from profdiff.mail.attachment import Attachment
+    from profdiff.mail.letter import Letter, Quote
+    from profdiff.mail.recipients import Recipients
+    from profdiff.mail.thread import Thread
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
 _REGRESSION = "[REGRESSION]"
-_REGRESSIONS = Address("", "regressions@lists.linux.dev")
+_REGRESSIONS = "regressions@lists.linux.dev"
 # Headers, and what stands between the parts of a mail.
 _ENVELOPE = 6_000
-
-
 _FILE, _TOP = click.Path(path_type=Path), click.IntRange(1)
 _KINDS = click.Choice(["folded", "svg"])
 
@@ -43,17 +41,38 @@ def _repeated(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
     return _option(name, metavar, f"{text} Can be repeated.", multiple=True)
 
 
+def _sections(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
+    names = [name.strip() for name in text.split(",")] if text else []
+    for name in names:
+        if name not in SECTIONS:
+            near = get_close_matches(name, SECTIONS, 1, 0.5)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise InputError(
+                f"--without {name}: there is no such section{meant}; there are "
+                f"{', '.join(SECTIONS)}"
+            )
+    return names
+
+
 @click.command()
-@click.argument("session", required=False, type=_FILE)
-@_option("--at", "NAME=VALUE,...", "Point of the sweep to report.  [default: the last point]")
-@_option("--output -o", "FILE", "Write the draft to FILE (-: only print it).", required=True)
+@click.argument("session", required=False, type=_FILE, shell_complete=complete.sessions)
 @_option(
-    "--thread thread_file",
-    "FILE",
-    "Reply to a mail in this thread, an mbox or mbox.gz as lore.kernel.org serves it.",
-    type=_FILE,
+    "--at",
+    "NAME=VALUE,...",
+    "Point of the sweep to report.  [default: the point with the largest change]",
 )
-@_option("--reply-to", "ID", "Message-ID of the mail to reply to.  [default: the newest]")
+@_option("--output -o", "FILE", "Write the draft to FILE.  [default: only print it]", default="-")
+@_option(
+    "--thread",
+    "FILE|ID",
+    "Reply in this thread: an mbox or mbox.gz as lore.kernel.org serves it, or the Message-ID or "
+    "lore URL of one of its mails, which b4 fetches.",
+)
+@_option(
+    "--reply-to",
+    "ID",
+    "Message-ID of the mail to reply to.  [default: the mail that --thread names, or the newest]",
+)
 @click.option("--quote", is_flag=True, help="Quote the mail that you reply to.")
 @click.option(
     "--regression",
@@ -69,24 +88,36 @@ def _repeated(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
 @_repeated("--closes", "URL", "Add a Closes trailer.")
 @_repeated("--link", "URL", "Add a Link trailer.")
 @_repeated("--regzbot", "LINE", "Add a regzbot command, for example 'introduced: v6.17'.")
-@_option(
-    "--real-use",
-    "TEXT",
-    "Say who runs this workload for real. Without it, the mail calls the workload synthetic.",
-)
+@_option("--real-use", "TEXT", "Say who runs this workload for real.")
 @_option(
     "--reproducer",
     "FILE",
-    "Source of the workload.  [default: the copy in the session]",
+    "Source of the workload, to include.  [default: the copy in the session]",
     type=_FILE,
 )
+@click.option(
+    "--with-source",
+    is_flag=True,
+    help="Include the source in a reply too. A new mail has it anyway.",
+)
+@_option(
+    "--without",
+    "SECTION,...",
+    f"Leave out sections: {', '.join(SECTIONS)}.",
+    callback=_sections,
+)
+@click.option(
+    "--checklist",
+    is_flag=True,
+    help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
+)
 @_option("--attach", "folded|svg", "Attach the difference as text/plain.", type=_KINDS)
-@_option("--top", "N", "Show at most N functions.", type=_TOP, default=20, show_default=True)
+@_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
     at: str | None,
     output: str,
-    thread_file: Path | None,
+    thread: str | None,
     reply_to: str | None,
     quote: bool,
     regression: bool,
@@ -97,39 +128,57 @@ def mail(
     regzbot: Sequence[str],
     real_use: str | None,
     reproducer: Path | None,
-    attach: Kind | None,
+    with_source: bool,
+    without: Sequence[str],
+    checklist: bool,
+    attach: Literal["folded", "svg"] | None,
     top: int,
     **given: Sequence[str],
 ) -> None:
     """Write a mail about SESSION as a draft for git send-email, optionally as a reply in a thread.
 
     SESSION defaults to the newest session in this folder. mail prints and writes the draft and
-    never sends it. The last line shows the command that would send it.
+    never sends it. Then it shows what maintainers ask of such a report and whether the session
+    has it, and the command that would send the draft.
     """
+    from profdiff.commands.newest import newest
+    from profdiff.commands.output import write
+    from profdiff.evidence.findings import Findings, choose
+    from profdiff.evidence.results import Results
+    from profdiff.mail import address, attachment, content, draft, letter, trailers
+    from profdiff.mail.reproducer import Reproducer
+    from profdiff.session.folder import Session
+
     own = draft.own_address(sender)
-    there, quoted = _recipients(thread_file, reply_to, quote, own)
+    there, quoted = _recipients(thread, reply_to, quote, own)
     commands = [trailers.regzbot(text) for text in regzbot]
-    if thread_file is None and any(text.startswith("#regzbot ^") for text in commands):
+    if thread is None and any(text.startswith("#regzbot ^") for text in commands):
         raise InputError(
             "--regzbot ^introduced makes the parent mail the report: name the thread with "
             "--thread, or write 'introduced'"
         )
     opened = Session.open(session or newest(Path()))
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
+    source = Reproducer.read(reproducer) if reproducer else None
+    if source is None and (with_source or thread is None):
+        source = Reproducer.of(opened)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
         top=top,
+        without=without,
         trailers=[trailers.trailer(name, value) for name, values in asked for value in values],
         regzbot=commands,
-        reproducer=Reproducer.read(reproducer) if reproducer else Reproducer.of(opened),
+        reproducer=source,
         quote=quoted,
+        checklist=checklist,
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
-        [address.one(text, "--cc") for text in cc] + ([_REGRESSIONS] if regression else []),
+        [address.one(text, "--cc") for text in [*cc, *([_REGRESSIONS] if regression else [])]],
     )
-    findings = Findings.of(opened, choose(opened.manifest, at))
+    results = Results.gather(opened.manifest)
+    findings = Findings.of(opened, choose(opened.manifest, at, results), results)
     said = content.letter(findings, wishes)
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
@@ -142,21 +191,38 @@ def mail(
     say(data.decode(errors="backslashreplace"), end="")
     if output != "-":
         write(output, data)
+    if not checklist:
+        tell("what maintainers ask of a report ([x]: the session has it); --checklist mails it:")
+        for line in content.boxes(findings, wishes):
+            tell(f"  {line}")
+    if output != "-":
         tell(_send(output, own if sender else None, there))
 
 
 def _recipients(
-    file: Path | None, reply_to: str | None, quote: bool, own: Address
-) -> tuple[Recipients, Quote | None]:
+    named: str | None, reply_to: str | None, quote: bool, own: "Address"
+) -> "tuple[Recipients, Quote | None]":
     """Who gets the mail, and what is quoted. Raises InputError."""
-    if file is None:
+    from profdiff.mail.recipients import Recipients, reply_to_all
+
+    if named is None:
         if reply_to or quote:
             option = "--reply-to" if reply_to else "--quote"
-            raise InputError(f"{option}: give the thread's file with --thread")
+            raise InputError(f"{option}: name the thread with --thread")
         return Recipients(), None
-    answered = thread.Thread.read(file).message(reply_to)
-    quoted = answered.quoted() if quote else None
-    return recipients.reply_to_all(answered, own), quoted
+    found, wanted = _thread(named)
+    answered = found.message(reply_to or wanted)
+    return reply_to_all(answered, own), answered.quoted() if quote else None
+
+
+def _thread(named: str) -> "tuple[Thread, str | None]":
+    """The thread in a file; or the one of a mail, and that mail's id."""
+    from profdiff.mail.fetched_thread import fetch, message_id
+    from profdiff.mail.thread import Thread
+
+    path = Path(named)
+    wanted = None if path.exists() else message_id(named)
+    return (fetch(wanted), wanted) if wanted else (Thread.read(path), None)
 
 
 def _regression(subject: str) -> str:
@@ -167,12 +233,14 @@ def _regression(subject: str) -> str:
     return f"{reply}{_REGRESSION} {subject.removeprefix(reply)}"
 
 
-def _with_notes(said: Letter, attachments: Sequence[Attachment]) -> Letter:
-    notes = Section("Attached", [Notes([one.note for one in attachments])])
+def _with_notes(said: "Letter", attachments: "Sequence[Attachment]") -> "Letter":
+    from profdiff.mail.letter import Notes, Section
+
+    notes = Section("Attached", [Notes([one.note for one in attachments])], bounded=False)
     return replace(said, sections=[*said.sections, notes])
 
 
-def _send(file: str, sender: Address | None, there: Recipients) -> str:
+def _send(file: str, sender: "Address | None", there: "Recipients") -> str:
     """The command that sends the draft. git send-email finds the rest in its headers."""
     options = [f"--from={sender}"] if sender else []
     command = shlex.join(["git", "send-email", *options, file])

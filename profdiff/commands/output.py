@@ -45,7 +45,13 @@ _SELECTION = [
         "--width",
         type=click.IntRange(MIN_WIDTH),
         metavar="COLUMNS",
-        help="Width in columns.  [default: terminal width, at most 100]",
+        help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
+    ),
+    click.option(
+        "--ratio",
+        "ratios",
+        is_flag=True,
+        help="Show changes in tables as ratios to the base: 1.67x instead of +67.0%.",
     ),
     click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only."),
 ]
@@ -68,9 +74,16 @@ class Output(NamedTuple):
                 able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
                     f"--{form.name} needs a profile, which no run of this session has: record with "
-                    f"--collector {able}"
+                    f"--collector {able}, or use --csv-experiment for what it has"
                 )
         write_forms(FORMS, self.targets or {"text": "-"}, subject, subject.name)
+        if "csv" in self.targets and "csv-experiment" not in self.targets:
+            found = subject.find()
+            if found.results.swept:
+                terminal.tell(
+                    f"--csv has the functions at {found.setting.title}; --csv-experiment FILE has "
+                    "the metrics of every point"
+                )
 
 
 def form_options(forms: Sequence[Form[Shown]]) -> list[Callable[..., Any]]:
@@ -107,6 +120,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         per_op: bool | None,
         width: int | None,
         ascii_only: bool,
+        ratios: bool,
         **others: Any,
     ) -> Any:
         if kernel_only and user_only:
@@ -114,7 +128,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
-        asked = Asked(selection, per_op, width, ascii_only)
+        asked = Asked(selection, per_op, width, ascii_only, ratios)
         return command(output=Output(asked, targets(FORMS, others)), **others)
 
     with_output.__doc__ = command.__doc__

@@ -20,6 +20,7 @@ def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
     would take. plan runs and writes nothing."""
     from profdiff.base.temporary import temporary_folder
+    from profdiff.collectors import registry
     from profdiff.recording import schedule
     from profdiff.recording.plan import continued
     from profdiff.session import points
@@ -33,10 +34,15 @@ def plan(everything: bool, **options: Any) -> None:
     failed = len(manifest.runs) - done
     by_collector = Counter(run.recorder.collector.name for run in pending)
     say(
-        f"{asked.folder}: {len(manifest.kernels)} kernels, {len(manifest.points)} points, "
+        f"{asked.folder}: {len(manifest.kernels)} kernels, {points.number_of(manifest)}, "
         f"{', '.join(manifest.collectors)}; {done} runs done, {failed} failed, "
         f"{len(pending)} to do"
     )
+    if asked.note:
+        say(f"note: {asked.note}")
+    for name in manifest.collectors:
+        for line in registry.collector(name).preview(options):
+            say(f"  in the sample, {line}")
     shown = pending if everything else pending[:_SHOWN]
     for number, run in enumerate(shown, 1):
         point = manifest.points[run.point]
@@ -53,15 +59,13 @@ def plan(everything: bool, **options: Any) -> None:
         say(f"      ... and {len(pending) - len(shown):,} more (--all lists them)")
     if pending:
         jobs = options["jobs"] or os.cpu_count() or 1
-        seconds, known = schedule.seconds_left(manifest, pending, jobs)
-        basis = f"from {known} finished runs" if known else "assumed: nothing is recorded yet"
+        estimate = schedule.estimate(manifest, pending, jobs)
+        basis = f"from {estimate.basis} finished runs, the quickest and the slowest"
+        if not estimate.basis:
+            load = os.getloadavg()[0]
+            basis = (
+                f"assumed for a short workload, with a load of {load:.1f} on this machine: nothing "
+                "is recorded yet"
+            )
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
-        say(f"about {_duration(seconds)} ({counts}; {basis})")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+        say(f"{estimate} ({counts}; {basis})")

@@ -25,13 +25,17 @@ def record(**options: Any) -> None:
     """Record COMMAND on two or more kernels: every instruction that they execute, perf samples, or
     run times.
 
-    COMMAND is a program, a shell script or a .c file, with its arguments. Write it after --.
+    COMMAND is a program, a shell or Python script, or a .c file, with its arguments. Write it after
+    --. Files that its words name travel into the guest.
     profdiff boots each kernel under QEMU, or records the kernel that a machine runs. To compare two
     kernels of one machine, record the first, reboot, and record the second into the same session
     (-o), which knows COMMAND. If you did not record that session on this machine, profdiff shows
-    COMMAND and asks before it runs it. profdiff measures the whole command or, for exact counts,
-    what the program marks with PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff
-    header prints its folder). Run the same command again to resume an interrupted recording.
+    COMMAND and asks before it runs it. profdiff counts the whole command. If --ops says which word
+    of COMMAND is its number of operations ({ops}, or a {NAME} of --sweep), profdiff also runs half
+    as many and subtracts them, so that start-up cancels out. Of a program that marks its loop with
+    PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder), exact
+    counts are those between the marks. Run the same command again to resume an interrupted
+    recording.
     """
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
@@ -41,20 +45,24 @@ def record(**options: Any) -> None:
     if not options["command"]:
         _agree(options["output"], options["yes"])
     asked = experiment(options)
+    if asked.note:
+        tell(f"note: {asked.note}")
     files = [*asked.workload.files, *asked.own]
     with recording(asked.folder), temporary_folder() as temporary:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
         origin.remember(session.folder, session.manifest)
         recorders = asked.recorders(session.manifest, temporary)
         pending = schedule.missing_runs(session.manifest, asked.kernels, recorders)
-        with progress(len(pending)) as display:
+        jobs = options["jobs"] or os.cpu_count() or 1
+        left = schedule.runs_left(session.manifest, pending, jobs)
+        with progress(len(pending), left) as display:
             if not pending:
                 display.say(f"{asked.folder}: all runs are already recorded")
             run.record(
                 session,
                 asked.kernels,
                 recorders,
-                jobs=options["jobs"] or os.cpu_count() or 1,
+                jobs=jobs,
                 progress=display,
             )
         _conclude(session, asked.kernels)

@@ -1,8 +1,10 @@
 """What ``record`` says at its end: a few lines, and how to see the rest."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from profdiff.base import units
+from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.evidence.findings import choose
@@ -12,9 +14,9 @@ from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
 from profdiff.reports import experiment_text
 from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
 
 _LARGEST = 3
-_WIDTH = 100
 
 
 def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
@@ -29,21 +31,32 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 def lines(session: Session) -> list[str]:
     """The experiment's tables, or else totals and ratios to the base; the largest deltas; failed
     runs. Raises SessionError."""
-    failed = [
-        f"failed run {run.id}: {units.printable(run.failure.message)}"
-        for run in session.manifest.runs
-        if run.failure
-    ]
+    failed = _failed(session.manifest.runs)
+    results = Results.gather(session.manifest)
     try:
-        setting = choose(session.manifest, None)
+        setting = choose(session.manifest, None, results)
         comparisons = Recordings(session, setting).comparisons()
     except SessionError:
         # The base has no result: the failed runs say why.
         return failed
-    found = experiment_text.tables(Results.gather(session.manifest), setting, _WIDTH)
+    found = experiment_text.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     found += [line for one in comparisons for line in _deltas(one)]
     return [*found, *failed]
+
+
+def _failed(runs: Sequence[Run]) -> list[str]:
+    """A line for each message of failed runs."""
+    by_message: dict[str, list[str]] = {}
+    for run in runs:
+        if run.failure:
+            by_message.setdefault(units.printable(run.failure.message), []).append(run.id)
+    return [
+        f"failed run {ids[0]}: {message}"
+        if len(ids) == 1
+        else f"{len(ids):,} runs failed alike: {message}"
+        for message, ids in by_message.items()
+    ]
 
 
 def _totals(comparison: Comparison) -> list[str]:

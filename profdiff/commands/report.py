@@ -1,22 +1,39 @@
 """``profdiff report``: what a session shows."""
 
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from profdiff.base.errors import SessionError
+from profdiff.commands import complete
+from profdiff.commands.newest import newest
 from profdiff.commands.output import Output, output_options
 from profdiff.reports.forms import Subject
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from profdiff.evidence.findings import Findings
+    from profdiff.evidence.results import Results
+    from profdiff.session.folder import Session
+    from profdiff.session.points import Setting
+
 
 @click.command()
-@click.argument("session", required=False, type=click.Path(path_type=Path))
+@click.argument(
+    "session",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=complete.sessions,
+)
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
     help="Show functions at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
-    "last point]",
+    "point with the largest change]",
 )
 @output_options
 def report(session: Path | None, at: str | None, output: Output) -> None:
@@ -25,7 +42,8 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
-    from profdiff.evidence.findings import Findings, choose
+    from profdiff.evidence.findings import choose
+    from profdiff.evidence.results import Results
     from profdiff.profile.recordings import Recordings
     from profdiff.session.folder import Session, is_session
 
@@ -36,27 +54,34 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
     opened = Session.open(folder)
-    setting = choose(opened.manifest, at)
+    results = Results.gather(opened.manifest)
+    setting = choose(opened.manifest, at, results)
+    find = cache(partial(_found, opened, setting, results))
     output.write(
         Subject(
             folder.resolve().name.removesuffix(".profdiff"),
             setting.ops,
-            cache(partial(Findings.of, opened, setting)),
+            find,
             Recordings(opened, setting).folded,
             output.asked,
+            lambda: _others(opened, find()),
         )
     )
 
 
-def newest(folder: Path) -> Path:
-    """The session in ``folder`` whose manifest was written last. Raises SessionError."""
-    from profdiff.session.folder import is_session
+def _found(session: "Session", setting: "Setting", results: "Results") -> "Findings":
+    from profdiff.evidence.findings import Findings
 
-    sessions = [entry for entry in folder.iterdir() if entry.is_dir() and is_session(entry)]
-    if is_session(folder):
-        sessions.append(folder)
-    if not sessions:
-        raise SessionError(
-            "no session in this folder: name one, or create one with profdiff record"
-        )
-    return max(sessions, key=lambda entry: (entry / "manifest.json").stat().st_mtime)
+    return Findings.of(session, setting, results)
+
+
+def _others(session: "Session", found: "Findings") -> "Iterator[Findings]":
+    """The findings at the points beside the one that was asked for, one after the other."""
+    from profdiff.evidence.findings import Findings
+    from profdiff.reports.page_points import nearest
+    from profdiff.session.points import settings
+
+    for setting in nearest(settings(session.manifest), found.setting):
+        # What is damaged is told to who asks for that point.
+        with suppress(SessionError):
+            yield Findings.of(session, setting, found.results, state=found.state)

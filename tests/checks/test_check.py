@@ -1,5 +1,6 @@
 """``profdiff check``: exit statuses and words, on a real session."""
 
+import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -17,13 +18,24 @@ pytestmark = pytest.mark.guest
         ("instructions:change_pte_range > +3/op", 1, "28.61 to 33.59 per op"),
         ("instructions:change_pte_range > +5/op", 0, "passes"),
         ("instructions:commit_anon_folio_batch > +1%", 1, "new, 0 to"),
-        ("instructions:can_change_pte_writable < -50%", 1, "-100.00 %"),
-        ("instructions:user > +1%", 0, "+0.00 %"),
+        ("instructions:can_change_pte_writable < -50%", 1, "-100.00%"),
+        ("instructions:user > +1%", 0, "+0.00%"),
+        ("instructions:total:change_pte_range > +10%", 1, "fails: instructions:total:change_pte"),
     ],
 )
 def test_exact_counts_are_judged(recorded: Path, condition: str, status: int, words: str) -> None:
     result = profdiff("check", recorded, "--fail-if", condition, status=status)
     assert words in result.stdout
+
+
+def test_a_total_with_what_is_called_is_the_reports(recorded: Path) -> None:
+    shown = json.loads(profdiff("report", recorded, "--json", "-").stdout)["metrics"][0]
+    (row,) = (one for one in shown["functions"] if one["name"] == "do_mprotect_pkey")
+    total = row["total"]
+    assert total["base"] > 10 * row["self"]["base"]
+    condition = "instructions:total:do_mprotect_pkey > +1%"
+    said = profdiff("check", recorded, "--fail-if", condition, status=1).stdout
+    assert f"{total['base']:,} to {total['new']:,}" in said
 
 
 def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from perf_data.stacks import (
     perf_stacks,
     symbol_addresses,
 )
-from support import SHARED, frames_of, need_kernel, need_program
+from support import frames_of, need_kernel, need_profile, need_program
 
 from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.binaries import Binaries
@@ -43,9 +43,7 @@ class Recording:
 
 def fixture(version: str, folder: Path) -> Recording:
     """A fixture profile with its kernel's debug ELF, unpacked for perf."""
-    file = SHARED / f"perf-data/mprotect-{version}.perf.data"
-    if not file.is_file():
-        pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
+    file = need_profile(version)
     packed = need_kernel(version) / "vmlinux.zst"
     elf = folder / f"vmlinux-{version}"
     subprocess.run([need_program("zstd"), "-dq", packed, "-o", elf], check=True)

@@ -21,7 +21,7 @@ from perf_data.writer import (
     TIME,
     Writer,
 )
-from support import SHARED, error_line, need_program, profdiff
+from support import error_line, need_profile, need_program, profdiff
 
 from profdiff.symbolization._native import NativeError, PerfData
 
@@ -218,9 +218,7 @@ def test_cut_anywhere(tmp_path: Path, mode: str) -> None:
 
 
 def test_a_fixture_cut_anywhere_is_one_line(tmp_path: Path) -> None:
-    source = SHARED / "perf-data/mprotect-v6.12.107.perf.data"
-    if not source.is_file():
-        pytest.skip(f"the fixture profile ../shared/perf-data/{source.name} is absent")
+    source = need_profile("v6.12.107")
     whole = source.read_bytes()
     path = tmp_path / "cut.perf.data"
     for length in [*range(0, 2000, 13), *range(2000, len(whole), 9973)]:

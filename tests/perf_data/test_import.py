@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from perf_data.writer import KERNEL, Writer
-from support import ROOT, SHARED, error_line, need_kernel, need_program, page_data, profdiff
+from support import ROOT, error_line, need_kernel, need_program, page_data, profdiff, profile_pair
 
 SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
 K = 0xFFFF_FFFF_8100_0000
@@ -20,20 +20,13 @@ K = 0xFFFF_FFFF_8100_0000
 @pytest.fixture(scope="module")
 def pair() -> list[str]:
     """The two fixture profiles with their debug ELFs, as arguments."""
-    arguments = []
-    for label, version in (("base", "v6.12.107"), ("new", "v6.18.15")):
-        file = SHARED / f"perf-data/mprotect-{version}.perf.data"
-        if not file.is_file():
-            pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
-        elf = need_kernel(version) / "vmlinux.zst"
-        arguments += [f"{label}={file}", "--vmlinux", f"{label}={elf}"]
-    return arguments
+    return profile_pair()
 
 
 def test_the_inlined_function_is_new_with_its_share(pair: list[str]) -> None:
     """2,000 calls over 100 PTEs: 15.5 instructions of each PTE by the exact collector."""
     shown = profdiff("diff", *pair, "--ops", "200000").stdout
-    pattern = r"^ *0\.0 % +(\d\.\d) % +\+(1\d\.\d\d) +new .*commit_anon_folio_batch$"
+    pattern = r"^ *0\.0% +(\d\.\d)% +\+(1\d\.\d\d) +new .*commit_anon_folio_batch$"
     row = re.search(pattern, shown, re.MULTILINE)
     assert row, shown
     assert float(row[1]) == pytest.approx(5.8, abs=0.2)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from perf_data.stacks import perf_stacks
 from perf_data.writer import Writer
-from support import SHARED, need_program
+from support import need_profile, need_program
 
 from profdiff.symbolization._native import NativeError, PerfData
 
@@ -154,9 +154,7 @@ def children(pid: int) -> list[int]:
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_a_fixture_without_its_end(tmp_path: Path, version: str) -> None:
     """A header that does not say how long the records are: each record that is whole is read."""
-    source = SHARED / f"perf-data/mprotect-{version}.perf.data"
-    if not source.is_file():
-        pytest.skip(f"the fixture profile ../shared/perf-data/{source.name} is absent")
+    source = need_profile(version)
     whole = source.read_bytes()
     start, size = (int.from_bytes(whole[at : at + 8], "little") for at in (40, 48))
     path = tmp_path / "killed.perf.data"
@@ -177,9 +175,7 @@ def test_a_fixture_without_its_end(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_a_fixture_cut_anywhere(tmp_path: Path, version: str) -> None:
     """Every length of the head and of the end, and a stride between them."""
-    source = SHARED / f"perf-data/mprotect-{version}.perf.data"
-    if not source.is_file():
-        pytest.skip(f"the fixture profile ../shared/perf-data/{source.name} is absent")
+    source = need_profile(version)
     whole = source.read_bytes()
     path = tmp_path / "cut.perf.data"
     lengths = {*range(400), *range(400, len(whole), 9_973), *range(len(whole) - 700, len(whole))}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from perf_data.stacks import UNKNOWN, Addresses, own_stacks, symbol_addresses
-from support import SHARED, error_line, need_kernel, need_program, profdiff
+from support import error_line, need_kernel, need_profile, need_program, profdiff
 
 from profdiff.symbolization._native import NativeError, PerfData, PerfText, is_perf_data
 from profdiff.symbolization.binaries import Binaries
@@ -28,9 +28,7 @@ class Fixture:
     """A fixture profile, its kernel's debug ELF, and what perf script prints of both."""
 
     def __init__(self, version: str, folder: Path) -> None:
-        self.file = SHARED / f"perf-data/mprotect-{version}.perf.data"
-        if not self.file.is_file():
-            pytest.skip(f"the fixture profile ../shared/perf-data/{self.file.name} is absent")
+        self.file = need_profile(version)
         need_program("perf", "linux-perf")
         need_program("nm", "binutils")
         packed = need_kernel(version) / "vmlinux.zst"

@@ -27,12 +27,16 @@ def with_tree(
     nodes: list[tuple[int, int, int, int, int]],
     rows: list[tuple[int, int, int]],
     version: int = 3,
+    repeated: list[tuple[int, int]] | None = None,
 ) -> bytes:
-    """A file of version 2 or 3: places, then who called whom."""
+    """A file of version 2, 3 or, with what is ``repeated``, 4: places, then who called whom."""
     sizes = (len(records), len(nodes), len(rows))
     parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", version, 2, 1, 1, 0, *sizes)]
     parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
     parts += [_NODE.pack(*node) for node in nodes] + [_ROW.pack(*row) for row in rows]
+    if repeated is not None:
+        parts.insert(1, struct.pack("<Q", len(repeated)))
+        parts += [struct.pack("<QQ", *one) for one in repeated]
     return b"".join(parts)
 
 
@@ -51,6 +55,7 @@ def seeds() -> list[bytes]:
         plain(places),
         with_tree(places, nodes, rows, 2),
         with_tree(patched, nodes, rows, 3),
+        with_tree(patched, nodes, rows, 4, [(n, 100 * n) for n in range(3, 45, 3)]),
         plain([]),
     ]
 
@@ -67,6 +72,8 @@ def _read(data: bytes, folder: Path) -> None:
     counts = Counts.load(path)
     assert len(counts.address) == len(counts.count) == len(counts.code) == len(counts.executed)
     assert counts.in_kernel.sum() + (~counts.in_kernel).sum() == len(counts.address)
+    if counts.each_iteration is not None:
+        assert (counts.each_iteration >= counts.count).all()
     if counts.calls:
         counts.calls.unequal(counts.count)
         counts.calls.placed(np.arange(len(counts.address)))

@@ -19,6 +19,7 @@ from profdiff.symbolization._native import (
     NativeError,
     SymbolIndex,
     elf_build_id,
+    elf_debug_info,
     file_offsets_to_svma,
     place_module,
     place_user,
@@ -150,6 +151,7 @@ def _read_elf(data: bytes, folder: Path) -> None:
     path = folder / "elf"
     path.write_bytes(data)
     elf_build_id(str(path))
+    elf_debug_info(str(path))
     _use(SymbolIndex.open(str(path)))
 
 

@@ -1,0 +1,121 @@
+"""What a shell can complete: kernels, sessions, and the labels, metrics and functions in one.
+
+Each function is an option's ``shell_complete``. A shell shows no errors while it completes: what
+cannot be read has nothing to offer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profdiff.base.errors import ProfdiffError
+
+if TYPE_CHECKING:
+    from profdiff.session.folder import Session
+
+_Values = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _quiet(values: _Values) -> _Values:
+    @wraps(values)
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        try:
+            return values(context, parameter, typed)
+        except (ProfdiffError, OSError, ValueError):
+            return []
+
+    return complete
+
+
+@_quiet
+def names(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The names of registered kernels."""
+    from profdiff.collectors.kernels.registered import registered
+
+    return _beginning(typed, registered())
+
+
+@_quiet
+def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """``[LABEL=]SPEC``: registered names, Debian's suites, this machine, folders and files."""
+    from profdiff.collectors.kernels.address import LOCAL
+    from profdiff.collectors.kernels.debian import SUITES
+    from profdiff.collectors.kernels.registered import registered
+    from profdiff.collectors.kernels.spec import is_label
+
+    label, equals, after = typed.partition("=")
+    before, spec = (label + equals, after) if equals and is_label(label) else ("", typed)
+    known = _beginning(spec, [*registered(), *(f"debian:{suite}" for suite in SUITES), LOCAL])
+    return [before + value for value in (*known, *map(_shown, _entries(spec)))]
+
+
+@_quiet
+def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Session folders, and where none begins so, the folders that may hold one."""
+    from profdiff.session.folder import is_session
+
+    folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
+    found = [entry for entry in folders if is_session(Path(entry).expanduser())]
+    return found or [_shown(entry) for entry in folders]
+
+
+@_quiet
+def labels(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The kernels of the session that are compared with the base."""
+    return _beginning(typed, [kernel.label for kernel in _session(context).manifest.kernels][1:])
+
+
+@_quiet
+def conditions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """``METRIC:WHAT`` of a condition: the metrics of the session, then its functions."""
+    session = _session(context)
+    metric, colon, what = typed.rpartition(":")
+    if not colon:
+        runs = session.manifest.runs
+        metrics = {measured.name for run in runs for measured in run.measured}
+        return [f"{name}:" for name in _beginning(typed, sorted(metrics))]
+    found = _beginning(what, ["total", "kernel", "user", *sorted(_functions(session))])
+    return [f"{metric}:{value}" for value in found]
+
+
+def _functions(session: Session) -> set[str]:
+    """The functions that kernels of the session executed, by its kept chains."""
+    from profdiff.symbolization.chains import Chains
+
+    found: set[str] = set()
+    for kernel in session.manifest.kernels:
+        if kernel.symbols:
+            chains = Chains.load(session.path(kernel.symbols))
+            found |= {chains.strings[name] for name in set(chains.function_name.tolist())}
+    return found
+
+
+def _session(context: click.Context) -> Session:
+    from profdiff.commands.newest import newest
+    from profdiff.session.folder import Session
+
+    return Session.open(context.params.get("session") or newest(Path()))
+
+
+def _beginning(typed: str, values: Iterable[str]) -> list[str]:
+    return [value for value in values if value.startswith(typed)]
+
+
+def _entries(typed: str) -> list[str]:
+    """What lies in the folder that is typed so far, as it would be typed on; hidden files only
+    where a dot is typed."""
+    folder, last = os.path.split(typed)
+    inside = Path(folder).expanduser() if folder else Path()
+    found = sorted(entry.name for entry in inside.iterdir() if entry.name.startswith(last))
+    return [os.path.join(folder, name) for name in found if last or name[0] != "."]  # noqa: PTH118
+
+
+def _shown(entry: str) -> str:
+    """A folder ends with a slash, behind which one types on."""
+    return f"{entry}/" if Path(entry).expanduser().is_dir() else entry
