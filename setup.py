@@ -1,0 +1,36 @@
+"""What setup.cfg cannot say: a wheel brings the guest's agent, so that who records from it needs no
+compiler."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+_COMPILE = """
+import sys
+from pathlib import Path
+from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.guest.agent import compile_agent
+try:
+    compile_agent(Path(sys.argv[1]))
+except ProfdiffError as error:
+    sys.exit(f"the agent is left out, the first recording compiles it: {error}")
+"""
+
+
+class _BuildPy(build_py):
+    def run(self):
+        super().run()
+        if self.editable_mode:
+            return
+        program = Path(self.build_lib, "profdiff/collectors/guest/agent").absolute()
+        # The modules as they are installed: an unpacked sdist has them in other places.
+        environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
+        command = [sys.executable, "-P", "-c", _COMPILE, program]
+        subprocess.run(command, env=environment, check=False)
+
+
+setup(cmdclass={"build_py": _BuildPy})
