@@ -3,7 +3,7 @@
     python benches/calibration.py [--experiments N]
 
 Prints the tables of docs/statistics.md; ``tests/statistics/test_calibration.py`` holds the limits.
-Boots scatter by 1 % (coefficient of variation) in each kind of noise, unless a table says else.
+Boots scatter by 1% (coefficient of variation) in each kind of noise, unless a table says else.
 """
 
 import argparse
@@ -122,7 +122,7 @@ def verdicts(
 
 @dataclass(frozen=True)
 class TwoLevels:
-    """No difference; boots scatter by 1 %, and runs within a boot by 1 %. ``pooled``: false alarms
+    """No difference; boots scatter by 1%, and runs within a boot by 1%. ``pooled``: false alarms
     of Mann-Whitney if each run were taken for a boot of its own."""
 
     mann_whitney: float
@@ -170,8 +170,8 @@ class Discoveries:
 
 
 def discoveries(boots: int, changed: int, tables: int, seed: int) -> Discoveries:
-    """Tables of 200 functions with 50 to 50,000 samples in a boot, of which ``changed`` cost 10 %
-    more; boots scatter by 2 % beside the samples' own scatter (Poisson)."""
+    """Tables of 200 functions with 50 to 50,000 samples in a boot, of which ``changed`` cost 10%
+    more; boots scatter by 2% beside the samples' own scatter (Poisson)."""
     random = np.random.default_rng(seed)
     functions = 200
     means = np.geomspace(50, 50_000, functions)
@@ -209,9 +209,7 @@ def null_table(count: int = EXPERIMENTS) -> Table:
     for seed, (noise, boots, cvs) in enumerate(cases):
         part = null(noise, boots, count, seed, cvs)
         label = (
-            noise
-            if cvs[0] == cvs[1]
-            else f"{noise}, CV {100 * cvs[0]:.1f} and {100 * cvs[1]:.0f} %"
+            noise if cvs[0] == cvs[1] else f"{noise}, CV {100 * cvs[0]:.1f} and {100 * cvs[1]:.0f}%"
         )
         figures = (part.mann_whitney, part.welch, part.changed, part.covered, part.mean_covered)
         rows.append((label, f"{boots[0]}, {boots[1]}", *map(_percent, figures)))
@@ -220,8 +218,8 @@ def null_table(count: int = EXPERIMENTS) -> Table:
 
 def verdict_table(count: int = EXPERIMENTS // 4) -> Table:
     cells = [(change, "unchanged") for change in (0.0, Rule.relevance, 0.02)] + [(0.02, "changed")]
-    titles = (f"+{100 * change:.0f} %: *{verdict}*" for change, verdict in cells)
-    rows: Table = [("CV 0.5 %", "boots", *titles)]
+    titles = (f"+{100 * change:.0f}%: *{verdict}*" for change, verdict in cells)
+    rows: Table = [("CV 0.5%", "boots", *titles)]
     for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9)):
         parts = {
             change: verdicts(noise, n, change, CV / 2, count, seed)
@@ -234,9 +232,7 @@ def verdict_table(count: int = EXPERIMENTS // 4) -> Table:
 
 def power_table(count: int = EXPERIMENTS // 20) -> Table:
     changes = (0.0, 0.01, 0.02, 0.03, 0.05)
-    rows: Table = [
-        ("*changed*, CV 1 %", "boots", *(f"+{100 * change:.0f} %" for change in changes))
-    ]
+    rows: Table = [("*changed*, CV 1%", "boots", *(f"+{100 * change:.0f}%" for change in changes))]
     for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9, 15)):
         parts = (verdicts(noise, n, change, CV, count, seed)["changed"] for change in changes)
         rows.append((noise, f"{n}, {n}", *map(_percent, parts)))
@@ -262,7 +258,7 @@ def discovery_table(tables: int = EXPERIMENTS // 50) -> Table:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.1f} %"
+    return f"{100 * part:.1f}%"
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ FUNCTIONS = 2_000
 WRITE, SIZE, OPEN, REPAINT = 1.0, 3_000_000, 1000.0, 50.0
 
 # From the event to the frame in which the canvas has been drawn. Of a comparison as
-# large as this the function table, and the function that a click opens, follow 80 ms later.
+# large as this the function table follows 80 ms later.
 REPAINT_SCRIPT = """action => new Promise(resolve => {
   const painted = document.documentElement.dataset.painted;
   const before = performance.now();
@@ -41,7 +41,7 @@ REPAINT_SCRIPT = """action => new Promise(resolve => {
     search.value = action === "search" ? "function_1" : "";
     search.dispatchEvent(new Event("input", { bubbles: true }));
   } else {
-    // In the middle of that row; the frame's function is opened as well.
+    // In the middle of that row.
     const graph = document.getElementById("graph-left");
     const { left, top, width } = graph.getBoundingClientRect();
     const [clientX, clientY] = [left + width / 2, top + 18 * action + 9];

@@ -27,7 +27,7 @@ MOST_TIMES = 20
 
 
 def manifest(points: int, boots: int) -> m.Manifest:
-    """Of two kernels, the second about 3 % slower."""
+    """Of two kernels, the second about 3% slower."""
     runs = [
         m.Run(
             id=f"{label}-p{point + 1}-timed-{boot}",
