@@ -49,7 +49,7 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
     if is_label(spec):
         meant = _meant(spec) or (
             f"profdiff kernel add {spec} FOLDER registers a folder with bzImage and vmlinux; "
-            "debian:SUITE, as in debian:bookworm-backports, needs no files"
+            "debian:SUITE needs no files"
         )
         raise InputError(
             f"{spec} is no folder or file here, and no kernel of that name is registered: {meant}"

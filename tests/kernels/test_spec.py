@@ -122,7 +122,11 @@ def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("shh://root@host", "did you mean ssh://root@host?"),
         ("runing", "did you mean running?"),
         ("bookwrom", "did you mean debian:bookworm?"),
-        ("zzz", "profdiff kernel add zzz FOLDER registers a folder with bzImage and vmlinux"),
+        (
+            "zzz",
+            "profdiff kernel add zzz FOLDER registers a folder with bzImage and vmlinux; "
+            "debian:SUITE needs no files",
+        ),
         ("/nonsense", "see profdiff record --help for what a SPEC may be"),
         ("http://x", "see profdiff record --help for what a SPEC may be"),
     ],

@@ -125,7 +125,7 @@ def test_a_corrupt_debug_elf(old_kernel: Path, tmp_path: Path, damage: str) -> N
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("nosuchname", "profdiff kernel list"),
+        ("nosuchname", "profdiff kernel add nosuchname FOLDER"),
         ("/no/such/folder", "no such kernel"),
         ("x=", "no kernel or file is named"),
         ("b d=.", "not a valid label"),
