@@ -1,0 +1,93 @@
+"""The code of a function on every kernel, ``profdiff.annotation/1``: what ``annotate --json``
+writes. ``docs/annotate.md`` explains it.
+
+The counts of all rows sum to ``self``, and so do those of all
+lines.
+"""
+
+from typing import Final, Literal
+
+from profdiff.views.record import Counts, Record, Side
+
+SCHEMA: Final = "profdiff.annotation/1"
+
+# same: the same operation on the same operands, registers and jump targets apart; changed: other
+# operands; only: some kernel has no such instruction.
+Relation = Literal["same", "changed", "only"]
+
+
+class Place(Record, frozen=True):
+    """One copy of the function's code. ``chain``: the functions from the physical one, which others
+    are inlined into, to this one; one name where it is its own. ``self``: counts of its rows."""
+
+    chain: list[str]
+    self: Counts
+
+
+class Row(Record, frozen=True):
+    """An instruction that some kernels have in common; columns are by the labels of those that have
+    it. ``place``: the number of its place. ``text``: AT&T syntax on x86-64, addresses as
+    symbol+offset. ``count``: 0 where it was never executed; ``samples``: from how many samples that
+    is known, None for exact counts. ``taken``: how often a conditional branch jumped, None where
+    that is not a conditional branch's or was not counted; ``target``: the address that a direct
+    jump leads to. ``classes``: what kind of instruction it is. ``file`` and ``line`` are those of
+    the first kernel that has the row, "" and 0 if unknown; ``lines``: of every one."""
+
+    place: int
+    relation: Relation
+    address: dict[str, str]
+    text: dict[str, str]
+    count: Counts
+    samples: Counts | None
+    taken: Counts | None
+    target: dict[str, str]
+    classes: list[str]
+    file: str
+    line: int
+    lines: Counts
+
+
+class Line(Record, frozen=True):
+    """A source line that some kernels have in common: ``line`` and ``lines`` as in a row, ``text``
+    None without sources. ``places``: the numbers of the places that have it."""
+
+    file: str
+    line: int
+    lines: Counts
+    text: str | None
+    count: Counts
+    samples: Counts | None
+    places: list[int]
+
+
+class Split(Record, frozen=True):
+    """A kernel's delta to the base: ``same``: of the code that both have, executed more or less
+    often; ``other``: of the code that only one of them has, or whose operands differ."""
+
+    same: int
+    other: int
+
+
+class Annotation(Record, frozen=True):
+    """A function's code: rows in order of their places and addresses. ``function``: its name as
+    reports print it. ``calls``: how often it was entered, None where that was not counted.
+    ``size``: bytes of its code, in all of its places, that are known. ``split``: by the labels of
+    all kernels but the base. ``notes``: what a reader must know, one line each."""
+
+    schema: Literal["profdiff.annotation/1"]
+    function: str
+    side: Side
+    labels: list[str]
+    metric: str
+    unit: str
+    exact: bool
+    ops: int | None
+    self: Counts
+    samples: Counts | None
+    calls: Counts | None
+    size: Counts
+    split: dict[str, Split]
+    places: list[Place]
+    rows: list[Row]
+    lines: list[Line]
+    notes: list[str]
