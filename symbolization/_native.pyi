@@ -1,6 +1,8 @@
-"""The Rust half: symbolization of ELF files, kallsyms and images; perf.data and its text forms.
+"""The Rust half: symbolization of ELF files, kallsyms and images; disassembly; perf.data and its
+text forms.
 
-The code is in symbolization/kernel-symbols, symbolization/perf-data and symbolization/stacks.
+The code is in symbolization/kernel-symbols, symbolization/disassembly, symbolization/perf-data and
+symbolization/stacks.
 """
 
 from typing import Any, final
@@ -56,6 +58,56 @@ class SymbolIndex:
         """Executable sections as (name, svma, size), by address. A relocatable file (a module) is
         laid out so that its sections do not overlap."""
     def resolve(self, svma: NDArray[np.uint64]) -> Resolution: ...
+    def symbol_ranges(
+        self, svma: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Where the symbol that covers each address starts, and the first address behind it; 0 and
+        0 where none does."""
+
+def elf_code(path: str, svma: NDArray[np.uint64], size: NDArray[np.uint64]) -> list[bytes]:
+    """The code of an ELF file (plain, ``.zst``, ``.xz``) from each of the addresses on, as many
+    bytes as its size; empty where no executable section has all of them. Addresses in a module are
+    those of ``SymbolIndex.sections()``, and so are those that its code names. Raises NativeError,
+    and ValueError for columns of different lengths."""
+
+@final
+class Disassembly:
+    """N instructions, as columns. Index 0 of ``strings`` is the empty string.
+
+    ``operation``: the mnemonic with its prefixes, as objdump prints it: ``lock cmpxchg``; ``(bad)``
+    for what is no instruction. ``operands``: in AT&T syntax for x86-64. The address that they name
+    is ``reference``, and written as ``f"{reference:#x}"``: of a direct jump or call, of memory
+    beside %rip, in the kernel's image; 0: none. ``shape``: operation and operands with the kind and
+    width of each register, and ``@`` as the reference. ``flow``: an index into ``flows()``.
+    ``classes``: bit i is set for ``classes()[i]``."""
+
+    strings: list[str]
+    operation: NDArray[np.uint32]
+    operands: NDArray[np.uint32]
+    reference: NDArray[np.uint64]
+    shape: NDArray[np.uint32]
+    flow: NDArray[np.uint8]
+    classes: NDArray[np.uint32]
+
+def disassemble(
+    architecture: str, address: NDArray[np.uint64], code: NDArray[np.uint8]
+) -> Disassembly:
+    """Of instructions for an architecture (``Architecture.name``). ``code`` has a row of 16 bytes
+    for each address: a length and the instruction. Raises ValueError for an unknown architecture
+    and for columns of different lengths."""
+
+def split_code(architecture: str, code: bytes) -> NDArray[np.uint8]:
+    """The length of each instruction of ``code``, one behind the other. What cannot be decoded is
+    as short as an instruction can be: 1 byte for x86-64, 4 for arm64. Raises ValueError for an
+    unknown architecture."""
+
+def flows() -> list[str]:
+    """Names of the ways in which an instruction leads on: next, conditional, jump, indirect-jump,
+    call, indirect-call, return, enter, leave."""
+
+def classes() -> list[str]:
+    """Names of the kinds of instructions: load, store, locked, serialising, privileged, division,
+    repeated, call, indirect-call, indirect-jump, conditional, vector."""
 
 @final
 class Kallsyms:

@@ -186,6 +186,33 @@ impl<'d> Elf<'d> {
         Ok(code)
     }
 
+    /// Executable sections, or segments where there are no sections, by address, with their bytes;
+    /// those of a relocatable file are relocated. Together they have no more than the file.
+    pub(crate) fn code_sections(&self, data: &'d [u8]) -> Result<Vec<(u64, Cow<'d, [u8]>)>> {
+        let mut out: Vec<(u64, Cow<'d, [u8]>)> = Vec::new();
+        let mut left = data.len();
+        for (index, text) in &self.text {
+            let Ok(section) = self.file.section_by_index(object::SectionIndex(*index)) else {
+                continue; // a segment
+            };
+            let bytes = section.data().unwrap_or_default();
+            left = left
+                .checked_sub(bytes.len())
+                .ok_or_else(|| Error::damaged(&self.path, "its sections overlap"))?;
+            let mut bytes = Cow::Borrowed(bytes);
+            if self.bases.relocatable() {
+                relocate(&self.path, &self.file, &section, &self.bases, &mut bytes)?;
+            }
+            out.push((text.svma.0, bytes));
+        }
+        if out.is_empty() {
+            let segments = self.code(data)?.into_iter();
+            out.extend(segments.map(|code| (code.svma, Cow::Borrowed(code.bytes))));
+            out.sort_by_key(|(svma, _)| *svma);
+        }
+        Ok(out)
+    }
+
     pub(crate) fn build_id(&self) -> Option<BuildId> {
         // Sections and segments name the same notes; each more often than once no file needs.
         let mut left = 2 * self.file.data().len();

@@ -60,7 +60,8 @@ impl SectionBases {
     }
 }
 
-/// Apply a section's relocations, as the kernel's module loader and every debugger do.
+/// Apply a section's relocations, as the kernel's module loader and every debugger do. What is in
+/// other files is taken to be at address 0.
 pub(crate) fn relocate(
     path: &Path,
     file: &ElfFile64<'_, LittleEndian>,
@@ -68,6 +69,7 @@ pub(crate) fn relocate(
     bases: &SectionBases,
     data: &mut Cow<'_, [u8]>,
 ) -> Result<()> {
+    let start = bases.of(section.index().0);
     for (offset, relocation) in section.relocations() {
         let value = match relocation.target() {
             RelocationTarget::Symbol(index) => {
@@ -91,7 +93,7 @@ pub(crate) fn relocate(
             continue; // of no meaning for debug information
         };
         let value = if relative {
-            value.wrapping_sub(offset)
+            value.wrapping_sub(start.wrapping_add(offset))
         } else {
             value
         };
@@ -119,7 +121,7 @@ fn width(
     match (file.architecture(), kind) {
         (Architecture::X86_64, elf::R_X86_64_64) => Some((8, false)),
         (Architecture::X86_64, elf::R_X86_64_32 | elf::R_X86_64_32S) => Some((4, false)),
-        (Architecture::X86_64, elf::R_X86_64_PC32) => Some((4, true)),
+        (Architecture::X86_64, elf::R_X86_64_PC32 | elf::R_X86_64_PLT32) => Some((4, true)),
         (Architecture::X86_64, elf::R_X86_64_PC64) => Some((8, true)),
         (Architecture::Aarch64, elf::R_AARCH64_ABS64) => Some((8, false)),
         (Architecture::Aarch64, elf::R_AARCH64_ABS32) => Some((4, false)),

@@ -1,6 +1,7 @@
-//! `profdiff.symbolization._native`: conversions between Python and the crates kernel-symbols,
-//! perf-data and stacks, and no logic.
+//! `profdiff.symbolization._native`: conversions between Python and the crates disassembly,
+//! kernel-symbols, perf-data and stacks, and no logic.
 
+mod disassembly;
 mod error;
 mod perf;
 mod stacks;
@@ -8,6 +9,8 @@ mod symbols;
 
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
     #[pymodule_export]
     use crate::error::NativeError;
     #[pymodule_export]
@@ -18,8 +21,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::symbols::{
-        elf_build_id, elf_debug_info, file_offsets_to_svma, place_module, place_user, reasons,
-        Kallsyms, KernelImage, Resolution, SymbolIndex, SymbolRanges,
+        elf_build_id, elf_code, elf_debug_info, file_offsets_to_svma, place_module, place_user,
+        reasons, Kallsyms, KernelImage, Resolution, SymbolIndex, SymbolRanges,
     };
 
     #[pymodule_init]

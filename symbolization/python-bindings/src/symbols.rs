@@ -7,7 +7,7 @@ use kernel_symbols::{Avma, Svma};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::error::native;
 
@@ -94,6 +94,39 @@ impl SymbolIndex {
         let addresses = addresses(&svma, Svma);
         Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
     }
+
+    fn symbol_ranges<'py>(
+        &self,
+        py: Python<'py>,
+        svma: PyReadonlyArray1<'py, u64>,
+    ) -> (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>) {
+        let addresses = addresses(&svma, Svma);
+        let ranges = py.detach(|| self.0.symbol_ranges(&addresses));
+        (
+            PyArray1::from_iter(py, ranges.iter().map(|(start, _)| start.0)),
+            PyArray1::from_iter(py, ranges.iter().map(|(_, end)| end.0)),
+        )
+    }
+}
+
+/// The code of an ELF file in ranges of addresses.
+#[pyfunction]
+pub(crate) fn elf_code(
+    py: Python<'_>,
+    path: PathBuf,
+    svma: PyReadonlyArray1<'_, u64>,
+    size: PyReadonlyArray1<'_, u64>,
+) -> PyResult<Vec<Py<PyBytes>>> {
+    let (starts, sizes) = (addresses(&svma, Svma), addresses(&size, |size| size));
+    if starts.len() != sizes.len() {
+        return Err(PyValueError::new_err("columns of different lengths"));
+    }
+    let ranges: Vec<_> = starts.into_iter().zip(sizes).collect();
+    let code = py.detach(|| ks::elf_code(&path, &ranges)).map_err(native)?;
+    Ok(code
+        .iter()
+        .map(|code| PyBytes::new(py, code).unbind())
+        .collect())
 }
 
 /// A guest's /proc/kallsyms.

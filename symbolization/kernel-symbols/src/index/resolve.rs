@@ -94,8 +94,27 @@ impl SymbolIndex {
         }
     }
 
-    /// The name of the symbol that covers an address: the nearest before it that reaches so far.
+    /// The first address and the first past the end of the symbol that covers each address, which is
+    /// the one whose name [`Self::resolve`] tells; 0 and 0 where none does.
+    pub fn symbol_ranges(&self, addresses: &[Svma]) -> Vec<(Svma, Svma)> {
+        let range = |address: &Svma| {
+            let row = self.symbol_row(*address);
+            row.map_or((Svma(0), Svma(0)), |row| {
+                let end = self.u64(Column::SymbolEnd, row);
+                (Svma(self.u64(Column::SymbolStart, row)), Svma(end))
+            })
+        };
+        addresses.iter().map(range).collect()
+    }
+
+    /// The name of the symbol that covers an address.
     fn symbol_at(&self, address: Svma) -> Option<u32> {
+        let row = self.symbol_row(address)?;
+        Some(self.u32(Column::SymbolName, row))
+    }
+
+    /// The symbol that covers an address: the nearest before it that reaches so far.
+    fn symbol_row(&self, address: Svma) -> Option<usize> {
         /// How many symbols nested in a larger one are stepped over.
         const MOST_STEPS: usize = 16;
         let last = self.last_at_most(Column::SymbolStart, address.0)?;
@@ -109,7 +128,7 @@ impl SymbolIndex {
                 found = Some((start, row)); // the first of those at one address is preferred
             }
         }
-        found.map(|(_, row)| self.u32(Column::SymbolName, row))
+        found.map(|(_, row)| row)
     }
 
     fn in_text(&self, address: Svma) -> bool {
