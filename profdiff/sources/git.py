@@ -1,0 +1,205 @@
+"""git, run on a repository that a stranger may have made: nothing that its configuration names is
+started, nothing is fetched, and what comes back is bounded."""
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from profdiff.base.bounded import read
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.terminal import printable
+
+_MIB = 2**20
+LIMIT = 512 * _MIB
+"""The most that one process may say, in bytes."""
+_ERRORS = 64 * 1024
+_SHALLOW = 16 * _MIB
+_STEP = _MIB
+# What could start a program: fsmonitor and hooks do for an index, showSignature starts gpg.
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.quotePath": "false",
+    "core.commitGraph": "true",
+    "log.showSignature": "false",
+    "diff.renames": "false",
+    "diff.algorithm": "histogram",
+    "diff.orderFile": os.devnull,
+    "advice.graftFileDeprecated": "false",
+}
+# The user's own configuration, which also holds safe.directory.
+_KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+# What git's message means for a user of profdiff.
+_MEANINGS = {
+    "not a git repository": "it is no git repository",
+    "dubious ownership": (
+        "it belongs to another user, and git reads it only if you trust it: git config --global "
+        "--add safe.directory FOLDER"
+    ),
+    "promisor": "it is a partial clone, and objects are missing: git fetch --refetch --no-filter",
+}
+
+
+@dataclass(frozen=True)
+class Git:
+    """How git is started for one repository. ``top``: the folder that paths are relative to, or the
+    git folder where no files are checked out. ``shown``: as the user named it."""
+
+    shown: str
+    top: Path
+    bare: bool = False
+
+    @staticmethod
+    def open(path: Path) -> "Git":
+        """The repository that ``path`` lies in. Raises InputError where there is none, or git does
+        not trust it."""
+        if not path.is_dir():
+            raise InputError(f"{path}: there is no such folder")
+        here = Git(str(path), path.resolve())
+        said = here.run("rev-parse", "--is-inside-work-tree", "--absolute-git-dir")
+        inside, folder = said.decode(errors="surrogateescape").rstrip("\n").split("\n", 1)
+        if inside != "true":
+            return Git(str(path), Path(folder), bare=True)
+        top = here.run("rev-parse", "--show-toplevel").decode(errors="surrogateescape")
+        return Git(str(path), Path(top.rstrip("\n")))
+
+    def shallow(self) -> frozenset[str]:
+        """Commits whose parents a shallow clone left out."""
+        said = self.run("rev-parse", "--path-format=absolute", "--git-path", "shallow")
+        path = Path(said.decode(errors="surrogateescape").rstrip("\n"))
+        try:
+            return frozenset(read(path, _SHALLOW).decode(errors="replace").split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def setting(self, name: str) -> list[str]:
+        """The values of a path in the configuration."""
+        said = self.succeeds("config", "--type=path", "-z", "--get-all", name) or b""
+        values = said.decode(errors="surrogateescape").split("\0")[:-1]
+        # An empty one takes back those before it.
+        return values[len(values) - values[::-1].index("") if "" in values else 0 :]
+
+    def run(self, *arguments: str, stdin: bytes = b"", limit: int = LIMIT) -> bytes:
+        """What git says. Raises InputError where it fails, in one line."""
+        (said,) = self.run_all([arguments], stdin=stdin, limit=limit)
+        return said
+
+    def succeeds(self, *arguments: str) -> bytes | None:
+        """What git says, None where it fails: for questions that may have no answer."""
+        with _Running(self._command(arguments), b"") as running:
+            said = running.read(LIMIT)
+            return said if running.status() == 0 else None
+
+    def run_all(
+        self, commands: Sequence[Sequence[str]], *, stdin: bytes = b"", limit: int = LIMIT
+    ) -> Iterator[bytes]:
+        """What git says to each of ``commands``, in their order; as many run at a time as there
+        are processors. Raises InputError where one fails."""
+        width = os.cpu_count() or 1
+        with contextlib.ExitStack() as stack:
+            waiting = [
+                stack.enter_context(_Running(self._command(c), stdin)) for c in commands[:width]
+            ]
+            for i, command in enumerate(commands):
+                with waiting[i] as running:
+                    said = running.read(limit)
+                    if said is None:
+                        raise InputError(
+                            f"{self.shown}: git {command[0]} says more than {limit // _MIB} MiB"
+                        )
+                    if running.status():
+                        raise InputError(f"{self.shown}: {running.failure(command[0])}")
+                if i + width < len(commands):
+                    following = self._command(commands[i + width])
+                    waiting.append(stack.enter_context(_Running(following, stdin)))
+                yield said
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        place = ["--git-dir", str(self.top)] if self.bare else []
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        always = [
+            "--no-pager",
+            "--no-optional-locks",
+            "--literal-pathspecs",
+            "--no-replace-objects",
+        ]
+        return ["git", "-C", str(self.top), *place, *always, *settings, *arguments]
+
+
+class _Running:
+    """One process of git, which ends with the block that it is used in."""
+
+    def __init__(self, command: list[str], stdin: bytes) -> None:
+        with contextlib.ExitStack() as stack:
+            # Files, so that no pipe but the one that is read can fill.
+            self._errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
+            asked = stack.enter_context(tempfile.TemporaryFile())
+            asked.write(stdin)
+            asked.seek(0)
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=asked,
+                    stdout=subprocess.PIPE,
+                    stderr=self._errors,
+                    env=_environment(),
+                )
+            except FileNotFoundError:
+                raise MissingError("git is not installed: apt-get install git") from None
+            asked.close()
+            self._process = process
+            self._said = process.stdout
+            self._files = stack.pop_all()
+
+    def __enter__(self) -> "_Running":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        if self._said:
+            self._said.close()
+        self._files.close()
+
+    def read(self, limit: int) -> bytes | None:
+        """All that it says; None for more than ``limit`` bytes."""
+        parts, left = [], limit
+        while self._said and (part := self._said.read(_STEP)):
+            left -= len(part)
+            if left < 0:
+                return None
+            parts.append(part)
+        return b"".join(parts)
+
+    def status(self) -> int:
+        return self._process.wait()
+
+    def failure(self, verb: str) -> str:
+        """Why it failed, in one line."""
+        self._errors.seek(0)
+        said = self._errors.read(_ERRORS).decode(errors="replace").splitlines()
+        whole = " ".join(said)
+        for sign, meaning in _MEANINGS.items():
+            if sign in whole:
+                return meaning
+        fatal = [line for line in said if line.startswith(("fatal:", "error:"))] or said[-1:]
+        why = printable(fatal[0].split(":", 1)[-1].strip()) if fatal else "it says no reason"
+        return f"git {verb} fails: {why[:300]}"
+
+
+def _environment() -> dict[str, str]:
+    """This process's, without what would lead git to another repository or to a program; no
+    protocol is allowed, so that a partial clone fetches nothing."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT)
+    }
+    own = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    return kept | own | {"LC_ALL": "C"}

@@ -1,0 +1,126 @@
+"""A git repository, read by few processes. What it holds may be a stranger's."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.sources import blobs, same_lines, trace
+from profdiff.sources.git import Git
+from profdiff.sources.same_lines import Place, SameLines
+from profdiff.sources.trace import Trace
+
+__all__ = ["Commit", "Place", "Repository", "SameLines", "Trace"]
+
+_FORMAT = "%H%x00%an%x00%aI%x00%s"
+_SUBJECT = 1000
+
+
+@dataclass(frozen=True)
+class Commit:
+    """``author_date``: as in ISO 8601."""
+
+    hash: str
+    subject: str
+    author: str
+    author_date: str
+
+
+@dataclass(frozen=True)
+class Repository:
+    """``ignored``: files of revisions that blame passes over, the user's and those that
+    ``blame.ignoreRevsFile`` names."""
+
+    git: Git
+    ignored: tuple[Path, ...] = ()
+
+    @staticmethod
+    def open(path: Path, ignore_revs: Path | None = None) -> "Repository":
+        """The repository that ``path`` lies in, bare ones too. Raises InputError where there is
+        none, or git does not trust it."""
+        if ignore_revs and not ignore_revs.is_file():
+            raise InputError(f"{ignore_revs}: there is no such file of revisions to ignore")
+        git = Git.open(path)
+        own = [git.top / Path(name).expanduser() for name in git.setting("blame.ignoreRevsFile")]
+        wanted = [ignore_revs.resolve()] if ignore_revs else []
+        # Many users name .git-blame-ignore-revs for all repositories, and few have one.
+        return Repository(git, (*wanted, *(one for one in own if one.is_file())))
+
+    def commit(self, revision: str) -> str:
+        """The full hash of the commit that ``revision`` names. Raises InputError that says what is
+        missing."""
+        said = None
+        if revision and not revision.startswith("-") and revision.isprintable():
+            said = self.git.succeeds(
+                "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+            )
+        if said:
+            return said.decode().strip()
+        raise InputError(
+            f"{self.git.shown} has no revision {revision!r}: {self._instead(revision)}"
+        )
+
+    def _instead(self, revision: str) -> str:
+        near = did_you_mean(revision, self.tags)
+        fetch = "fetch --unshallow --tags" if self.git.shallow() else "fetch --tags"
+        return near or f"git -C {self.git.shown} {fetch} may bring it"
+
+    @cached_property
+    def tags(self) -> dict[str, str]:
+        """The full hash of the commit of each tag."""
+        said = self.git.run(
+            "for-each-ref",
+            "--format=%(refname:lstrip=2)%00%(objectname)%00%(*objectname)",
+            "refs/tags",
+        )
+        rows = (line.split("\0") for line in said.decode(errors="replace").splitlines())
+        return {row[0]: row[2] or row[1] for row in rows if len(row) == 3}
+
+    def commits(self, hashes: Iterable[str]) -> dict[str, Commit]:
+        """What is said of each commit. Raises InputError for one that is missing."""
+        asked = sorted(set(hashes))
+        if not asked:
+            return {}
+        said = self.git.run(
+            "log",
+            "--no-walk=unsorted",
+            "--stdin",
+            "-z",
+            f"--format={_FORMAT}",
+            "--no-show-signature",
+            "--encoding=UTF-8",
+            "--no-patch",
+            stdin="".join(f"{one}\n" for one in asked).encode(),
+        )
+        words = said.decode(errors="replace").split("\0")
+        rows = zip(*(words[i::4] for i in range(4)), strict=False)
+        return {
+            name: Commit(name, subject[:_SUBJECT], author, date)
+            for name, author, date, subject in rows
+        }
+
+    def files(self, revision: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """The content of the files among ``paths`` that ``revision`` has, of at most 64 MiB
+        each."""
+        return blobs.files(self.git, self.commit(revision), paths)
+
+    def same_lines(self, base: str, new: str, paths: Iterable[str]) -> SameLines:
+        """Which lines both revisions have in common, of files called one of ``paths`` in either."""
+        return same_lines.same_lines(self.git, self.commit(base), self.commit(new), paths)
+
+    def trace(
+        self,
+        base: str,
+        new: str,
+        added: Collection[Place],
+        removed: Collection[Place],
+        same: SameLines,
+    ) -> Trace:
+        """Which commits added lines of ``new`` and removed lines of ``base``, of those that
+        ``same`` does not find on the other side. Raises InputError in a shallow clone, or without a
+        common history."""
+        ignored = [f"--ignore-revs-file={path}" for path in ("", *self.ignored)]
+        ends = self.commit(base), self.commit(new)
+        return trace.trace(self.git, *ends, set(added), set(removed), same, ignored)

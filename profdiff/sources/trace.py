@@ -1,0 +1,121 @@
+"""Which commits added, changed and removed lines between two revisions, and which lines moved."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from profdiff.base.errors import InputError
+from profdiff.sources.fates import Blamer, Fate
+from profdiff.sources.git import Git
+from profdiff.sources.history import History
+from profdiff.sources.same_lines import Place, SameLines, same_lines
+
+
+@dataclass(frozen=True)
+class Trace:
+    """``added``: of places of the new revision, the commit that added or changed the line.
+    ``removed``: of places of the base, the commit that removed or changed it. ``moved``: places of
+    the new revision with the place of the base that they are, elsewhere in the file or in another
+    one. Places in none of them are explained by no commit."""
+
+    added: dict[Place, str]
+    removed: dict[Place, str]
+    moved: dict[Place, Place]
+
+
+def trace(
+    git: Git,
+    base: str,
+    new: str,
+    added: Collection[Place],
+    removed: Collection[Place],
+    same: SameLines,
+    ignored: Sequence[str] = (),
+) -> Trace:
+    """Trace places of ``new`` in ``added`` and of ``base`` in ``removed`` (full hashes); what
+    ``same`` finds on the other side, or not at all, is left out. Where the base is on another
+    branch, what that branch did since they parted counts too: a line that it added was removed by
+    that commit, seen from the new revision. Raises InputError without a common history."""
+    fork = _fork(git, base, new)
+    # All that changed together: git takes a few words alone for no move.
+    nows = {(file, one) for file, line in added for one in same.added(file, line)}
+    olds = {(file, one) for file, line in removed for one in same.removed(file, line)}
+    files = {file for file, _ in nows | olds}
+    if not files:
+        return Trace({}, {}, {})
+    ways = [
+        Blamer(git, History.read(git, fork, tip, files), ignored) if tip != fork else None
+        for tip in (new, base)
+    ]
+    from_new = _across(nows, *ways)
+    from_base = _across(olds, *reversed(ways))
+    moved, copied, kept = _paired(git, base, new, same, from_new, from_base)
+    for way in ways:
+        if way:
+            way.copies = False
+    from_new |= _across(copied, *ways)
+    from_base |= _across(kept, *reversed(ways))
+    gone = set(moved.values())
+    return Trace(
+        {p: f.commit for p, f in from_new.items() if f.commit and p in added and p not in moved},
+        {p: f.commit for p, f in from_base.items() if f.commit and p in removed and p not in gone},
+        {now: old for now, old in moved.items() if now in added or old in removed},
+    )
+
+
+def _across(places: Iterable[Place], up: Blamer | None, down: Blamer | None) -> dict[Place, Fate]:
+    """The fate of lines of ``up``'s new revision on the way to ``down``'s: back to the commit where
+    both parted, and from there on."""
+    fates = {place: Fate(place=place) for place in places}
+    if up:
+        fates = up.origins(fates)
+    if down:
+        there = down.ends({fate.place for fate in fates.values() if fate.place})
+        fates = {
+            place: there.get(fate.place, Fate()) if fate.place else fate
+            for place, fate in fates.items()
+        }
+    return fates
+
+
+def _paired(
+    git: Git,
+    base: str,
+    new: str,
+    same: SameLines,
+    from_new: dict[Place, Fate],
+    from_base: dict[Place, Fate],
+) -> tuple[dict[Place, Place], list[Place], list[Place]]:
+    """Lines that moved, as place of new to place of base; lines of new that are copies of what is
+    still at its place; and lines of the base that only look like a line of new."""
+    pairs = [(now, fate.place) for now, fate in sorted(from_new.items()) if fate.place]
+    back = [(fate.place, old) for old, fate in sorted(from_base.items()) if fate.place]
+    files = {file for pair in pairs + back for file, _ in pair}
+    unknown = {file for file in files if not same.has(file) and not same.base_has(file)}
+    others = same_lines(git, base, new, unknown) if unknown else SameLines()
+    moved: dict[Place, Place] = {}
+    taken: set[Place] = set()
+
+    for now, old in pairs + back:
+        free = now not in moved and old not in taken
+        if free and not any(one.in_base(*now) or one.in_new(*old) for one in (same, others)):
+            moved[now] = old
+            taken.add(old)
+    copied = [now for now, _ in pairs if now not in moved]
+    kept = [old for _, old in back if old not in taken]
+    return moved, copied, kept
+
+
+def _fork(git: Git, base: str, new: str) -> str:
+    said = git.succeeds("merge-base", base, new)
+    fork = said.decode().strip() if said else ""
+    shallow = git.shallow()
+    if shallow:
+        ends = git.run("rev-list", "--max-parents=0", new, base, *([f"^{fork}"] if fork else []))
+        if not fork or not shallow.isdisjoint(ends.decode().split()):
+            raise InputError(
+                f"{git.shown} is a shallow clone without the whole history between "
+                f"{base[:12]} and {new[:12]}: git -C {git.shown} fetch --unshallow"
+            )
+    if not fork:
+        raise InputError(f"{git.shown}: {base[:12]} and {new[:12]} have no history in common")
+    return fork
