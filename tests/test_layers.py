@@ -12,7 +12,7 @@ from support import ROOT
 ROOMS = [
     ["base"],
     ["symbolization", "templates"],
-    ["collectors"],
+    ["collectors", "sources"],
     ["session"],
     ["profile"],
     ["evidence", "recording"],

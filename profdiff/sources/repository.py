@@ -121,6 +121,5 @@ class Repository:
         """Which commits added lines of ``new`` and removed lines of ``base``, of those that
         ``same`` does not find on the other side. Raises InputError in a shallow clone, or without a
         common history."""
-        ignored = [f"--ignore-revs-file={path}" for path in ("", *self.ignored)]
         ends = self.commit(base), self.commit(new)
-        return trace.trace(self.git, *ends, set(added), set(removed), same, ignored)
+        return trace.trace(self.git, *ends, set(added), set(removed), same, self.ignored)

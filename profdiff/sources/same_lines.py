@@ -1,30 +1,20 @@
 """Which lines two revisions have in common, by git's diff: renamed files are followed, and white
 space is no difference."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from profdiff.sources.blobs import line_counts
 from profdiff.sources.git import Git
-from profdiff.sources.quoted import unquoted
+from profdiff.sources.hunks import Hunk, between
 
 Place = tuple[str, int]
 """A file, relative to the repository, and a line from 1."""
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 # What one process can be given as arguments; Linux allows 2 MiB with the environment.
 _NAMES = 2**20
 _PAIRS = 10**7
-
-
-@dataclass(frozen=True)
-class Hunk:
-    """Lines ``base`` of a file were replaced by lines ``new``; ranges from 1, perhaps empty."""
-
-    base: range
-    new: range
 
 
 @dataclass(frozen=True)
@@ -96,7 +86,7 @@ def same_lines(git: Git, base: str, new: str, paths: Iterable[str]) -> SameLines
     pairs = _pairs(git, base, new, asked)
     names = sorted({name for pair in pairs for name in pair if name})
     old_lines, new_lines = (line_counts(git, revision, names) for revision in (base, new))
-    hunks = _hunks(git, base, new, pairs)
+    hunks = between(git, base, new, pairs)
     first, second = {}, {}
     for old, now in pairs:
         changes = hunks.get((old, now), [])
@@ -157,55 +147,3 @@ def _statuses(said: bytes) -> list[tuple[str, str, str]]:
         old = next(words, "")
         found.append((kind, old, next(words, "") if kind in "RC" else old))
     return found
-
-
-_DIFF = ("-p", "-U0", "-w", "--text", "--no-ext-diff", "--no-textconv", "--no-color")
-
-
-def _hunks(
-    git: Git, base: str, new: str, pairs: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], list[Hunk]]:
-    """What differs between the files of each pair."""
-    renamed = [(old, now) for old, now in pairs if old and now and old != now]
-    names = sorted({name for pair in pairs if pair not in renamed for name in pair if name})
-    found: dict[tuple[str, str], list[Hunk]] = {}
-    if names:
-        prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-        command = ("diff-tree", "-r", "--no-renames", *_DIFF, *prefixes, base, new, "--", *names)
-        found = _parsed(git.run(*command))
-    blobs = [("diff", *_DIFF, f"{base}:{old}", f"{new}:{now}") for old, now in renamed]
-    for pair, said in zip(renamed, git.run_all(blobs), strict=True):
-        found[pair] = [hunk for hunks in _parsed(said).values() for hunk in hunks]
-    return found
-
-
-def _parsed(said: bytes) -> dict[tuple[str, str], list[Hunk]]:
-    """Hunks by the names of both sides, "" where a side has no such file."""
-    lines = said.split(b"\n")
-    found: dict[tuple[str, str], list[Hunk]] = {}
-    hunks: list[Hunk] = []
-    old = ""
-    i = 0
-    while i < len(lines):
-        line = lines[i]
-        i += 1
-        if line.startswith(b"--- "):
-            old = _side(line[4:])
-        elif line.startswith(b"+++ "):
-            hunks = found.setdefault((old, _side(line[4:])), [])
-        elif match := _HUNK.match(line):
-            a, n, b, m = (1 if one is None else int(one) for one in match.groups())
-            # An empty side is named by the line before it.
-            first, second = a + (n == 0), b + (m == 0)
-            hunks.append(Hunk(range(first, first + n), range(second, second + m)))
-            left = n + m
-            while left and i < len(lines):
-                left -= not lines[i].startswith(b"\\")
-                i += 1
-    return found
-
-
-def _side(name: bytes) -> str:
-    """The file in ``a/FILE`` or ``b/FILE``, perhaps quoted; "" for ``/dev/null``."""
-    text = unquoted(name.removesuffix(b"\t"))
-    return "" if text == "/dev/null" else text[2:]

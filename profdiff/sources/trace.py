@@ -2,12 +2,17 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.sources.fates import Blamer, Fate
+from profdiff.sources.fate import Fate
 from profdiff.sources.git import Git
 from profdiff.sources.history import History
+from profdiff.sources.origins import Origins
+from profdiff.sources.removals import Removals
 from profdiff.sources.same_lines import Place, SameLines, same_lines
+
+_PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ def trace(
     added: Collection[Place],
     removed: Collection[Place],
     same: SameLines,
-    ignored: Sequence[str] = (),
+    ignored: Sequence[Path] = (),
 ) -> Trace:
     """Trace places of ``new`` in ``added`` and of ``base`` in ``removed`` (full hashes); what
     ``same`` finds on the other side, or not at all, is left out. Where the base is on another
@@ -42,18 +47,15 @@ def trace(
     files = {file for file, _ in nows | olds}
     if not files:
         return Trace({}, {}, {})
-    ways = [
-        Blamer(git, History.read(git, fork, tip, files), ignored) if tip != fork else None
+    options = (*_PLAIN, *(f"--ignore-revs-file={file}" for file in ("", *ignored)))
+    up, down = (
+        _Way(git, History.read(git, fork, tip, files), options) if tip != fork else None
         for tip in (new, base)
-    ]
-    from_new = _across(nows, *ways)
-    from_base = _across(olds, *reversed(ways))
-    moved, copied, kept = _paired(git, base, new, same, from_new, from_base)
-    for way in ways:
-        if way:
-            way.copies = False
-    from_new |= _across(copied, *ways)
-    from_base |= _across(kept, *reversed(ways))
+    )
+    from_new = _across(nows, up, down)
+    from_base = _across(olds, down, up)
+    moved, copied = _paired(git, base, new, same, from_new, from_base)
+    from_new |= _across(copied, up, down, copies=False)
     gone = set(moved.values())
     return Trace(
         {p: f.commit for p, f in from_new.items() if f.commit and p in added and p not in moved},
@@ -62,14 +64,24 @@ def trace(
     )
 
 
-def _across(places: Iterable[Place], up: Blamer | None, down: Blamer | None) -> dict[Place, Fate]:
-    """The fate of lines of ``up``'s new revision on the way to ``down``'s: back to the commit where
-    both parted, and from there on."""
+class _Way:
+    """The way between a revision and the commit where it parted from the other one."""
+
+    def __init__(self, git: Git, history: History, options: Sequence[str]) -> None:
+        self.origins = Origins(git, history, options)
+        self.removals = Removals(git, history)
+
+
+def _across(
+    places: Iterable[Place], back: _Way | None, onward: _Way | None, *, copies: bool = True
+) -> dict[Place, Fate]:
+    """The fate of lines of one revision on the way to the other: back to where they parted, and
+    onward from there."""
     fates = {place: Fate(place=place) for place in places}
-    if up:
-        fates = up.origins(fates)
-    if down:
-        there = down.ends({fate.place for fate in fates.values() if fate.place})
+    if back:
+        fates = back.origins.of(fates, copies=copies)
+    if onward:
+        there = onward.removals.of({fate.place for fate in fates.values() if fate.place})
         fates = {
             place: there.get(fate.place, Fate()) if fate.place else fate
             for place, fate in fates.items()
@@ -84,9 +96,9 @@ def _paired(
     same: SameLines,
     from_new: dict[Place, Fate],
     from_base: dict[Place, Fate],
-) -> tuple[dict[Place, Place], list[Place], list[Place]]:
-    """Lines that moved, as place of new to place of base; lines of new that are copies of what is
-    still at its place; and lines of the base that only look like a line of new."""
+) -> tuple[dict[Place, Place], list[Place]]:
+    """Lines that moved, as place of new to place of base; and lines of new that are copies of what
+    is still at its place."""
     pairs = [(now, fate.place) for now, fate in sorted(from_new.items()) if fate.place]
     back = [(fate.place, old) for old, fate in sorted(from_base.items()) if fate.place]
     files = {file for pair in pairs + back for file, _ in pair}
@@ -94,15 +106,12 @@ def _paired(
     others = same_lines(git, base, new, unknown) if unknown else SameLines()
     moved: dict[Place, Place] = {}
     taken: set[Place] = set()
-
     for now, old in pairs + back:
         free = now not in moved and old not in taken
         if free and not any(one.in_base(*now) or one.in_new(*old) for one in (same, others)):
             moved[now] = old
             taken.add(old)
-    copied = [now for now, _ in pairs if now not in moved]
-    kept = [old for _, old in back if old not in taken]
-    return moved, copied, kept
+    return moved, [now for now, _ in pairs if now not in moved]
 
 
 def _fork(git: Git, base: str, new: str) -> str:

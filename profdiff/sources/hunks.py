@@ -1,0 +1,103 @@
+"""What differs between files, as ranges of lines: git's diff, for which white space is no
+difference."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from profdiff.sources.git import Git
+from profdiff.sources.quoted import unquoted
+
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_COMMIT = re.compile(rb"[0-9a-f]{40,64}")
+_DIFF = ("-p", "-U0", "-w", "--text", "--no-ext-diff", "--no-textconv", "--no-color")
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines ``base`` of a file were replaced by lines ``new``; ranges from 1, perhaps empty."""
+
+    base: range
+    new: range
+
+
+def between(
+    git: Git, base: str, new: str, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], list[Hunk]]:
+    """What differs between the files of each pair."""
+    renamed = [(old, now) for old, now in pairs if old and now and old != now]
+    names = sorted({name for pair in pairs if pair not in renamed for name in pair if name})
+    found: dict[tuple[str, str], list[Hunk]] = {}
+    if names:
+        prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
+        command = ("diff-tree", "-r", "--no-renames", *_DIFF, *prefixes, base, new, "--", *names)
+        found = _parsed(git.run(*command).split(b"\n"))
+    blobs = [("diff", *_DIFF, f"{base}:{old}", f"{new}:{now}") for old, now in renamed]
+    for pair, said in zip(renamed, git.run_all(blobs), strict=True):
+        found[pair] = [hunk for hunks in _parsed(said.split(b"\n")).values() for hunk in hunks]
+    return found
+
+
+def changes(
+    git: Git, edges: Sequence[tuple[str, str]], names: Collection[str]
+) -> Iterator[dict[str, tuple[str, Sequence[Hunk]]]]:
+    """Of each (commit, parent), by the name that a file has in the parent: the name that it has in
+    the commit, "" for none, and what differs."""
+    if not edges or not names:
+        yield from ({} for _ in edges)
+        return
+    prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
+    command = ("diff-tree", "--stdin", "--always", "-r", "-M", *_DIFF, *prefixes)
+    question = "".join(f"{commit} {parent}\n" for commit, parent in edges).encode()
+    lines = git.run(*command, "--", *sorted(names), stdin=question).split(b"\n")
+    for change in _by_commit(lines):
+        yield {old: (now, hunks) for (old, now), hunks in _parsed(change).items() if old}
+
+
+def _by_commit(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """What follows each line that is a hash; lines of files begin with a sign."""
+    part: list[bytes] | None = None
+    for line in lines:
+        if _COMMIT.fullmatch(line):
+            if part is not None:
+                yield part
+            part = []
+        elif part is not None:
+            part.append(line)
+    if part is not None:
+        yield part
+
+
+def _parsed(lines: list[bytes]) -> dict[tuple[str, str], list[Hunk]]:
+    """Hunks by the names of both sides, "" where a side has no such file."""
+    found: dict[tuple[str, str], list[Hunk]] = {}
+    hunks: list[Hunk] = []
+    old = ""
+    i = 0
+    while i < len(lines):
+        line = lines[i]
+        i += 1
+        if line.startswith(b"--- "):
+            old = _side(line[4:])
+        elif line.startswith(b"rename from "):
+            old = unquoted(line.removeprefix(b"rename from "))
+        elif line.startswith(b"rename to "):
+            hunks = found.setdefault((old, unquoted(line.removeprefix(b"rename to "))), [])
+        elif line.startswith(b"+++ "):
+            hunks = found.setdefault((old, _side(line[4:])), [])
+        elif match := _HUNK.match(line):
+            a, n, b, m = (1 if one is None else int(one) for one in match.groups())
+            # An empty side is named by the line before it.
+            first, second = a + (n == 0), b + (m == 0)
+            hunks.append(Hunk(range(first, first + n), range(second, second + m)))
+            left = n + m
+            while left and i < len(lines):
+                left -= not lines[i].startswith(b"\\")
+                i += 1
+    return found
+
+
+def _side(name: bytes) -> str:
+    """The file in ``a/FILE`` or ``b/FILE``, perhaps quoted; "" for ``/dev/null``."""
+    text = unquoted(name.removesuffix(b"\t"))
+    return "" if text == "/dev/null" else text[2:]

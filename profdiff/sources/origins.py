@@ -1,0 +1,87 @@
+"""Where lines come from: ``git blame`` of the lines of each file, on a history that is small."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff.base.temporary import temporary_folder
+from profdiff.sources.blamed import Origin, origins, ranges
+from profdiff.sources.fate import Fate
+from profdiff.sources.git import Git
+from profdiff.sources.history import History
+from profdiff.sources.same_lines import Place
+
+# How often the history is walked again because lines came from a file that nobody asked for.
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Origins:
+    """``options``: of git blame."""
+
+    git: Git
+    history: History
+    options: Sequence[str] = ()
+
+    def of(self, places: Iterable[Place], *, copies: bool = True) -> dict[Place, Fate]:
+        """For lines of the new revision the commit that added or changed each since the base, or
+        the line of the base that it is. ``copies``: lines that a commit moved or copied in files
+        that it changed are what they were before it."""
+        asked: defaultdict[str, set[int]] = defaultdict(set)
+        for file, line in places:
+            asked[file].add(line)
+        names = {file: {file} for file in asked}
+        waiting, history = sorted(asked), self.history
+        found: dict[Place, Fate] = {}
+        for _ in range(_ROUNDS):
+            wider = set()
+            for file, lines in self._blamed(history, waiting, names, asked, copies).items():
+                for line, origin in lines.items():
+                    fate, known = _fate(history, origin, names[file])
+                    found[file, line] = fate
+                    if not known and origin.file not in names[file]:
+                        names[file].add(origin.file)
+                        wider.add(file)
+            if not wider:
+                break
+            waiting = sorted(wider)
+            files = {name for file in waiting for name in names[file]}
+            history = History.read(self.git, self.history.base, self.history.new, files)
+        return found
+
+    def _blamed(
+        self,
+        history: History,
+        files: Iterable[str],
+        names: Mapping[str, set[str]],
+        asked: Mapping[str, set[int]],
+        copies: bool,
+    ) -> dict[str, dict[int, Origin]]:
+        options = ["--root", "--incremental", "-w", *(["-C"] if copies else []), *self.options]
+        with temporary_folder() as folder:
+            commands = []
+            for i, file in enumerate(files):
+                graph = _written(folder / str(i), history.graph(names[file]))
+                lines = ranges(asked[file])
+                commands.append(["blame", f"-S{graph}", *options, *lines, history.new, "--", file])
+            said = self.git.run_all(commands)
+            return {
+                file: {line: origin for line, origin in origins(text) if line in asked[file]}
+                for file, text in zip(files, said, strict=True)
+            }
+
+
+def _fate(history: History, origin: Origin, names: set[str]) -> tuple[Fate, bool]:
+    """What an origin says, and whether it is one: a commit that only leads to others changed this
+    file unseen, at a time when the line was in another file."""
+    if origin.commit == history.base:
+        return Fate(place=(origin.file, origin.line)), True
+    if history.touches(origin.commit, names):
+        return Fate(commit=origin.commit), True
+    return Fate(), False
+
+
+def _written(path: Path, graph: Mapping[str, tuple[str, ...]]) -> Path:
+    path.write_text("".join(" ".join((commit, *ps)) + "\n" for commit, ps in graph.items()))
+    return path
