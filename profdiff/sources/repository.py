@@ -63,7 +63,7 @@ class Repository:
         )
 
     def _instead(self, revision: str) -> str:
-        near = did_you_mean(revision, self.tags)
+        near = did_you_mean(revision, list(self.tags))
         fetch = "fetch --unshallow --tags" if self.git.shallow() else "fetch --tags"
         return near or f"git -C {self.git.shown} {fetch} may bring it"
 
