@@ -54,7 +54,8 @@ class Recorded:
     recorded. ``samples``: the recording that places and stacks are of, where they were sampled.
     ``text``: stacks whose functions came as names: it has no places. ``iterations``: int64[N], how
     often repeated string instructions started that ``count`` leaves out, None where that is not
-    known."""
+    known. ``sampled``: gives int64[N, M], how many samples were taken at each place itself, None
+    for exact counts."""
 
     metrics: tuple[Metric, ...]
     places: Places
@@ -64,6 +65,7 @@ class Recorded:
     iterations: NDArray[np.int64] | None = None
     samples: PerfData | None = None
     text: PerfText | None = None
+    sampled: Callable[[], NDArray[np.int64]] | None = None
 
     @cached_property
     def count(self) -> NDArray[np.int64]:

@@ -60,7 +60,7 @@ def of_data(data: PerfData) -> Recorded:
     of_event = [event_metric(name) for name, *_ in data.events]
     metrics = tuple(dict.fromkeys(of_event))
 
-    def counted() -> NDArray[np.int64]:
+    def summed(column: NDArray[np.uint64]) -> NDArray[np.int64]:
         number = np.array([metrics.index(one) for one in of_event], np.intp)
         size = len(data.place_address)
         # Each place as a function of its own: what a stack ends in is where the sample was taken.
@@ -69,11 +69,18 @@ def of_data(data: PerfData) -> Recorded:
         taken = stacks.entry_stack >= 0
         where = stacks.function[stacks.entry_stack[taken]], number[data.entry_event[taken]]
         count = np.zeros((size, len(metrics)), np.int64)
-        np.add.at(count, where, data.entry_weight[taken].astype(np.int64))
+        np.add.at(count, where, column[taken].astype(np.int64))
         return count
 
     unseen = np.broadcast_to(np.zeros(16, np.uint8), (len(data.place_address), 16))
-    return Recorded(metrics, Places.of_samples(data), unseen, counted, samples=data)
+    return Recorded(
+        metrics,
+        Places.of_samples(data),
+        unseen,
+        lambda: summed(data.entry_weight),
+        samples=data,
+        sampled=lambda: summed(data.entry_samples),
+    )
 
 
 def of_text(text: PerfText) -> Recorded:

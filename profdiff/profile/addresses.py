@@ -21,7 +21,8 @@ class Addresses:
     instruction that ran there and its bytes, zeros where they were not seen. ``count`` gives
     ``counts``; it holds no recording, since a comparison keeps the addresses of all its runs.
     ``iterations``: int64[N, R], how often repeated string instructions started that ``counts``
-    leaves out; None where some run does not say it.
+    leaves out; None where some run does not say it. ``sampled`` gives int64[N, R, M], from how many
+    samples ``counts`` are known; None for exact counts.
     """
 
     places: Places
@@ -30,6 +31,7 @@ class Addresses:
     metrics: tuple[Metric, ...]
     count: Callable[[], NDArray[np.int64]]
     iterations: NDArray[np.int64] | None = None
+    sampled: Callable[[], NDArray[np.int64]] | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:

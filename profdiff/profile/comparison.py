@@ -56,7 +56,8 @@ class Comparison:
     does not say. ``remarks``: what a reader must know of the recordings.
     ``facts``: what else differs between the kernels. The functions of ``stacks`` are ``functions``,
     and from F on ``unnamed``, which stand for unresolved frames. ``addresses``: by kernel, what all
-    of this is summed from.
+    of this is summed from (``picked_counts``); ``picked``: by kernel, which of its runs its numbers
+    are of; ``numbers``: by kernel, which of the functions its own ones are.
     """
 
     manifest: Manifest
@@ -86,6 +87,8 @@ class Comparison:
     addresses: Sequence[Sequence[Addresses]] = ()
     sample_weight: NDArray[np.float64] | None = None
     run_samples: NDArray[np.int64] | None = None
+    picked: Sequence[int] = ()
+    numbers: Sequence[Mapping[Function, int]] = ()
 
     @staticmethod
     def build(
@@ -111,12 +114,16 @@ class Comparison:
         merged = _merge_stacks(chosen, matched.numbers)
         symbols: list[dict[str, list[str]]] = [{} for _ in range(count)]
         lines = np.zeros((len(matched.functions), len(kernels)), np.int64)
-        for column, (profile, numbers) in enumerate(zip(chosen, matched.numbers, strict=True)):
-            lines[numbers, column] = profile.lines
-        for kernel, profile, numbers in zip(kernels, chosen, matched.numbers, strict=True):
+        for column, (profile, own) in enumerate(zip(chosen, matched.numbers, strict=True)):
+            lines[own, column] = profile.lines
+        for kernel, profile, own in zip(kernels, chosen, matched.numbers, strict=True):
             for function, texts in profile.symbols.items():
-                symbols[numbers[function]][kernel.label] = texts
+                symbols[own[function]][kernel.label] = texts
         picked = [_median_run(profile, metrics[0]) for profile in chosen]
+        numbers = [
+            dict(zip(profile.functions, own, strict=True))
+            for profile, own in zip(chosen, matched.numbers, strict=True)
+        ]
         calls = _calls(chosen, merged, picked)
         comparisons = []
         for metric in metrics:
@@ -182,6 +189,8 @@ class Comparison:
                     addresses=[profile.addresses for profile in chosen],
                     sample_weight=_sample_weight(chosen, metric, picked),
                     run_samples=run_samples,
+                    picked=picked,
+                    numbers=numbers,
                 )
             )
         return comparisons

@@ -39,7 +39,8 @@ class Profile:
     ``rates``: how often the recordings say that they were sampled.
     ``taken`` and ``lost``: how many samples the recordings hold, and how many they say were lost;
     ``machine``: what they say of the machine, values by name. ``addresses``: what it is summed
-    from, where that has addresses: of all runs, or of each run by itself.
+    from, where that has addresses: of all runs, or of each run by itself; where sampled runs are
+    subtracted, also of those that are.
     """
 
     functions: list[Function]
@@ -116,8 +117,10 @@ class Profile:
             sample_weight=weight,
             calls=calls,
             identical=bool((counts == counts[:, :1]).all()),
-            # Runs of samples have places of their own each: nothing can be subtracted.
-            addresses=[self.addresses[0].subtracted(runs)] if len(self.addresses) == 1 else [],
+            # Runs of samples have places of their own each: nothing can be subtracted yet.
+            addresses=[self.addresses[0].subtracted(runs)]
+            if len(self.addresses) == 1
+            else self.addresses,
         )
         wanted: NDArray[np.bool_] = np.any(counts, axis=(1, 2))
         if calls is not None:

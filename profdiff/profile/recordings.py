@@ -103,7 +103,11 @@ class Recordings:
         profile = perf_profile(found, found.samples, chains, partial(self._read, run))
         if run.qemu and run.qemu.virtual_clock:
             metrics = tuple(map(guest_clock.counted, profile.metrics))
-            profile = replace(profile, metrics=metrics)
+            named = [
+                replace(one, metrics=tuple(map(guest_clock.counted, one.metrics)))
+                for one in profile.addresses
+            ]
+            profile = replace(profile, metrics=metrics, addresses=named)
         said = self._session.read(run, "environment") or b""
         if changed := Environment.parse(said.decode(errors="replace")).rate_changed:
             profile.remarks.append(

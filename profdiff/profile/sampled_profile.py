@@ -50,9 +50,23 @@ def perf_profile(
         lost=_lost(data),
         machine=_machine(data),
         addresses=[
-            Addresses(run.places, chains, run.executed, run.metrics, lambda: again().count[:, None])
+            Addresses(
+                run.places,
+                chains,
+                run.executed,
+                run.metrics,
+                lambda: again().count[:, None],
+                sampled=lambda: _sampled(again()),
+            )
         ],
     )
+
+
+def _sampled(run: Recorded) -> NDArray[np.int64]:
+    """int64[N, 1, M]: how many samples were taken at each place itself."""
+    if run.sampled is None:
+        raise ValueError("a run without samples has no number of them")
+    return run.sampled()[:, None]
 
 
 def text_profile(text: PerfText) -> Profile:
