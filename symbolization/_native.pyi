@@ -124,6 +124,12 @@ class Kallsyms:
         """What KASLR added, modulo 2^64; None if kallsyms has nothing to tell it by."""
     def owners(self, avma: NDArray[np.uint64]) -> NDArray[np.int64]:
         """For each address the index of its owner in ``modules()``, or -1."""
+    def nearest(
+        self, avma: NDArray[np.uint64]
+    ) -> tuple[list[str], NDArray[np.uint32], NDArray[np.uint64]]:
+        """The nearest symbol at or before each address, of code or data, as (names, which of them
+        each address has, how many bytes it is behind it). ``names[0]``, "", is of addresses too far
+        behind any."""
     def resolve(self, avma: NDArray[np.uint64]) -> Resolution: ...
 
 def place_module(
@@ -296,3 +302,16 @@ def outer_calls(
 ) -> NDArray[np.int64]:
     """Per stack: the nearest one below it with the same function on top, or -1. Raises ValueError
     where a parent does not stand before its child, or a function is not below ``functions``."""
+
+def matched(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """For each item of ``old`` the item of ``new`` that is the same one, by a patience diff; -1:
+    none. Equal items have equal numbers."""
+
+def align(
+    old: NDArray[np.uint32], new: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Pairs of instructions of two codes, as (old, new, kind): 0: the same; 1: of one operation, at
+    the same place; 2: the same, elsewhere. Those of kind 0 and 1 rise together. ``old``, ``new``:
+    uint32[N, 4]: a number that is equal for what does the same, that is equal for one operation,
+    that is equal for what may be of one source line (0: unknown), and whether a basic block begins.
+    Swapped codes have the same pairs."""

@@ -1,7 +1,7 @@
 """What the picked run of a kernel spent at each place: the addresses that a comparison's numbers
 are sums of."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import ChainFunctions
 
 
-class PickedCounts(NamedTuple):
+@dataclass(frozen=True)
+class PickedCounts:
     """N places of one recording of a kernel. ``sign``: -1 where it is subtracted, else 1.
 
     ``count``: int64[N] in the comparison's metric; ``samples``: int64[N], from how many samples

@@ -146,8 +146,33 @@ impl Kallsyms {
         out.finish()
     }
 
+    /// For each address the nearest symbol at or before it, of code or data, and how many bytes lie
+    /// between them; None if they are too many: kallsyms has no sizes, and what has no symbol, such
+    /// as a string, must not be named after what happens to stand before it.
+    pub fn nearest(&self, addresses: &[Avma]) -> Vec<Option<(&[u8], u64)>> {
+        const MOST_DATA_BYTES: u64 = 1 << 16;
+        const MOST_CONSTANT_BYTES: u64 = 1 << 8;
+        let nearest = |address: &Avma| {
+            let symbol = self.nearest_symbol(*address)?;
+            let most = match symbol.kind {
+                _ if symbol.is_code() => MOST_FUNCTION_BYTES,
+                b'r' | b'R' => MOST_CONSTANT_BYTES,
+                _ => MOST_DATA_BYTES,
+            };
+            let offset = address.0 - symbol.address;
+            (offset < most).then_some((self.name(symbol), offset))
+        };
+        addresses.iter().map(nearest).collect()
+    }
+
     /// The symbol that covers an address: the nearest at or before it, if it is code.
     fn at(&self, address: Avma) -> Option<&Symbol> {
+        let symbol = self.nearest_symbol(address)?;
+        (symbol.is_code() && address.0 - symbol.address < MOST_FUNCTION_BYTES).then_some(symbol)
+    }
+
+    /// The preferred one of the symbols at the nearest address that has some, at or before this one.
+    fn nearest_symbol(&self, address: Avma) -> Option<&Symbol> {
         let after = self
             .symbols
             .partition_point(|symbol| symbol.address <= address.0);
@@ -155,8 +180,7 @@ impl Kallsyms {
         let first = self
             .symbols
             .partition_point(|symbol| symbol.address < start);
-        let symbol = self.symbols.get(first).filter(|symbol| symbol.is_code())?;
-        (address.0 - start < MOST_FUNCTION_BYTES).then_some(symbol)
+        self.symbols.get(first)
     }
 }
 

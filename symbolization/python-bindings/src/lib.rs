@@ -1,6 +1,7 @@
-//! `profdiff.symbolization._native`: conversions between Python and the crates disassembly,
-//! kernel-symbols, perf-data and stacks, and no logic.
+//! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
+//! disassembly, kernel-symbols, perf-data and stacks, and no logic.
 
+mod alignment;
 mod disassembly;
 mod error;
 mod perf;
@@ -9,6 +10,8 @@ mod symbols;
 
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::alignment::{align, matched};
     #[pymodule_export]
     use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
     #[pymodule_export]

@@ -129,6 +129,13 @@ pub(crate) fn elf_code(
         .collect())
 }
 
+/// Names, and for each address which of them it has, and how far it is behind it.
+type Nearest<'py> = (
+    Vec<String>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u64>>,
+);
+
 /// A guest's /proc/kallsyms.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
 pub(crate) struct Kallsyms(ks::Kallsyms);
@@ -166,6 +173,29 @@ impl Kallsyms {
         let owners = self.0.owners(&addresses(&avma, Avma));
         let owners = owners.into_iter();
         PyArray1::from_iter(py, owners.map(|owner| owner.map_or(-1, i64::from)))
+    }
+
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        avma: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Nearest<'py>> {
+        let found = self.0.nearest(&addresses(&avma, Avma));
+        let mut names = vec![String::new()];
+        let mut known = std::collections::HashMap::new();
+        let mut number = |name: &[u8]| {
+            *known.entry(name.to_vec()).or_insert_with(|| {
+                names.push(String::from_utf8_lossy(name).into_owned());
+                (names.len() - 1) as u32
+            })
+        };
+        let rows = found.iter();
+        let row: Vec<u32> = rows
+            .map(|one| one.map_or(0, |(name, _)| number(name)))
+            .collect();
+        let offset = found.iter().map(|one| one.map_or(0, |(_, offset)| offset));
+        let offset = PyArray1::from_iter(py, offset);
+        Ok((names, row.into_pyarray(py), offset))
     }
 
     fn resolve(&self, py: Python<'_>, avma: PyReadonlyArray1<'_, u64>) -> PyResult<Resolution> {

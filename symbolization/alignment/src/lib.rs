@@ -1,0 +1,13 @@
+//! Which instructions of two kernels, or lines of two sources, are the same.
+//!
+//! Sequences come from Python as numbers: what is equal has one number. Time is in proportion to
+//! the product of the lengths of what differs, up to a bound, and to the lengths beyond it.
+
+mod align;
+mod anchors;
+mod gap;
+mod matched;
+mod moved;
+
+pub use align::{align, Instruction, Kind, Pair};
+pub use matched::matched;
