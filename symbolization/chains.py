@@ -1,32 +1,21 @@
 """The chains of many addresses, as columns: what symbolization hands to the profile."""
 
-import io
-import math
-import os
-import struct
-import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from profdiff.base.atomic import open_atomic
-from profdiff.base.bounded import open_regular
 from profdiff.base.errors import SessionError
+from profdiff.symbolization import column_file
 from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
 FORMAT = 2
 """Version of the file that `Chains.save` writes; 1 had no ``code``."""
 
-MAX_BYTES = 2 << 30
+MAX_BYTES = column_file.MAX_BYTES
 """The largest file that `Chains.load` accepts: some 50 million addresses."""
-# Of the archive's directory, which names 15 members; zipfile makes an object of each.
-_MAX_DIRECTORY = 16 << 10
-# APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
-_END = struct.Struct("<4s8xI6x")
 
 
 @dataclass(frozen=True)
@@ -144,20 +133,38 @@ class Chains:
         if len(self.code) not in (0, int((self.address < KERNEL_HALF).sum())):
             raise ValueError("code is not that of the addresses in user space")
 
-    def save(self, path: Path) -> None:
-        """Write one uncompressed ``.npz`` without pickled objects; `path` appears whole or not."""
-        columns: dict[str, NDArray[np.generic]] = {
-            "format": np.array([FORMAT], dtype=np.uint32),
-            "inlines_visible": np.array([self.inlines_visible]),
-        }
+    def columns(self) -> dict[str, NDArray[np.generic]]:
+        """All of it by column, texts as bytes with NUL between them."""
+        found: dict[str, NDArray[np.generic]] = {}
         for name in (one.name for one in fields(self)):
             value = getattr(self, name)
             if name in ("strings", "reasons"):
-                columns[name] = np.frombuffer("\0".join(value).encode(), dtype=np.uint8)
-            elif name != "inlines_visible":
-                columns[name] = value
-        with open_atomic(path) as file:
-            np.savez(file, **columns)  # type: ignore[arg-type]
+                value = column_file.of_texts(value)
+            elif name == "inlines_visible":
+                value = np.array([value])
+            found[name] = value
+        return found
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, NDArray[np.generic]]) -> "Chains":
+        """What has these columns. Raises ValueError where they are not chains."""
+        values: dict[str, object] = {}
+        for name in (one.name for one in fields(cls)):
+            column = columns[name]
+            if name in ("strings", "reasons"):
+                values[name] = column_file.texts(column)
+            elif name == "inlines_visible":
+                values[name] = bool(column[0])
+            else:
+                values[name] = column
+        chains = cls(**values)  # type: ignore[arg-type]
+        chains.check()
+        return chains
+
+    def save(self, path: Path) -> None:
+        """Write one uncompressed ``.npz`` without pickled objects; `path` appears whole or not."""
+        version = {"format": np.array([FORMAT], dtype=np.uint32)}
+        column_file.write(path, {**version, **self.columns()})
 
     @classmethod
     def load(cls, path: Path) -> "Chains":
@@ -167,40 +174,21 @@ class Chains:
         """
         advice = "delete it, and the next report will symbolize again"
         try:
-            columns = _members(path)
+            columns = column_file.read(path, {"format": np.dtype(np.uint32), **DTYPES})
+            columns.setdefault("code", np.empty(0, CODE))
+            column_file.need(columns, {"format", *DTYPES})
             version = int(columns["format"][0])
             if version not in (1, FORMAT):
                 raise ValueError(f"format {version} instead of {FORMAT}")
-            values: dict[str, object] = {}
-            for name in (one.name for one in fields(cls)):
-                column = columns[name]
-                if name in ("strings", "reasons"):
-                    values[name] = column.tobytes().decode().split("\0")
-                elif name == "inlines_visible":
-                    values[name] = bool(column[0])
-                else:
-                    values[name] = column
-            chains = cls(**values)  # type: ignore[arg-type]
-            chains.check()
+            return cls.of_columns(columns)
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except _damage() as error:
+        except column_file.damage() as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise SessionError(f"{path} is damaged ({what}): {advice}") from error
-        return chains
 
 
-def _damage() -> tuple[type[Exception], ...]:
-    """What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a
-    RuntimeError."""
-    import tokenize
-
-    plain = (ValueError, LookupError, EOFError, OverflowError, RuntimeError, SyntaxError)
-    return (*plain, struct.error, tokenize.TokenError, zipfile.BadZipFile)
-
-
-_DTYPES: dict[str, np.dtype[np.generic]] = {
-    "format": np.dtype(np.uint32),
+_OTHERS: dict[str, np.dtype[np.generic]] = {
     "strings": np.dtype(np.uint8),
     "reasons": np.dtype(np.uint8),
     "inlines_visible": np.dtype(np.bool_),
@@ -209,65 +197,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "address": np.dtype(np.uint64),
     "code": CODE,
 }
-
-
-def _members(path: Path) -> dict[str, NDArray[np.generic]]:
-    """The columns of an ``.npz``, read without trusting what its headers declare."""
-    wanted = {"format", *(one.name for one in fields(Chains))}
-    columns: dict[str, NDArray[np.generic]] = {}
-    with open_regular(path) as file:
-        left = _checked_size(file)
-        archive = zipfile.ZipFile(file)
-        for info in archive.infolist():
-            name = info.filename.removesuffix(".npy")
-            if name not in wanted or name in columns:
-                raise ValueError(f"unexpected member {info.filename!r}")
-            # Stored, not deflated: the columns together are never larger than their file.
-            left -= info.file_size
-            stored = info.compress_type == zipfile.ZIP_STORED
-            # zipfile reserves what the second size says, before it reads.
-            if not stored or info.compress_size != info.file_size or left < 0:
-                raise ValueError(f"{name} is compressed or larger than the file")
-            try:
-                data = archive.read(info)
-            except (NotImplementedError, RuntimeError) as error:
-                raise ValueError(str(error)) from error
-            columns[name] = _column(name, data)
-    columns.setdefault("code", np.empty(0, CODE))
-    missing = sorted(wanted - columns.keys())
-    if missing:
-        raise ValueError(f"no {', '.join(missing)}")
-    return columns
-
-
-def _checked_size(file: BinaryIO) -> int:
-    """The size of an ``.npz`` whose directory can be read without filling the memory."""
-    size = os.fstat(file.fileno()).st_size
-    if size > MAX_BYTES:
-        raise ValueError(f"larger than {MAX_BYTES >> 30} GiB")
-    file.seek(max(0, size - _END.size))
-    end = file.read(_END.size)
-    if len(end) < _END.size:
-        raise ValueError("too short")
-    signature, directory = _END.unpack(end)
-    # numpy writes no comment behind it, and needs no zip64 directory below 4 GiB.
-    file.seek(max(0, size - _END.size - 20))
-    zip64 = file.read(4) == b"PK\6\7"
-    if signature != b"PK\5\6" or zip64 or directory > _MAX_DIRECTORY:
-        raise ValueError("its directory is not numpy's")
-    return size
-
-
-def _column(name: str, data: bytes) -> NDArray[np.generic]:
-    """One ``.npy`` of exactly the column's type, one-dimensional, of the declared length."""
-    stream = io.BytesIO(data)
-    if npy.read_magic(stream) != (1, 0):
-        raise ValueError(f"{name} is of an unknown .npy version")
-    shape, _, dtype = npy.read_array_header_1_0(stream)
-    wanted = _DTYPES.get(name, np.dtype(np.uint32))
-    if dtype != wanted or len(shape) != 1:
-        raise ValueError(f"{name} is {dtype} of shape {shape} instead of a column of {wanted}")
-    body = data[stream.tell() :]
-    if math.prod(shape) * wanted.itemsize != len(body):
-        raise ValueError(f"{name} declares {shape[0]} rows and holds {len(body)} bytes")
-    return np.frombuffer(body, dtype=wanted)
+DTYPES: dict[str, np.dtype[np.generic]] = {
+    one.name: _OTHERS.get(one.name, np.dtype(np.uint32)) for one in fields(Chains)
+}
+"""The types of the columns."""

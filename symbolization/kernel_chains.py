@@ -46,15 +46,12 @@ class KernelSymbols:
         left, inlines = where, False
         if self.debug_elf is not None:
             index = open_index(self.debug_elf, cache)
-            moved = symbols.displacement(index)
-            if moved is None and mappings is not None:
-                moved = _displacement(mappings, index)
-                if moved is None:
-                    # Anything else would name functions that never ran.
-                    merge.fail(where, reason_column("hidden-kernel", where))
-                    return index.has_inlines
-            # A guest without KASLR lies where it was linked.
-            resolution = index.resolve(addresses[where] - np.uint64(moved or 0))
+            moved = self.moved(symbols, index, places)
+            if moved is None:
+                # Anything else would name functions that never ran.
+                merge.fail(where, reason_column("hidden-kernel", where))
+                return index.has_inlines
+            resolution = index.resolve(addresses[where] - np.uint64(moved))
             merge.add(where, resolution, "vmlinux")
             left, inlines = where[resolution.reason == OUTSIDE_TEXT], index.has_inlines
         left = self._modules(merge, left, addresses, symbols, cache)
@@ -74,6 +71,14 @@ class KernelSymbols:
             merge.fail(nameless, reason_column("no-symbol", nameless))
         return inlines
 
+    def moved(self, kallsyms: Kallsyms, index: SymbolIndex, places: Places) -> int | None:
+        """By how much the kernel lies behind where it was linked; None if nothing tells."""
+        moved = kallsyms.displacement(index)
+        if moved is None and places.kernel_mappings is not None:
+            return _displacement(places.kernel_mappings, index)
+        # A guest without KASLR lies where it was linked.
+        return moved or 0
+
     def _modules(
         self,
         merge: Merge,
@@ -88,7 +93,7 @@ class KernelSymbols:
         left = [where[owners <= 0]]
         for owner in np.flatnonzero(np.bincount(owners[owners > 0])):
             mine, name = where[owners == owner], names[owner]
-            path = self._module_file(name)
+            path = self.module_file(name)
             if path is None:
                 left.append(mine)
                 continue
@@ -114,7 +119,7 @@ class KernelSymbols:
         """Modules by their mappings alone, which begin with the module's .text."""
         for path, start, length, _, _ in mappings:
             name = module_name(path.rsplit("/", 1)[-1].strip("[]"))
-            file = self._module_file(name)
+            file = self.module_file(name)
             if file is None or path.startswith(_KERNEL_MAPPING):
                 continue
             avma = addresses[where]
@@ -126,7 +131,8 @@ class KernelSymbols:
                 svma = avma[inside] - np.uint64(start) + np.uint64(text[1])
                 merge.add(where[inside], index.resolve(svma), name)
 
-    def _module_file(self, name: str) -> Path | None:
+    def module_file(self, name: str) -> Path | None:
+        """The debug ELF of a module."""
         files = self.module_files
         return files(name) if callable(files) else files.get(name)
 

@@ -1,30 +1,26 @@
-"""The chains of every place that a session's kernels executed: resolved once, kept in the session.
+"""The chains of every place that a session's kernels executed: resolved once, kept in the session,
+and the code of their functions with them.
 
 They are what makes a session self-contained: a report needs no debug ELF, which may be a hundred
 times as large and on another machine.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
-from profdiff.base.errors import InputError, SessionError
+from profdiff.profile import kept_code
 from profdiff.profile.run_files import recorded
+from profdiff.profile.session_symbols import Modules, kernel_symbols
 from profdiff.session.folder import Session
-from profdiff.session.manifest import Kernel, Run
-from profdiff.symbolization._native import NativeError, elf_build_id
+from profdiff.session.manifest import Run
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.places import KERNEL_HALF, Places, distinct, of_keys
 from profdiff.symbolization.symbolizer import symbolize
-
-Modules = Mapping[str, Path]
 
 
 def chains_of(session: Session, run: Run, places: Places) -> Chains:
@@ -43,18 +39,21 @@ def chains_of(session: Session, run: Run, places: Places) -> Chains:
 
 
 def keep(session: Session, label: str, modules: Modules) -> None:
-    """Resolve every place that finished runs of a kernel executed, and write the chains into the
-    session, which the caller has locked. ``modules`` maps a module's name to its file with symbols.
+    """Resolve every place that finished runs of a kernel executed, and write the chains and its
+    functions' code into the session, which the caller has locked. ``modules`` maps a module's name
+    to its file with symbols.
 
     Raises as ``chains_of``, and OSError.
     """
     keys: list[NDArray[np.void]] = []
+    executed: list[NDArray[np.uint8]] = []
     own: dict[str, str] = {}
     shared = None
     for run in _finished(session, label):
         found = recorded(session, run)
         if found and found.places.code is not None:
             keys.append(found.places.keys())
+            executed.append(found.executed)
             shared = shared or run
         elif found and found.samples and "symbols" not in run.files:
             own[run.id] = f"runs/{run.id}/symbols.npz"
@@ -62,14 +61,17 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             resolved.save(session.path(own[run.id]))
     kernels, runs = session.manifest.kernels, session.manifest.runs
     if shared:
-        places = of_keys(distinct(np.concatenate(keys)))
+        known, first = np.unique(np.concatenate(keys), return_index=True)
+        places = of_keys(known)
         path = session.path(relative := f"symbols/{label}.npz")
         path.parent.mkdir(exist_ok=True)
         chains = _resolve(session, shared, places, modules)
         replace(chains, code=_user_code(places)).save(path)
+        ran = np.concatenate(executed)[first]
+        code = kept_code.keep(session, shared, places, ran, modules)
         kernels = [
-            msgspec.structs.replace(known, symbols=relative) if known.label == label else known
-            for known in kernels
+            msgspec.structs.replace(one, symbols=relative, code=code) if one.label == label else one
+            for one in kernels
         ]
     if own:
         runs = [
@@ -122,32 +124,5 @@ def _resolve(session: Session, run: Run, places: Places, modules: Modules) -> Ch
         files[VDSO] = session.path(run.files["vdso"])
     # A guest has no other files than those that travelled; another machine's are known by id.
     local = kernel.spec.partition(",")[0] == "running"
-    symbols = KernelSymbols(
-        debug_elf=_debug_elf(kernel),
-        kallsyms=session.read(run, "kallsyms") or b"",
-        module_files=modules,
-        sections=session.read(run, "sections") or b"",
-    )
+    symbols = kernel_symbols(session, run, modules)
     return symbolize(places, symbols, Binaries(files, local=local), symbol_cache())
-
-
-def _debug_elf(kernel: Kernel) -> Path | None:
-    """The kernel's debug ELF, if it is still the one that was recorded with."""
-    if not kernel.debug_elf:
-        return None
-    path = Path(kernel.debug_elf)
-    if not path.is_file():
-        raise SessionError(
-            f"{kernel.label}: the session has no symbols yet, and {path} is gone: run "
-            "profdiff report where it was recorded"
-        )
-    try:
-        found = elf_build_id(str(path))
-    except NativeError as error:
-        raise InputError(str(error)) from error
-    if found != kernel.build_id:
-        raise SessionError(
-            f"{kernel.label}: {path} changed since the session was recorded: its build id is "
-            f"not {kernel.build_id}"
-        )
-    return path

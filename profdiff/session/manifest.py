@@ -91,8 +91,9 @@ class Order(Part, frozen=True):
 
 class Kernel(Part, frozen=True):
     """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
-    the exact collector; ``image_sha256`` is there if an image was booted. ``twin_of``: it is the
-    kernel of that label once more, measured to see what differs where nothing does (A/A)."""
+    the exact collector, ``code`` that of its functions' code; ``image_sha256`` is there if an image
+    was booted. ``twin_of``: it is the kernel of that label once more, measured to see what differs
+    where nothing does (A/A)."""
 
     label: Label
     spec: str
@@ -104,6 +105,7 @@ class Kernel(Part, frozen=True):
     debug_elf: str | None = None
     config: SafePath | None = None
     symbols: SafePath | None = None
+    code: SafePath | None = None
     twin_of: Label | None = None
 
 

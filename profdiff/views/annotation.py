@@ -18,9 +18,12 @@ Relation = Literal["same", "changed", "only"]
 
 class Place(Record, frozen=True):
     """One copy of the function's code. ``chain``: the functions from the physical one, which others
-    are inlined into, to this one; one name where it is its own. ``self``: counts of its rows."""
+    are inlined into, to this one; one name where it is its own. ``chains``: by the labels of the
+    kernels that have it, which differ where callers do; ``chain`` is that of the first. ``self``:
+    counts of its rows."""
 
     chain: list[str]
+    chains: dict[str, list[str]]
     self: Counts
 
 

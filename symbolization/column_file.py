@@ -1,0 +1,115 @@
+"""Columns of numbers in one uncompressed ``.npz``: what a session keeps of a kernel's symbols and
+code. Reading trusts nothing that the file declares."""
+
+import io
+import math
+import os
+import struct
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from profdiff.base.atomic import open_atomic
+from profdiff.base.bounded import open_regular
+
+MAX_BYTES = 2 << 30
+"""The largest file that is read."""
+# Of the archive's directory, which names at most 30 members; zipfile makes an object of each.
+_MAX_DIRECTORY = 16 << 10
+# APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
+_END = struct.Struct("<4s8xI6x")
+
+Columns = dict[str, NDArray[np.generic]]
+
+
+def of_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
+    """Texts without NUL as one column."""
+    return np.frombuffer("\0".join(texts).encode(), dtype=np.uint8)
+
+
+def texts(column: NDArray[np.generic]) -> list[str]:
+    """The texts of a column. Raises ValueError where it is not UTF-8."""
+    return column.tobytes().decode().split("\0")
+
+
+def write(path: Path, columns: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write columns without pickled objects; `path` appears whole or not."""
+    with open_atomic(path) as file:
+        np.savez(file, **columns)  # type: ignore[arg-type]
+
+
+def read(path: Path, dtypes: Mapping[str, np.dtype[np.generic]]) -> Columns:
+    """The columns that are there, each of exactly the type that ``dtypes`` has for its name.
+    Raises ``damage()``, OSError."""
+    columns: Columns = {}
+    with open_regular(path) as file:
+        left = _checked_size(file)
+        archive = zipfile.ZipFile(file)
+        for info in archive.infolist():
+            name = info.filename.removesuffix(".npy")
+            if name not in dtypes or name in columns:
+                raise ValueError(f"unexpected member {info.filename!r}")
+            # Stored, not deflated: the columns together are never larger than their file.
+            left -= info.file_size
+            stored = info.compress_type == zipfile.ZIP_STORED
+            # zipfile reserves what the second size says, before it reads.
+            if not stored or info.compress_size != info.file_size or left < 0:
+                raise ValueError(f"{name} is compressed or larger than the file")
+            try:
+                data = archive.read(info)
+            except (NotImplementedError, RuntimeError) as error:
+                raise ValueError(str(error)) from error
+            columns[name] = _column(name, data, dtypes[name])
+    return columns
+
+
+def need(columns: Columns, wanted: Iterable[str]) -> None:
+    """Raise ValueError where a column is missing."""
+    if missing := sorted(set(wanted) - columns.keys()):
+        raise ValueError(f"no {', '.join(missing)}")
+
+
+def damage() -> tuple[type[Exception], ...]:
+    """What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a
+    RuntimeError."""
+    import tokenize
+
+    plain = (ValueError, LookupError, EOFError, OverflowError, RuntimeError, SyntaxError)
+    return (*plain, struct.error, tokenize.TokenError, zipfile.BadZipFile)
+
+
+def _checked_size(file: BinaryIO) -> int:
+    """The size of an ``.npz`` whose directory can be read without filling the memory."""
+    size = os.fstat(file.fileno()).st_size
+    if size > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES >> 30} GiB")
+    file.seek(max(0, size - _END.size))
+    end = file.read(_END.size)
+    if len(end) < _END.size:
+        raise ValueError("too short")
+    signature, directory = _END.unpack(end)
+    # numpy writes no comment behind it, and needs no zip64 directory below 4 GiB.
+    file.seek(max(0, size - _END.size - 20))
+    zip64 = file.read(4) == b"PK\6\7"
+    if signature != b"PK\5\6" or zip64 or directory > _MAX_DIRECTORY:
+        raise ValueError("its directory is not numpy's")
+    return size
+
+
+def _column(name: str, data: bytes, wanted: np.dtype[np.generic]) -> NDArray[np.generic]:
+    """One ``.npy`` of exactly the column's type, one-dimensional, of the declared length."""
+    stream = io.BytesIO(data)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError(f"{name} is of an unknown .npy version")
+    shape, _, dtype = npy.read_array_header_1_0(stream)
+    if dtype != wanted or len(shape) != 1:
+        raise ValueError(f"{name} is {dtype} of shape {shape} instead of a column of {wanted}")
+    body = data[stream.tell() :]
+    if math.prod(shape) * wanted.itemsize != len(body):
+        raise ValueError(f"{name} declares {shape[0]} rows and holds {len(body)} bytes")
+    return np.frombuffer(body, dtype=wanted)

@@ -1,0 +1,341 @@
+"""The code of a kernel's functions, the chains of all their instructions, and what it refers to.
+
+Executed code is recorded as it ran. This is what stands around it, as the debug ELF has it: before
+the kernel patched its text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.symbolization import column_file
+from profdiff.symbolization._native import (
+    Kallsyms,
+    NativeError,
+    SymbolIndex,
+    disassemble,
+    elf_code,
+    place_module,
+    split_code,
+)
+from profdiff.symbolization.chains import DTYPES, Chains
+from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
+from profdiff.symbolization.merge import Merge
+from profdiff.symbolization.places import Object, Places, distinct
+
+FORMAT = 1
+"""Version of the file that `KernelCode.save` writes."""
+
+# No function is larger; what the ELF file calls one may be.
+_MAX_RANGE = 1 << 20
+_OWN: dict[str, np.dtype[np.generic]] = {
+    "format": np.dtype(np.uint32),
+    "architecture": np.dtype(np.uint8),
+    "start": np.dtype(np.uint64),
+    "size": np.dtype(np.uint32),
+    "text": np.dtype(np.uint8),
+    "names": np.dtype(np.uint8),
+    "reference": np.dtype(np.uint64),
+    "reference_name": np.dtype(np.uint32),
+    "reference_offset": np.dtype(np.uint64),
+}
+_CHAINS = "chain_"
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """N instructions: ``address``: uint64[N] (avma); ``code``: uint8[N, 16], length and bytes;
+    ``stretch``: int64[N], rows of the chains that they have."""
+
+    address: NDArray[np.uint64]
+    code: NDArray[np.uint8]
+    stretch: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """R ranges of code in one boot, each of one ELF symbol or of several that overlap.
+
+    ``architecture``: its name. ``start``: uint64[R], rising; ``size``: uint32[R], in bytes;
+    ``text``: uint8, their bytes one behind the other. ``chains``: of stretches, whose instructions
+    have one chain: each reaches from its address to the next one, or to the end of its range, and
+    one begins at each range. ``reference``: uint64[A], rising: addresses that the code refers to,
+    with ``names[reference_name]`` as the symbol, ``reference_offset`` bytes before.
+    """
+
+    architecture: str
+    start: NDArray[np.uint64]
+    size: NDArray[np.uint32]
+    text: NDArray[np.uint8]
+    chains: Chains
+    names: list[str]
+    reference: NDArray[np.uint64]
+    reference_name: NDArray[np.uint32]
+    reference_offset: NDArray[np.uint64]
+
+    def ranges_of(self, address: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The range that each address lies in; -1: none."""
+        row = np.searchsorted(self.start, address, side="right").astype(np.int64) - 1
+        inside = row >= 0
+        inside[inside] = address[inside] - self.start[row[inside]] < self.size[row[inside]]
+        return np.where(inside, row, -1)
+
+    def instructions(self, ranges: NDArray[np.int64]) -> Instructions:
+        """All instructions of some ranges, in the order of those."""
+        address, code = _swept(self.architecture, self.start, self.size, self.text, ranges)
+        stretch = np.searchsorted(self.chains.address, address, side="right").astype(np.int64) - 1
+        return Instructions(address, code, stretch)
+
+    def check(self) -> None:
+        """Raise ValueError unless every column has its length, and what should rise does."""
+        self.chains.check()
+        ranges, references = len(self.start), len(self.reference)
+        if len(self.size) != ranges or int(self.size.sum(dtype=np.uint64)) != len(self.text):
+            raise ValueError("sizes and text disagree")
+        if len(self.reference_name) != references or len(self.reference_offset) != references:
+            raise ValueError("references have columns of different lengths")
+        end = self.start + self.size
+        if ranges and (bool((end < self.start).any()) or bool((self.start[1:] < end[:-1]).any())):
+            raise ValueError("ranges overlap")
+        for name, column in (("reference", self.reference), ("stretches", self.chains.address)):
+            if bool((column[1:] <= column[:-1]).any()):
+                raise ValueError(f"{name} does not rise")
+        if not np.isin(self.start, self.chains.address).all():
+            raise ValueError("a range has no chain")
+        if int(self.reference_name.max(initial=0)) >= len(self.names):
+            raise ValueError("reference_name points past the names")
+
+    def save(self, path: Path) -> None:
+        """Write it; `path` appears whole or not. Raises OSError."""
+        columns: column_file.Columns = {
+            "format": np.array([FORMAT], np.uint32),
+            "architecture": column_file.of_texts([self.architecture]),
+            "start": self.start,
+            "size": self.size,
+            "text": self.text,
+            "names": column_file.of_texts(self.names),
+            "reference": self.reference,
+            "reference_name": self.reference_name,
+            "reference_offset": self.reference_offset,
+        }
+        chains = {f"{_CHAINS}{name}": one for name, one in self.chains.columns().items()}
+        column_file.write(path, {**columns, **chains})
+
+    @staticmethod
+    def load(path: Path) -> "KernelCode":
+        """Read what `save` wrote. Safe for a file from a stranger.
+
+        Raises SessionError when the file is missing, damaged or of another version.
+        """
+        wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
+        try:
+            columns = column_file.read(path, wanted)
+            column_file.need(columns, wanted)
+            if int(columns["format"][0]) != FORMAT:
+                raise ValueError(f"format {columns['format'][0]} instead of {FORMAT}")
+            found = KernelCode(
+                architecture=column_file.texts(columns["architecture"])[0],
+                start=columns["start"].astype(np.uint64),
+                size=columns["size"].astype(np.uint32),
+                text=columns["text"].astype(np.uint8),
+                chains=Chains.of_columns({name: columns[f"{_CHAINS}{name}"] for name in DTYPES}),
+                names=column_file.texts(columns["names"]),
+                reference=columns["reference"].astype(np.uint64),
+                reference_name=columns["reference_name"].astype(np.uint32),
+                reference_offset=columns["reference_offset"].astype(np.uint64),
+            )
+            found.check()
+            split_code(found.architecture, b"")
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+        except column_file.damage() as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise SessionError(
+                f"{path} is damaged ({what}): delete it, and annotate shows executed code alone"
+            ) from error
+        return found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A section with code: where the ELF file has it, and where the kernel put it."""
+
+    path: Path
+    index: SymbolIndex
+    svma: int
+    size: int
+    avma: int
+
+
+def kernel_code(
+    symbols: KernelSymbols,
+    places: Places,
+    executed: NDArray[np.uint8],
+    architecture: str,
+    cache: Path | None,
+) -> KernelCode | None:
+    """The code of all ELF symbols that executed at the kernel's ones of N places, with chains.
+    ``executed``: uint8[N, 16], what ran there, whose references are named too; zeros where that is
+    not known. None without a debug ELF that fits. Raises InputError for a damaged one."""
+    mine = np.flatnonzero(places.in_kernel)
+    address = places.address[mine]
+    kallsyms = Kallsyms(symbols.kallsyms)
+    try:
+        found = [
+            piece
+            for part in _parts(symbols, kallsyms, places, address, cache)
+            for piece in _pieces(part, address)
+        ]
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    if not found:
+        return None
+    found.sort()
+    start = np.array([start for start, _ in found], np.uint64)
+    size = np.array([len(text) for _, text in found], np.uint32)
+    text = np.frombuffer(b"".join(text for _, text in found), np.uint8)
+    every, code = _swept(architecture, start, size, text, np.arange(len(start)))
+    chains = _resolved(every, places, symbols, cache)
+    seen = executed[mine][:, 0] > 0
+    reference = disassemble(
+        architecture,
+        np.concatenate([every, address[seen]]),
+        np.concatenate([code, executed[mine][seen]]),
+    ).reference
+    reference = distinct(reference[reference != 0])
+    names, number, offset = kallsyms.nearest(reference)
+    named = number > 0
+    return KernelCode(
+        architecture=architecture,
+        start=start,
+        size=size,
+        text=text,
+        chains=chains.taken(_stretches(chains, start)),
+        names=names,
+        reference=reference[named],
+        reference_name=number[named],
+        reference_offset=offset[named],
+    )
+
+
+def _swept(
+    architecture: str,
+    start: NDArray[np.uint64],
+    size: NDArray[np.uint32],
+    text: NDArray[np.uint8],
+    ranges: NDArray[np.int64],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """The instructions of some ranges, one behind the other: uint64[N], and uint8[N, 16]."""
+    ends = np.cumsum(size.astype(np.int64))
+    starts = ends - size
+    lengths = [
+        split_code(architecture, text[starts[row] : ends[row]].tobytes()) for row in ranges.tolist()
+    ]
+    length = np.concatenate([np.empty(0, np.uint8), *lengths]).astype(np.int64)
+    number = [len(one) for one in lengths]
+    # How far behind its range's start each one is.
+    within = np.cumsum(length) - length
+    within -= np.repeat(np.cumsum([0, *size[ranges].tolist()])[:-1], number)
+    address = np.repeat(start[ranges], number) + within.astype(np.uint64)
+    place = np.repeat(starts[ranges], number) + within
+    code = np.zeros((len(length), 16), np.uint8)
+    code[:, 0] = length
+    for column in range(int(length.max(initial=0))):
+        there = length > column
+        code[there, column + 1] = text[place[there] + column]
+    return address, code
+
+
+def _parts(
+    symbols: KernelSymbols,
+    kallsyms: Kallsyms,
+    places: Places,
+    address: NDArray[np.uint64],
+    cache: Path | None,
+) -> Iterator[_Part]:
+    """The sections of the kernel and of the modules that executed. Raises NativeError."""
+    if symbols.debug_elf is None:
+        return
+    index = open_index(symbols.debug_elf, cache)
+    moved = symbols.moved(kallsyms, index, places)
+    if moved is not None:
+        for _, svma, size in index.sections():
+            yield _Part(symbols.debug_elf, index, svma, size, (svma + moved) % 2**64)
+    owners = kallsyms.owners(address)
+    names = kallsyms.modules()
+    for owner in np.flatnonzero(np.bincount(owners[owners > 0])).tolist():
+        path = symbols.module_file(names[owner])
+        if path is not None:
+            module = open_index(path, cache)
+            for svma, size, avma in place_module(module, names[owner], kallsyms, symbols.sections):
+                yield _Part(path, module, svma, size, avma)
+
+
+def _pieces(part: _Part, address: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
+    """Where the symbols of a section that executed lie (avma), and their bytes; those that overlap
+    as one. Raises NativeError."""
+    inside = (address >= np.uint64(part.avma)) & (address - np.uint64(part.avma) < part.size)
+    if not inside.any():
+        return
+    moved = np.uint64((part.avma - part.svma) % 2**64)
+    svma = address[inside] - moved
+    starts, ends = part.index.symbol_ranges(svma)
+    limit = part.svma + part.size
+    known = {
+        (start, min(end, limit, start + _MAX_RANGE))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        if start < end
+    }
+    ranges: list[tuple[int, int]] = []
+    for start, end in sorted(known):
+        if ranges and start < ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], max(end, ranges[-1][1]))
+        else:
+            ranges.append((start, end))
+    first = np.array([start for start, _ in ranges], np.uint64)
+    size = np.array([end - start for start, end in ranges], np.uint64)
+    texts = elf_code(str(part.path), first, size)
+    for start, text in zip((first + moved).tolist(), texts, strict=True):
+        if text:
+            yield start, text
+
+
+def _resolved(
+    address: NDArray[np.uint64], places: Places, symbols: KernelSymbols, cache: Path | None
+) -> Chains:
+    where = Places(
+        address,
+        np.zeros(len(address), np.uint32),
+        [Object("kernel")],
+        None,
+        places.kernel_mappings,
+        places.kernel_symbols,
+    )
+    merge = Merge(address)
+    try:
+        inlines = symbols.resolve(merge, where, cache)
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    return merge.finish(inlines)
+
+
+def _stretches(chains: Chains, starts: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Which of the addresses, in order, have another chain or symbol than the one before, or begin
+    a range."""
+    offsets = chains.offsets.astype(np.int64)
+    length = np.diff(offsets)
+    other = np.ones(len(chains), np.bool_)
+    other[1:] = (length[1:] != length[:-1]) | (chains.symbol[1:] != chains.symbol[:-1])
+    other[1:] |= chains.reason[1:] != chains.reason[:-1]
+    # Each frame and the one at its place in the chain before.
+    chain = np.repeat(np.arange(len(chains)), length)
+    before = np.arange(len(chains.frames)) - length[chain]
+    comparable = ~other[chain]
+    differs = np.zeros(len(chains.frames), np.bool_)
+    differs[comparable] = chains.frames[comparable] != chains.frames[before[comparable]]
+    other[chain[differs]] = True
+    return np.flatnonzero(other | np.isin(chains.address, starts))
