@@ -14,6 +14,8 @@ from profdiff.sources.same_lines import Place
 
 # How often the history is walked again because lines came from a file that nobody asked for.
 _ROUNDS = 3
+# A commit that changes more files than this moved nothing.
+_FEW = 200
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,34 @@ class Origins:
     history: History
     options: Sequence[str] = ()
 
-    def of(self, places: Iterable[Place], *, copies: bool = True) -> dict[Place, Fate]:
+    def of(self, places: Iterable[Place]) -> dict[Place, Fate]:
         """For lines of the new revision the commit that added or changed each since the base, or
-        the line of the base that it is. ``copies``: lines that a commit moved or copied in files
-        that it changed are what they were before it."""
+        the line of the base that it is: lines that a commit moved in files that it changed, or
+        copied from there, are what they were before it."""
+        found = self.unmoved(places)
+        # git compares what a commit adds with all that it changes: too much for a treewide one.
+        few = self._small({fate.commit for fate in found.values() if fate.commit})
+        return found | self._traced([p for p, f in found.items() if f.commit in few], copies=True)
+
+    def unmoved(self, places: Iterable[Place]) -> dict[Place, Fate]:
+        """The same, but who moved or copied a line added it."""
+        return self._traced(places, copies=False)
+
+    def _small(self, commits: set[str]) -> set[str]:
+        """Those that change few files; merges are left out."""
+        if not commits:
+            return set()
+        question = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
+        command = ("diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-renames")
+        sizes: dict[str, int] = {}
+        last = ""
+        for word in self.git.run(*command, stdin=question).decode(errors="replace").split("\0"):
+            if word in commits:
+                last = word
+            sizes[last] = sizes.get(last, -1) + 1
+        return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _FEW}
+
+    def _traced(self, places: Iterable[Place], *, copies: bool) -> dict[Place, Fate]:
         asked: defaultdict[str, set[int]] = defaultdict(set)
         for file, line in places:
             asked[file].add(line)

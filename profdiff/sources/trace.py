@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.sources import blobs
 from profdiff.sources.fate import Fate
 from profdiff.sources.git import Git
 from profdiff.sources.history import History
+from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins
 from profdiff.sources.removals import Removals
 from profdiff.sources.same_lines import Place, SameLines, same_lines
@@ -56,10 +58,24 @@ def trace(
     from_base = _across(olds, down, up)
     moved, copied = _paired(git, base, new, same, from_new, from_base)
     from_new |= _across(copied, up, down, copies=False)
+    added_by, removed_by = (
+        {place: fate.commit for place, fate in fates.items() if fate.commit}
+        for fates in (from_new, from_base)
+    )
+    texts = [
+        {file: data.decode(errors="replace").split("\n") for file, data in content.items()}
+        for content in (
+            blobs.files(git, new, {file for file, _ in added_by}),
+            blobs.files(git, base, {file for file, _ in removed_by}),
+        )
+    ]
+    gone = set(moved.values())
+    left = {place: commit for place, commit in removed_by.items() if place not in gone}
+    moved |= moves(added_by, left, *texts)
     gone = set(moved.values())
     return Trace(
-        {p: f.commit for p, f in from_new.items() if f.commit and p in added and p not in moved},
-        {p: f.commit for p, f in from_base.items() if f.commit and p in removed and p not in gone},
+        {p: commit for p, commit in added_by.items() if p in added and p not in moved},
+        {p: commit for p, commit in removed_by.items() if p in removed and p not in gone},
         {now: old for now, old in moved.items() if now in added or old in removed},
     )
 
@@ -79,7 +95,7 @@ def _across(
     onward from there."""
     fates = {place: Fate(place=place) for place in places}
     if back:
-        fates = back.origins.of(fates, copies=copies)
+        fates = back.origins.of(fates) if copies else back.origins.unmoved(fates)
     if onward:
         there = onward.removals.of({fate.place for fate in fates.values() if fate.place})
         fates = {
