@@ -1,26 +1,22 @@
 use crate::decode::Decode;
-use crate::x86_64;
+use crate::{arm64, x86_64};
 
 /// What runs the instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
     /// x86-64, in 64-bit mode.
     X86_64,
+    /// AArch64.
+    Arm64,
 }
 
 impl Architecture {
-    /// By its name, which is the kernel's (`uname -m`).
+    /// By its name, which is the kernel's (`uname -m`, or its folder in `arch`).
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "x86_64" => Some(Architecture::X86_64),
+            "aarch64" | "arm64" => Some(Architecture::Arm64),
             _ => None,
-        }
-    }
-
-    /// The most bytes that an instruction has.
-    pub fn longest(self) -> usize {
-        match self {
-            Architecture::X86_64 => 15,
         }
     }
 
@@ -29,6 +25,7 @@ impl Architecture {
     pub fn split(self, code: &[u8]) -> Vec<u8> {
         match self {
             Architecture::X86_64 => x86_64::split(code),
+            Architecture::Arm64 => arm64::split(code),
         }
     }
 
@@ -36,6 +33,7 @@ impl Architecture {
     pub(crate) fn decoder(self) -> Box<dyn Decode> {
         match self {
             Architecture::X86_64 => Box::new(x86_64::Decoder::new()),
+            Architecture::Arm64 => Box::new(arm64::Decoder::new()),
         }
     }
 }

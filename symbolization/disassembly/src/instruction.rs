@@ -15,6 +15,23 @@ pub(crate) struct Instruction {
     pub(crate) classes: Classes,
 }
 
+impl Clone for Instruction {
+    fn clone(&self) -> Self {
+        let mut copy = Instruction::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, from: &Self) {
+        self.operation.clone_from(&from.operation);
+        self.operands.clone_from(&from.operands);
+        self.shape.clone_from(&from.shape);
+        self.reference = from.reference;
+        self.flow = from.flow;
+        self.classes = from.classes;
+    }
+}
+
 impl Instruction {
     pub(crate) fn clear(&mut self) {
         self.operation.clear();

@@ -4,6 +4,7 @@
 //! panics on any bytes.
 
 mod architecture;
+mod arm64;
 mod class;
 mod decode;
 mod disassembly;
