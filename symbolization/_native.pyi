@@ -312,6 +312,6 @@ def align(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
     """Pairs of instructions of two codes, as (old, new, kind): 0: the same; 1: of one operation, at
     the same place; 2: the same, elsewhere. Those of kind 0 and 1 rise together. ``old``, ``new``:
-    uint32[N, 4]: a number that is equal for what does the same, that is equal for one operation,
-    that is equal for what may be of one source line (0: unknown), and whether a basic block begins.
+    uint32[N, 5]: a number that is equal for what does the same, one for each operation, one for
+    what may be of one source line (0: unknown), whether a basic block begins, and whether it ran.
     Swapped codes have the same pairs."""

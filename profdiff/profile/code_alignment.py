@@ -97,7 +97,7 @@ def _weights(code: FunctionCode) -> dict[Place, int]:
 
 
 def _numbers(sides: Sequence[KernelSide]) -> list[NDArray[np.uint32]]:
-    """uint32[N, 4] of each side, as ``align`` takes them; the order of the sides does not matter to
+    """uint32[N, 5] of each side, as ``align`` takes them; the order of the sides does not matter to
     how they compare."""
     keys = sorted({key for side in sides for key in side.decoded.key})
     operations = sorted({name for side in sides for name in side.decoded.operation})
@@ -110,6 +110,7 @@ def _numbers(sides: Sequence[KernelSide]) -> list[NDArray[np.uint32]]:
                 np.array([operation_of[name] for name in side.decoded.operation], np.uint32),
                 side.line.astype(np.uint32),
                 side.decoded.starts_block.astype(np.uint32),
+                (side.code.count != 0).astype(np.uint32),
             ],
             axis=1,
         )
@@ -123,7 +124,7 @@ def _rows(
     """Kernel after kernel, each aligned with what the ones before have become."""
     rows = np.full((0, len(members)), -1, np.int64)
     # What each row does, on the last kernel that has it.
-    does = np.empty((0, 4), np.uint32)
+    does = np.empty((0, 5), np.uint32)
     for kernel, (mine, numbers) in enumerate(zip(members, keys, strict=True)):
         own = np.ascontiguousarray(numbers[mine])
         rows, does = _merged(rows, does, mine, own, kernel)

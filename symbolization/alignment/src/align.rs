@@ -1,3 +1,4 @@
+use crate::worth::Worth;
 use crate::{anchors, gap, moved};
 
 /// An instruction, as far as it is compared.
@@ -11,6 +12,8 @@ pub struct Instruction {
     pub line: u32,
     /// Whether a basic block begins here.
     pub starts_block: bool,
+    /// Whether it was executed.
+    pub ran: bool,
 }
 
 /// How two instructions belong together.
@@ -41,8 +44,9 @@ pub fn align(old: &[Instruction], new: &[Instruction]) -> Vec<Pair> {
     // Of several ways that are as good, the same one is chosen whichever code is the old one.
     let swapped = new < old;
     let (first, second) = if swapped { (new, old) } else { (old, new) };
-    let mut pairs = in_order(first, second);
-    moved::add(first, second, &mut pairs);
+    let worth = Worth::new(first, second);
+    let mut pairs = in_order(first, second, &worth);
+    moved::add(first, second, &worth, &mut pairs);
     for pair in &mut pairs {
         if swapped {
             std::mem::swap(&mut pair.old, &mut pair.new);
@@ -52,11 +56,12 @@ pub fn align(old: &[Instruction], new: &[Instruction]) -> Vec<Pair> {
     pairs
 }
 
-fn in_order(old: &[Instruction], new: &[Instruction]) -> Vec<Pair> {
+fn in_order(old: &[Instruction], new: &[Instruction], worth: &Worth) -> Vec<Pair> {
     let mut pairs = Vec::new();
+    let code = gap::Codes { old, new, worth };
     let (mut old_at, mut new_at) = (0, 0);
     for (old_start, new_start, length) in anchors::blocks(old, new) {
-        gap::align(old, new, old_at..old_start, new_at..new_start, &mut pairs);
+        gap::align(&code, old_at..old_start, new_at..new_start, &mut pairs);
         pairs.extend((0..length).map(|step| Pair {
             old: old_start + step,
             new: new_start + step,
@@ -64,7 +69,7 @@ fn in_order(old: &[Instruction], new: &[Instruction]) -> Vec<Pair> {
         }));
         (old_at, new_at) = (old_start + length, new_start + length);
     }
-    gap::align(old, new, old_at..old.len(), new_at..new.len(), &mut pairs);
+    gap::align(&code, old_at..old.len(), new_at..new.len(), &mut pairs);
     pairs
 }
 
@@ -78,6 +83,7 @@ mod tests {
             operation: *key / 10,
             line: 0,
             starts_block: at == 0,
+            ran: true,
         };
         keys.iter().enumerate().map(with_block).collect()
     }
@@ -103,6 +109,18 @@ mod tests {
         let new = code(&[10, 200, 210, 50, 220, 230, 20]);
         let wanted = [(0, 0, Kind::Same), (6, 6, Kind::Same)];
         assert_eq!(told(&align(&old, &new)), wanted);
+    }
+
+    #[test]
+    fn what_was_executed_belongs_to_what_was_executed() {
+        // The same instructions twice in one, once in the other.
+        let mut old = code(&[10, 20, 30, 400, 10, 20, 30, 410]);
+        let new = code(&[10, 20, 30, 420]);
+        for one in &mut old[..4] {
+            one.ran = false;
+        }
+        let wanted = [(4, 0, Kind::Same), (5, 1, Kind::Same), (6, 2, Kind::Same)];
+        assert_eq!(told(&align(&old, &new))[..3], wanted);
     }
 
     #[test]

@@ -5,28 +5,28 @@ use std::ops::Range;
 
 use crate::align::{Instruction, Kind, Pair};
 use crate::matched::equal_runs;
+use crate::worth::{Worth, OPEN};
 
-/// What equal instructions are worth; those of one operation; more if they may be of one line.
-/// A gap costs as much as half an equal instruction, so that a single one in the middle of other
-/// code, which splits two gaps, is worth nothing unless the line says so.
-const SAME: i32 = 8;
-const OPERATION: i32 = 2;
-const LINE: i32 = 1;
-const OPEN: i32 = 4;
 const NEVER: i32 = i32::MIN / 2;
 
 /// Larger products of two lengths are cut at what a patience diff finds.
 const MOST_CELLS: usize = 1 << 23;
 
+/// What is aligned.
+pub(crate) struct Codes<'c> {
+    pub(crate) old: &'c [Instruction],
+    pub(crate) new: &'c [Instruction],
+    pub(crate) worth: &'c Worth,
+}
+
 /// Add the pairs of two ranges of code.
 pub(crate) fn align(
-    old: &[Instruction],
-    new: &[Instruction],
+    code: &Codes<'_>,
     old_range: Range<usize>,
     new_range: Range<usize>,
     pairs: &mut Vec<Pair>,
 ) {
-    let (inner_old, inner_new) = trimmed(old, new, old_range.clone(), new_range.clone());
+    let (inner_old, inner_new) = trimmed(code, old_range.clone(), new_range.clone());
     let same = |old, new| Pair {
         old,
         new,
@@ -38,9 +38,9 @@ pub(crate) fn align(
             .map(|(old, new)| same(old, new)),
     );
     if inner_old.len().saturating_mul(inner_new.len()) <= MOST_CELLS {
-        best(old, new, inner_old.clone(), inner_new.clone(), pairs);
+        best(code, inner_old.clone(), inner_new.clone(), pairs);
     } else {
-        cut(old, new, inner_old.clone(), inner_new.clone(), pairs);
+        cut(code, inner_old.clone(), inner_new.clone(), pairs);
     }
     pairs.extend(
         (inner_old.end..old_range.end)
@@ -51,21 +51,21 @@ pub(crate) fn align(
 
 /// The ranges without what is equal at their beginnings and ends.
 fn trimmed(
-    old: &[Instruction],
-    new: &[Instruction],
+    code: &Codes<'_>,
     mut old_range: Range<usize>,
     mut new_range: Range<usize>,
 ) -> (Range<usize>, Range<usize>) {
-    while !old_range.is_empty()
-        && !new_range.is_empty()
-        && old[old_range.start].key == new[new_range.start].key
-    {
+    let same = |at: usize, with: usize| {
+        let (one, other) = (&code.old[at], &code.new[with]);
+        (one.key, one.ran) == (other.key, other.ran)
+    };
+    while !old_range.is_empty() && !new_range.is_empty() && same(old_range.start, new_range.start) {
         old_range.start += 1;
         new_range.start += 1;
     }
     while !old_range.is_empty()
         && !new_range.is_empty()
-        && old[old_range.end - 1].key == new[new_range.end - 1].key
+        && same(old_range.end - 1, new_range.end - 1)
     {
         old_range.end -= 1;
         new_range.end -= 1;
@@ -74,24 +74,18 @@ fn trimmed(
 }
 
 /// Cut what is too large at the equal runs of a patience diff, and align what is between them.
-fn cut(
-    old: &[Instruction],
-    new: &[Instruction],
-    old_range: Range<usize>,
-    new_range: Range<usize>,
-    pairs: &mut Vec<Pair>,
-) {
+fn cut(code: &Codes<'_>, old_range: Range<usize>, new_range: Range<usize>, pairs: &mut Vec<Pair>) {
     let keys = |code: &[Instruction]| code.iter().map(|one| one.key).collect::<Vec<_>>();
     let (mut old_at, mut new_at) = (old_range.start, new_range.start);
     let runs = equal_runs(
-        &keys(&old[old_range.clone()]),
-        &keys(&new[new_range.clone()]),
+        &keys(&code.old[old_range.clone()]),
+        &keys(&code.new[new_range.clone()]),
     );
     let end = (old_range.len(), new_range.len(), 0);
     for (start, other, length) in runs.into_iter().chain([end]) {
         let (start, other) = (old_range.start + start, new_range.start + other);
         if (start - old_at).saturating_mul(other - new_at) <= MOST_CELLS {
-            best(old, new, old_at..start, new_at..other, pairs);
+            best(code, old_at..start, new_at..other, pairs);
         }
         pairs.extend((0..length).map(|step| Pair {
             old: start + step,
@@ -110,13 +104,7 @@ const PAIRED: u8 = 0;
 const OLD_ONLY: u8 = 1;
 const NEW_ONLY: u8 = 2;
 
-fn best(
-    old: &[Instruction],
-    new: &[Instruction],
-    old_range: Range<usize>,
-    new_range: Range<usize>,
-    pairs: &mut Vec<Pair>,
-) {
+fn best(code: &Codes<'_>, old_range: Range<usize>, new_range: Range<usize>, pairs: &mut Vec<Pair>) {
     let (rows, columns) = (old_range.len(), new_range.len());
     if rows == 0 || columns == 0 {
         return;
@@ -133,7 +121,7 @@ fn best(
         from[column] = From(before << 4);
     }
     for row in 1..=rows {
-        let one = &old[old_range.start + row - 1];
+        let one = &code.old[old_range.start + row - 1];
         for state in &mut here {
             state[0] = NEVER;
         }
@@ -141,7 +129,7 @@ fn best(
         let before = if row == 1 { PAIRED } else { OLD_ONLY };
         from[row * width] = From(before << 2);
         for column in 1..width {
-            let other = &new[new_range.start + column - 1];
+            let other = &code.new[new_range.start + column - 1];
             let (diagonal, paired) = highest([
                 above[0][column - 1],
                 above[1][column - 1],
@@ -157,7 +145,10 @@ fn best(
                 here[1][column - 1] - OPEN,
                 here[2][column - 1],
             ]);
-            here[0][column] = worth(one, other).map_or(NEVER, |worth| diagonal + worth);
+            here[0][column] = code
+                .worth
+                .of_pair(one, other)
+                .map_or(NEVER, |worth| diagonal + worth);
             here[1][column] = over;
             here[2][column] = beside;
             from[row * width + column] = From(paired | old_only << 2 | new_only << 4);
@@ -173,7 +164,7 @@ fn best(
             PAIRED => {
                 (row, column) = (row - 1, column - 1);
                 let (at, with) = (old_range.start + row, new_range.start + column);
-                let same = old[at].key == new[with].key;
+                let same = code.old[at].key == code.new[with].key;
                 pairs.push(Pair {
                     old: at,
                     new: with,
@@ -204,19 +195,4 @@ fn highest(scores: [i32; 3]) -> (i32, u8) {
         found = (scores[0], PAIRED);
     }
     found
-}
-
-fn worth(old: &Instruction, new: &Instruction) -> Option<i32> {
-    let line = if old.line != 0 && old.line == new.line {
-        LINE
-    } else {
-        0
-    };
-    if old.key == new.key {
-        Some(SAME + line)
-    } else if old.operation == new.operation {
-        Some(OPERATION + line)
-    } else {
-        None
-    }
 }

@@ -8,6 +8,7 @@ mod anchors;
 mod gap;
 mod matched;
 mod moved;
+mod worth;
 
 pub use align::{align, Instruction, Kind, Pair};
 pub use matched::matched;

@@ -1,12 +1,13 @@
 use std::collections::HashMap;
 
 use crate::align::{Instruction, Kind, Pair};
+use crate::worth::{Worth, SURE};
 
 /// As many equal instructions in a row, which are left over once on each side, are the same code.
 const SEED: usize = 3;
 
 /// Add pairs of code that stands elsewhere: what is left over on both sides and equal.
-pub(crate) fn add(old: &[Instruction], new: &[Instruction], pairs: &mut Vec<Pair>) {
+pub(crate) fn add(old: &[Instruction], new: &[Instruction], worth: &Worth, pairs: &mut Vec<Pair>) {
     let mut old_left = vec![true; old.len()];
     let mut new_left = vec![true; new.len()];
     for pair in pairs.iter() {
@@ -28,7 +29,8 @@ pub(crate) fn add(old: &[Instruction], new: &[Instruction], pairs: &mut Vec<Pair
                 && old[old_at].key == new[new_at].key
         };
         let whole = (0..SEED).all(|step| equal(at + step, other + step, &old_left, &new_left));
-        if *at != start || !whole {
+        let sure = keys.iter().map(|key| worth.of_key(*key)).sum::<i32>() >= SURE;
+        if *at != start || !whole || !sure {
             continue;
         }
         let (mut first, mut second) = (*at, *other);

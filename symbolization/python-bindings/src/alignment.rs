@@ -22,9 +22,9 @@ pub(crate) fn matched<'py>(
 
 fn instructions(code: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<al::Instruction>> {
     let code = code.as_array();
-    if code.ncols() != 4 {
+    if code.ncols() != 5 {
         return Err(PyValueError::new_err(
-            "an instruction has four columns: key, operation, line, block",
+            "an instruction has five columns: key, operation, line, block, ran",
         ));
     }
     let rows = code.rows().into_iter();
@@ -33,6 +33,7 @@ fn instructions(code: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<al::Instructio
         operation: row[1],
         line: row[2],
         starts_block: row[3] != 0,
+        ran: row[4] != 0,
     });
     Ok(found.collect())
 }
