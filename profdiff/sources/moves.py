@@ -8,8 +8,9 @@ from profdiff.sources.same_lines import Place
 
 # What git blame -C takes for moved: fewer letters and digits together are chance.
 LETTERS = 40
-# Of a line that stands at very many places, the first ones are compared.
-_STARTS = 50
+# What is sought is the first line of its run that says something and stands at few places.
+_LEAST = 8
+_STARTS = 8
 
 Lines = Mapping[str, Sequence[str]]
 
@@ -24,18 +25,18 @@ def moves(
     for commit in sorted(came.keys() & went.keys()):
         starts: defaultdict[str, list[Place]] = defaultdict(list)
         for place, text in sorted(went[commit].items()):
-            starts[text].append(place)
+            if _letters(text) >= _LEAST:
+                starts[text].append(place)
         taken: set[Place] = set()
         done: set[Place] = set()
         for place, text in sorted(came[commit].items()):
-            if place in done or not text:
+            if place in done or not 0 < len(starts.get(text, ())) <= _STARTS:
                 continue
-            runs = [
-                _run(came[commit], place, went[commit], start, taken)
-                for start in starts[text][:_STARTS]
-            ]
-            longest = max(runs, key=len, default=[])
-            if sum(map(str.isalnum, "".join(came[commit][one] for one, _ in longest))) >= LETTERS:
+            runs = [_run(came[commit], place, went[commit], start, taken) for start in starts[text]]
+            longest = max(runs, key=len)
+            if sum(_letters(came[commit][one]) for one, _ in longest) >= LETTERS:
+                longest += _run(came[commit], place, went[commit], longest[0][1], taken, -1)[1:]
+                longest = [pair for pair in longest if pair[0] not in done]
                 found += longest
                 done |= {one for one, _ in longest}
                 taken |= {one for _, one in longest}
@@ -48,10 +49,11 @@ def _run(
     went: Mapping[Place, str],
     start: Place,
     taken: set[Place],
+    step: int = 1,
 ) -> list[tuple[Place, Place]]:
-    """How far the lines from both places on are the same."""
+    """How far the lines from both places on are the same, or back from there."""
     run: list[tuple[Place, Place]] = []
-    for i in count():
+    for i in count(0, step):
         one, other = (place[0], place[1] + i), (start[0], start[1] + i)
         if one not in came or came[one] != went.get(other) or other in taken:
             return run
@@ -67,3 +69,8 @@ def _by_commit(places: Mapping[Place, str], texts: Lines) -> dict[str, dict[Plac
         if 0 < line <= len(lines):
             found[commit][file, line] = "".join(lines[line - 1].split())
     return found
+
+
+def _letters(text: str) -> int:
+    """Letters and digits."""
+    return sum(map(str.isalnum, text))

@@ -44,8 +44,13 @@ def trace(
     that commit, seen from the new revision. Raises InputError without a common history."""
     fork = _fork(git, base, new)
     # All that changed together: git takes a few words alone for no move.
-    nows = {(file, one) for file, line in added for one in same.added(file, line)}
-    olds = {(file, one) for file, line in removed for one in same.removed(file, line)}
+    nows, olds = (
+        {(file, line) for file, lines in hunks for line in lines}
+        for hunks in (
+            {(file, same.added(file, line)) for file, line in added},
+            {(file, same.removed(file, line)) for file, line in removed},
+        )
+    )
     files = {file for file, _ in nows | olds}
     if not files:
         return Trace({}, {}, {})

@@ -88,7 +88,12 @@ def test_two_commits_in_one_line(tmp_path: Path) -> None:
     assert names(made, found.removed) == {("a.c", 10): "first"}
 
 
-def test_moved_lines_are_neither_added_nor_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [200, 0])
+def test_moved_lines_are_neither_added_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """With git's -C and, as in a commit that changes very many files, without it."""
+    monkeypatch.setattr("profdiff.sources.origins._FEW", few)
     moved = numbered(1, 12, "moved")
     made = make(
         tmp_path / "r",
@@ -306,3 +311,23 @@ def test_a_shallow_clone(tmp_path: Path) -> None:
     shallow.git("fetch", "-q", "--depth=2", f"file://{made.folder}", "c4")
     found = traced(shallow, made.commits["c3"], "c4", ["a.c"])
     assert names(made, found.removed) == {("a.c", 1): "c4"}
+
+
+def test_a_few_words_are_not_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """git asks for 40 letters and digits of a move between files, and so does what stands in for
+    it; a line that stands at many places begins no move."""
+    monkeypatch.setattr("profdiff.sources.origins._FEW", 0)
+    short, common = ["\tshort(12345678);"], ["\tcommon_line_of_all(12345678);", "}"]
+    long = ["\tif (one_long_condition(argument)) {", "\t\tand_what_follows(from_it);", "\t}"]
+    b = numbered(1, 9, "b")
+    made = make(
+        tmp_path / "r",
+        {
+            "base": Made({"a.c": text(*short, *BODY, "}", *long, *common * 20), "b.c": text(*b)}),
+            "move": Made({"a.c": text(*BODY), "b.c": text(*b, *short, *common, *long)}, ["base"]),
+        },
+    )
+    found = traced(made, "base", "move", ["a.c", "b.c"])
+    # With the brace before it, which alone says nothing.
+    assert found.moved == {("b.c", 12 + i): ("a.c", 32 + i) for i in range(4)}
+    assert names(made, found.added) == {("b.c", 10): "move", ("b.c", 11): "move"}
