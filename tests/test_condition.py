@@ -9,30 +9,43 @@ from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.condition import Condition, Judgement, MeasuredChange, Outcome, exit_status
+from profdiff.evidence.condition_names import CODE, check_names
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(
     str.isprintable
 )
-CONDITIONS = st.builds(
-    Condition,
-    metric=NAMES,
-    what=NAMES,
-    function=st.just(True),
-    operator=st.sampled_from([">", ">=", "<", "<="]),
-    bound=st.floats(-1e12, 1e12),
-    unit=st.sampled_from(["%", "/op", ""]),
-    inclusive=st.booleans(),
-) | st.builds(
-    Condition,
-    metric=st.sampled_from(
-        ["instructions", "cycles:u", "fault-around.ns/op", "sched:sched_switch"]
-    ),
-    what=st.sampled_from(["total", "kernel", "user"]),
-    function=st.just(False),
-    operator=st.sampled_from([">", ">=", "<", "<="]),
-    bound=st.floats(-1, 1),
-    unit=st.sampled_from(["%", "/op", ""]),
+CONDITIONS = (
+    st.builds(
+        Condition,
+        metric=NAMES,
+        what=NAMES,
+        function=st.just(True),
+        operator=st.sampled_from([">", ">=", "<", "<="]),
+        bound=st.floats(-1e12, 1e12),
+        unit=st.sampled_from(["%", "/op", ""]),
+        inclusive=st.booleans(),
+    )
+    | st.builds(
+        Condition,
+        metric=st.sampled_from(
+            ["instructions", "cycles:u", "fault-around.ns/op", "sched:sched_switch"]
+        ),
+        what=st.sampled_from(["total", "kernel", "user"]),
+        function=st.just(False),
+        operator=st.sampled_from([">", ">=", "<", "<="]),
+        bound=st.floats(-1, 1),
+        unit=st.sampled_from(["%", "/op", ""]),
+    )
+    | st.builds(
+        Condition,
+        metric=st.just("inlined"),
+        what=NAMES,
+        function=st.just(True),
+        operator=st.just("changed"),
+        bound=st.just(0.0),
+        unit=st.just(""),
+    )
 )
 FRACTIONS = st.floats(-1, 10)
 
@@ -102,6 +115,8 @@ def test_what_is_written_is_read_again(condition: Condition) -> None:
         ("instructions > +2/ops", "/op, or none"),
         ("instructions > +1e999", "too large"),
         ("instructions > +1e-9999", "unit '9'"),
+        ("inlined:main changed > +1", "no comparison"),
+        ("inlined:main change", "no comparison"),
         ("instructions:\x1b[31m > +2%", r"\\x1b"),
         ("x" * 2000, "at most 1000"),
     ],
@@ -125,18 +140,78 @@ def test_any_text_is_a_condition_or_an_error(text: str) -> None:
 def test_names_that_nobody_measured() -> None:
     condition = Condition.parse("instructons:change_pte_rang > +2%")
     with pytest.raises(InputError, match="mean 'instructions'"):
-        condition.check_names(["instructions", "cycles"], ["change_pte_range"])
+        check_names(condition, ["instructions", "cycles"], ["change_pte_range"])
     with pytest.raises(InputError, match="mean 'change_pte_range'"):
-        condition.check_names(["instructons"], ["change_pte_range", "main"])
+        check_names(condition, ["instructons"], ["change_pte_range", "main"])
     with pytest.raises(InputError, match="measured: 'cycles', 'cycles:u'"):
-        Condition.parse("faults > +1").check_names(["cycles:u", "cycles"], [])
+        check_names(Condition.parse("faults > +1"), ["cycles:u", "cycles"], [])
     with pytest.raises(InputError, match="mean 'total'"):
-        Condition.parse("cycles:totl > +1").check_names(["cycles"], ["main"])
-    Condition.parse("cycles:kernel > +1").check_names(["cycles"], [])
+        check_names(Condition.parse("cycles:totl > +1"), ["cycles"], ["main"])
+    check_names(Condition.parse("cycles:kernel > +1"), ["cycles"], [])
     with pytest.raises(InputError, match=r"no function 'total' was measured$"):
-        Condition.parse("cycles:total:total > +1").check_names(["cycles"], ["main"])
+        check_names(Condition.parse("cycles:total:total > +1"), ["cycles"], ["main"])
     with pytest.raises(InputError, match=r"'total' was measured; write METRIC:total:main$"):
-        Condition.parse("total:main > +1").check_names(["cycles"], ["main"])
+        check_names(Condition.parse("total:main > +1"), ["cycles"], ["main"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lockd:main > +0", "mean 'locked'"),
+        ("locked:mian > +0", "mean 'main'"),
+        ("locked:total:main > +0", "write locked:main"),
+        ("locked:main changed", r"write it like 'locked:main > \+0'"),
+        ("taken > +0", "no 'taken' branches were recorded"),
+        ("size > +10%", "write size:FUNCTION"),
+        ("size:kernel > +10%", "write size:FUNCTION"),
+        ("size:main > +3/op", "in bytes"),
+        ("size:mian > +3", "mean 'main'"),
+        ("inlined changed", "write inlined:FUNCTION"),
+        ("inlined:main > +0", "write it like 'inlined:main changed'"),
+        ("inlined:totl changed", r"no function 'totl' was measured$"),
+        ("instructions:main changed", "no bound"),
+    ],
+)
+def test_names_of_code_that_cannot_be_judged(text: str, said: str) -> None:
+    known = {*CODE} - {"taken", "not-taken"}
+    with pytest.raises(InputError, match=said):
+        check_names(Condition.parse(text), ["instructions"], ["main"], known)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["locked > +0", "locked:user > +1%", "indirect-calls:main > +1/op", "loads:kernel < -1%"],
+)
+def test_classes_need_exact_counts(text: str) -> None:
+    condition = Condition.parse(text)
+    check_names(condition, ["instructions"], ["main"], CODE)
+    with pytest.raises(InputError, match="record with --collector exact"):
+        check_names(condition, ["cycles"], ["main"], ["inlined"])
+
+
+def test_a_measured_metric_comes_before_code() -> None:
+    check_names(Condition.parse("size > +10%"), ["size"], [])
+    check_names(Condition.parse("locked:total:main > +3/op"), ["locked"], ["main"])
+    with pytest.raises(InputError, match="no bound"):
+        check_names(Condition.parse("inlined:main changed"), ["inlined"], ["main"])
+
+
+@pytest.mark.parametrize(
+    ("differs", "decided", "expected"),
+    [
+        (True, True, "holds"),
+        (False, True, "does not hold"),
+        (None, True, "inconclusive"),
+        (True, False, "inconclusive"),
+    ],
+)
+def test_a_condition_without_a_bound(
+    differs: bool | None, decided: bool, expected: Outcome
+) -> None:
+    change = MeasuredChange("new", 0, 1, NAN, NAN, decided, differs=differs)
+    condition = Condition.parse("inlined:main changed")
+    assert condition.judge(change) == expected
+    assert str(condition) == "inlined:main changed"
 
 
 def exact(base: float, other: float) -> MeasuredChange:

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     shell_complete=complete.conditions,
     help="Fail if METRIC[:total|kernel|user|FUNCTION|total:FUNCTION] OPERATOR BOUND holds, for "
     "example 'instructions > +2%', 'instructions:change_pte_range > +3/op' or, with all that the "
-    "function calls, 'instructions:total:do_mprotect_pkey > +5%'. Can be repeated.",
+    "function calls, 'instructions:total:do_mprotect_pkey > +5%'. Of exact counts, METRIC can be a "
+    "class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
+    "'inlined:FUNCTION changed' guard a function's code. Can be repeated.",
 )
 @click.option(
     "--kernel",
@@ -108,7 +110,9 @@ def _judge(
 ) -> "list[Judgement]":
     """Raises InputError for names that nothing has."""
     from profdiff.evidence import measured_change
+    from profdiff.evidence.code_change import CodeChanges
     from profdiff.evidence.condition import Judgement
+    from profdiff.evidence.condition_names import CODE, check_names
 
     metrics = measured_change.metric_names(found)
     functions = {name for one in found for name in measured_change.function_names(one)}
@@ -117,12 +121,21 @@ def _judge(
         if label not in known:
             raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")
     judged = []
+    by_setting = [CodeChanges(one) for one in found]
     for condition in conditions:
-        condition.check_names(metrics, functions)
+        code = condition.metric in CODE and condition.metric not in metrics
+        names = {name for one in by_setting for name in one.names()} if code else set()
+        check_names(condition, metrics, functions, names)
+        changes = (
+            change
+            for one, of_code in zip(found, by_setting, strict=True)
+            for change in (
+                of_code.changes(condition) if code else measured_change.changes(one, condition)
+            )
+        )
         mine = [
             Judgement(condition, change, condition.judge(change))
-            for one in found
-            for change in measured_change.changes(one, condition)
+            for change in changes
             if not labels or change.kernel in labels
         ]
         if not mine:

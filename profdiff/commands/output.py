@@ -53,6 +53,12 @@ _SELECTION = [
         is_flag=True,
         help="Show changes in tables as ratios to the base: 1.67x instead of +67.0%.",
     ),
+    click.option(
+        "--classes",
+        is_flag=True,
+        help="Show also what kind of instructions ran: loads, stores, locked, serialising, "
+        "privileged, divisions, repeated, calls, branches, vector. Exact counts only.",
+    ),
     click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only."),
 ]
 
@@ -121,6 +127,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         width: int | None,
         ascii_only: bool,
         ratios: bool,
+        classes: bool,
         **others: Any,
     ) -> Any:
         if kernel_only and user_only:
@@ -128,7 +135,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
-        asked = Asked(selection, per_op, width, ascii_only, ratios)
+        asked = Asked(selection, per_op, width, ascii_only, ratios, classes)
         return command(output=Output(asked, targets(FORMS, others)), **others)
 
     with_output.__doc__ = command.__doc__

@@ -5,12 +5,14 @@ A condition is ``METRIC[:WHAT] OPERATOR BOUND``. METRIC as reports name it, `cyc
 A name with blanks, colons or any of ``<>=!``, and a function that is called like another WHAT,
 stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: ``+2%`` of the base,
 ``+1000``, or ``+3.5/op``.
+
+METRIC can be a class of instructions, too (``locked:change_pte_range > +0``), or ``size``, of a
+function's code in bytes. ``inlined:FUNCTION changed`` asks whether only one side inlines it.
 """
 
-import difflib
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,10 +23,13 @@ from profdiff.base.errors import InputError
 Outcome = Literal["holds", "does not hold", "inconclusive"]
 Unit = Literal["%", "/op", ""]
 
-_EXAMPLE = "'instructions:total > +2%'"
+EXAMPLE = "'instructions:total > +2%'"
 _LONGEST = 1000
-_SIDES = ("total", "kernel", "user")
+SIDES = ("total", "kernel", "user")
 _OPERATORS = (">=", "<=", ">", "<")
+TOO_FEW = "too few runs to tell"
+#: Of conditions that have no bound: whether two sides differ at all.
+CHANGED = "changed"
 # A modifier of perf belongs to the metric: `cycles:u`.
 _PLAIN = r'[^\s:<>=!"]+'
 _NAMES = re.compile(
@@ -45,7 +50,9 @@ class MeasuredChange:
     number, either for one in percent. ``low`` and ``high``: the interval of the relative change,
     as fractions of the base; where counts are exact both (other - base) / base; NaN where there is
     none, as of a base of nothing. ``difference``: the interval of other - base, where it is known
-    by itself. ``decided``: whether there were enough runs to tell anything.
+    by itself. ``decided``: whether there was enough to tell anything, or else why not:
+    ``undecided``.
+    ``differs``: for a condition without a bound, whether base and other do; None if unknown.
     ``note``: what a reader must know of it.
     """
 
@@ -58,6 +65,8 @@ class MeasuredChange:
     note: str = ""
     at: str = ""
     difference: tuple[float, float] | None = None
+    differs: bool | None = None
+    undecided: str = TOO_FEW
 
     @property
     def where(self) -> str:
@@ -69,7 +78,8 @@ class MeasuredChange:
 class Condition:
     """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
     ``function``: whether ``what`` is a function's name, or else total, kernel or user;
-    ``inclusive``: with what the function calls."""
+    ``inclusive``: with what the function calls. ``operator`` is ``changed`` where there is no
+    bound."""
 
     metric: str
     what: str
@@ -90,22 +100,19 @@ class Condition:
             raise InputError(f"condition {text!r} has an unclosed double quote")
         names = _NAMES.match(text)
         if names is None:
-            raise InputError(f"condition {text!r} has no metric: write it like {_EXAMPLE}")
+            raise InputError(f"condition {text!r} has no metric: write it like {EXAMPLE}")
         rest = text[names.end() :].strip()
         if rest.startswith(":"):
             raise InputError(
                 f"condition {text!r} has a colon in a name: write the name in double quotes"
             )
-        operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
-        if operator is None or re.match(r"[<>=!]", rest[len(operator) :]):
-            raise InputError(_no_operator(text, rest))
-        bound, unit = _bound(text, rest[len(operator) :].strip())
+        operator, bound, unit = _comparison(text, rest)
         what = names["what"] or "total"
         named = what.startswith('"') or names["inclusive"] is not None
         return Condition(
             metric=names["metric"].strip('"'),
             what=what.strip('"'),
-            function=named or what not in _SIDES,
+            function=named or what not in SIDES,
             operator=operator,
             bound=bound,
             unit=unit,
@@ -120,26 +127,22 @@ class Condition:
         # `cycles:u` would be a metric.
         what = self.what
         if self.function and (
-            what in _SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGH]{1,5}", what)
+            what in SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGH]{1,5}", what)
         ):
             what = f'"{what}"'
         if self.inclusive:
             what = f"total:{what}"
+        if self.operator == CHANGED:
+            return f"{metric}:{what} {CHANGED}"
         bound = Decimal(repr(self.bound)).scaleb(2 if self.unit == "%" else 0).normalize()
         return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
 
-    def check_names(self, metrics: Collection[str], functions: Collection[str]) -> None:
-        """Raises InputError, with near matches, for a metric or function that is not known."""
-        if self.metric not in metrics and self.metric == "total" and self.what in functions:
-            raise InputError(f"no metric 'total' was measured; write METRIC:total:{self.what}")
-        if self.metric not in metrics:
-            raise InputError(_unknown("metric", self.metric, metrics))
-        if self.function and self.what not in functions:
-            sides = () if self.inclusive else _SIDES
-            raise InputError(_unknown("function", self.what, {*functions, *sides}))
-
     def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it."""
+        if self.operator == CHANGED:
+            if change.differs is None or not change.decided:
+                return "inconclusive"
+            return "holds" if change.differs else "does not hold"
         interval = self._interval(change) if change.decided else None
         if interval is None:
             return "inconclusive"
@@ -199,10 +202,20 @@ def exit_status(judgements: Iterable[Judgement]) -> int:
     return 1 if "holds" in outcomes else 125 if "inconclusive" in outcomes else 0
 
 
+def _comparison(text: str, rest: str) -> tuple[str, float, Unit]:
+    """Operator, bound and its unit."""
+    if rest == CHANGED:
+        return CHANGED, 0.0, ""
+    operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
+    if operator is None or re.match(r"[<>=!]", rest[len(operator) :]):
+        raise InputError(_no_operator(text, rest))
+    return operator, *_bound(text, rest[len(operator) :].strip())
+
+
 def _bound(text: str, written: str) -> tuple[float, Unit]:
     match = _BOUND.fullmatch(written)
     if match is None:
-        raise InputError(f"condition {text!r} has no bound: write it like {_EXAMPLE}")
+        raise InputError(f"condition {text!r} has no bound: write it like {EXAMPLE}")
     number, unit = match["number"], match["unit"].replace(" ", "")
     value = Fraction(number)
     if value and number[0] not in "+-":
@@ -226,15 +239,7 @@ def _bound(text: str, written: str) -> tuple[float, Unit]:
 def _no_operator(text: str, rest: str) -> str:
     written = re.match(r"[<>=!~]+", rest)
     if written is None:
-        return f"condition {text!r} has no comparison: write it like {_EXAMPLE}"
+        return f"condition {text!r} has no comparison: write it like {EXAMPLE}"
     near = {"=>": ">=", "=<": "<=", ">>": ">", "<<": "<"}.get(written[0])
     meant = f"did you mean {near}?" if near else f"use one of {' '.join(_OPERATORS)}"
     return f"condition {text!r} has an unknown comparison {written[0]!r}: {meant}"
-
-
-def _unknown(kind: str, name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
-    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    if kind == "metric" and not near:
-        meant = f"; measured: {', '.join(map(repr, sorted(known)))}"
-    return f"no {kind} {name!r} was measured{meant}"

@@ -23,7 +23,8 @@ from profdiff.session.state import State, compare_states
 class Findings:
     """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
-    ``lengths``: what was subtracted, None where nothing was.
+    ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
+    are none.
     """
 
     manifest: Manifest
@@ -34,6 +35,7 @@ class Findings:
     facts: Facts
     remarks: Sequence[str] = ()
     lengths: Lengths | None = None
+    session: Session | None = None
 
     @staticmethod
     def of(
@@ -68,6 +70,7 @@ class Findings:
             comparisons[0].facts if comparisons else facts,
             remarks,
             Lengths.of(session, results, setting),
+            session,
         )
 
     @staticmethod

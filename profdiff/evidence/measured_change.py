@@ -4,10 +4,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from profdiff.evidence.condition import Condition, MeasuredChange
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
-from profdiff.evidence.sampled_change import sampled_change, stack_rows, weights
+from profdiff.evidence.sampled_change import by_boot, sampled_change, stack_rows
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
 from profdiff.profile.comparison import Comparison
 
@@ -72,22 +75,31 @@ def _of_profile(
     comparison: Comparison, condition: Condition
 ) -> Iterator[tuple[MeasuredChange, bool]]:
     rows = stack_rows(comparison, condition)
-    base = weights(comparison, comparison.labels[0], rows, condition)
     note = ""
     if condition.inclusive and comparison.metric.exact and comparison.calls is None:
         note = "without what it calls: no call tree was recorded"
+    counts = comparison.run_counts[rows].sum(axis=0)
+    for change, enough in of_counts(comparison, counts, condition):
+        told = "; ".join(filter(None, [change.note, note]))
+        yield replace(change, note=told), enough
+
+
+def of_counts(
+    comparison: Comparison, counts: NDArray[np.int64], condition: Condition
+) -> Iterator[tuple[MeasuredChange, bool]]:
+    """The change of what each run has, int64[R], on every kernel but the base, and whether there
+    are enough boots for a verdict."""
+    base = by_boot(comparison, comparison.labels[0], counts, condition)
     for label in comparison.labels[1:]:
         found = estimate(
             base,
-            weights(comparison, label, rows, condition),
+            by_boot(comparison, label, counts, condition),
             _RULE,
             planned=comparison.manifest.repeat,
             deterministic=comparison.metric.exact,
             seed=comparison.manifest.order.seed,
         )
-        change = _change(label, found, 1)
-        told = "; ".join(filter(None, [change.note, note]))
-        yield replace(change, note=told), _enough(found)
+        yield _change(label, found, 1), _enough(found)
 
 
 def _enough(found: Estimate) -> bool:

@@ -35,9 +35,16 @@ def weights(
     comparison: Comparison, label: str, rows: Rows, condition: Condition
 ) -> list[list[float]]:
     """The counts of the runs of each boot of a kernel, per op where the bound is."""
+    return by_boot(comparison, label, comparison.run_counts[rows].sum(axis=0), condition)
+
+
+def by_boot(
+    comparison: Comparison, label: str, counts: NDArray[np.int64], condition: Condition
+) -> list[list[float]]:
+    """Of the counts of all runs, int64[R], those of each boot of a kernel."""
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1
     columns = _columns(comparison, label)
-    totals = comparison.run_counts[rows][:, columns].sum(axis=0)
+    totals = counts[columns]
     grouped = points.by_boot([comparison.runs[at] for at in columns])
     return [[float(totals[at]) / ops for at in boot] for boot in grouped]
 

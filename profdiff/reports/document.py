@@ -21,7 +21,9 @@ def build(findings: Findings) -> document.Document:
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
     remarks = recording.remarks(comparisons, findings.lengths)
-    stacks, metrics = document.tables([one for one in comparisons if one.labels == labels])
+    stacks, metrics = document.tables(
+        [one for one in comparisons if one.labels == labels], findings.session
+    )
     return document.Document(
         schema=document.SCHEMA,
         profdiff=__version__,

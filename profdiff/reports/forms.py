@@ -24,13 +24,14 @@ Shown = TypeVar("Shown")
 class Asked(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
     means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
-    times the base."""
+    times the base; ``classes``: what kind of instructions ran, too."""
 
     selection: Selection
     per_op: bool | None
     width: int | None
     ascii_only: bool
     ratios: bool = False
+    classes: bool = False
 
 
 class Subject(NamedTuple):
@@ -64,12 +65,12 @@ class Form(NamedTuple, Generic[Shown]):
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import text
 
-    selection, per_op, width, ascii_only, ratios = subject.asked
+    selection, per_op, width, ascii_only, ratios, classes = subject.asked
     if selection.top is None:
         selection = selection._replace(top=DEFAULT_TOP)
     width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
     found = subject.find()
-    made = text.render(found, selection, width=width, per_op=per_op, ratios=ratios)
+    made = text.render(found, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
     return units.ascii_only(made) if ascii_only else made
 
 
@@ -102,7 +103,8 @@ def _json(subject: Subject, target: str) -> bytes:
 def _csv(subject: Subject, target: str) -> str:
     from profdiff.reports import csv_table
 
-    return csv_table.render(subject.find().comparisons, subject.asked.selection)
+    asked = subject.asked
+    return csv_table.render(subject.find().comparisons, asked.selection, classes=asked.classes)
 
 
 def _csv_experiment(subject: Subject, target: str) -> str:

@@ -3,7 +3,7 @@
 import math
 
 from profdiff.base import units
-from profdiff.evidence.condition import Condition, Judgement, MeasuredChange
+from profdiff.evidence.condition import CHANGED, TOO_FEW, Condition, Judgement, MeasuredChange
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
@@ -12,6 +12,11 @@ VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconc
 def sentence(judgement: Judgement) -> str:
     """One printable line: kernel, change, what was counted, and what a reader must know."""
     change = judgement.change
+    if judgement.condition.operator == CHANGED:
+        line = f"{change.where}: {change.note}"
+        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
+    if not change.decided and change.undecided != TOO_FEW:
+        return units.printable(f"{change.where}: {notes(change)}")
     counted = f"{number(change.base)} to {number(change.other)}{per_op(judgement.condition)}"
     line = f"{change.where}: {relative(change)}, {counted}"
     return units.printable("; ".join(filter(None, [line, notes(change)])))
@@ -19,7 +24,9 @@ def sentence(judgement: Judgement) -> str:
 
 def relative(change: MeasuredChange) -> str:
     """The change in percent, with its interval where it is not exact; ``new`` where the base has
-    nothing."""
+    nothing, and in a word where there is no bound."""
+    if change.differs is not None:
+        return "changed" if change.differs else "unchanged"
     if change.base == 0:
         return "new" if change.other else "none"
     percent = units.percent((change.other - change.base) / change.base, "+.2f")
@@ -30,8 +37,8 @@ def relative(change: MeasuredChange) -> str:
 
 def notes(change: MeasuredChange) -> str:
     """What a reader must know of the change, or nothing."""
-    few = "" if change.decided else "too few runs to tell"
-    return "; ".join(filter(None, [few, change.note]))
+    why = "" if change.decided else change.undecided
+    return "; ".join(filter(None, [why, change.note]))
 
 
 def number(value: float) -> str:

@@ -5,7 +5,7 @@ from itertools import groupby
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import call_table, experiment_text, function_tables
+from profdiff.reports import call_table, class_tables, code_table, experiment_text, function_tables
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
 from profdiff.views import answers, functions, marks, recording, state
@@ -21,18 +21,20 @@ def render(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
+    classes: bool = False,
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
     ``per_op``: counts per operation; None means where ops are known. ``ratios``: changes as how
-    many times the base, not in percent.
+    many times the base, not in percent. ``classes``: with the tables of instruction classes.
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
     parts += ["", *experiment_text.render(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
-    for block in tables(findings, selection, width=width, per_op=per_op, ratios=ratios):
+    shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
@@ -44,6 +46,7 @@ def tables(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
+    classes: bool = False,
 ) -> list[Block | str]:
     """The function tables alone, and paragraphs that say what their columns mean."""
     width = max(width, MIN_WIDTH)
@@ -60,6 +63,9 @@ def tables(
                 _notes(first, numbers, {title for block in blocks for title in block.shown}),
             ]
             parts += call_table.render(first, rows, numbers, width)
+            if classes:
+                parts += class_tables.render(first, rows, numbers, width)
+                parts += code_table.render(first, findings.session, rows, width)
             continue
         beside = marks.instructions_of(group)
         for one in group:
@@ -67,6 +73,7 @@ def tables(
                 rows, work = functions.select(one, selection), beside if one is first else None
                 parts += function_tables.sampled(one, rows, work, numbers, width)
         parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
+        parts += [class_tables.SAMPLED] if classes else []
     return parts
 
 

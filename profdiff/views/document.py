@@ -12,7 +12,11 @@ from msgspec import Meta
 
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.instruction_classes import instruction_classes
+from profdiff.session.folder import Session
 from profdiff.views import marks
+from profdiff.views.classes import Classes, classes
+from profdiff.views.code import Code, code
 from profdiff.views.experiment import Experiment
 from profdiff.views.facts import Facts
 from profdiff.views.functions import Function, Unresolved, functions, unresolved
@@ -92,7 +96,8 @@ class Stacks(Record, frozen=True):
 
 
 class Metric(Record, frozen=True):
-    """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over."""
+    """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
+    ``classes`` and ``code``: of exact counts."""
 
     metric: str
     unit: str
@@ -104,6 +109,8 @@ class Metric(Record, frozen=True):
     calls: Columns | None
     unresolved: list[Unresolved]
     functions: list[Function]
+    classes: Classes | None = None
+    code: Code | None = None
 
 
 class Document(Record, frozen=True):
@@ -197,8 +204,11 @@ def runs(findings: Findings) -> list[RecordedRun]:
     ]
 
 
-def tables(comparisons: Sequence[Comparison]) -> tuple[list[Stacks], list[Metric]]:
-    """All metrics, and the stacks that metrics of one collector share."""
+def tables(
+    comparisons: Sequence[Comparison], session: Session | None = None
+) -> tuple[list[Stacks], list[Metric]]:
+    """All metrics, and the stacks that metrics of one collector share. ``session``: which keeps the
+    code of functions."""
     known: dict[int, int] = {}
     stacks: list[Stacks] = []
     metrics: list[Metric] = []
@@ -206,7 +216,7 @@ def tables(comparisons: Sequence[Comparison]) -> tuple[list[Stacks], list[Metric
         number = known.setdefault(id(one.stacks), len(known))
         if number == len(stacks):
             stacks.append(_stacks(one))
-        metrics.append(_metric(one, _beside(one, comparisons), number))
+        metrics.append(_metric(one, _beside(one, comparisons), number, session))
     return stacks, metrics
 
 
@@ -229,7 +239,9 @@ def _beside(comparison: Comparison, every: Sequence[Comparison]) -> Comparison |
     return marks.instructions_of([comparison, *others])
 
 
-def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> Metric:
+def _metric(
+    comparison: Comparison, beside: Comparison | None, stacks: int, session: Session | None
+) -> Metric:
     return Metric(
         metric=comparison.metric.name,
         unit=comparison.metric.unit,
@@ -241,6 +253,8 @@ def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> M
         calls=None if comparison.calls is None else _columns(comparison, comparison.calls),
         unresolved=unresolved(comparison),
         functions=functions(comparison, np.arange(len(comparison.functions)), beside),
+        classes=classes(comparison, instruction_classes(comparison)),
+        code=code(comparison, session),
     )
 
 

@@ -1,0 +1,74 @@
+"""Made-up comparisons whose places have code."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from synthetic import Row, build, chains, manifest, profile
+
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.comparison import Comparison
+from profdiff.symbolization.places import Places
+
+# What the manuals say of each (AMD64 Architecture Programmer's Manual, volume 3; SDM, volume 2).
+CODE: dict[str, tuple[str, set[str]]] = {
+    "nop": ("90", set()),
+    "lea 8(%rdi),%rax": ("48 8d 47 08", set()),
+    "mov (%rdi),%eax": ("8b 07", {"loads"}),
+    "mov %eax,(%rdi)": ("89 07", {"stores"}),
+    "incl (%rdi)": ("ff 07", {"loads", "stores"}),
+    "lock cmpxchg %ecx,(%rsi)": ("f0 0f b1 0e", {"loads", "stores", "locked"}),
+    "xchg %eax,(%rdi)": ("87 07", {"loads", "stores", "locked"}),
+    "cpuid": ("0f a2", {"serialising"}),
+    "mov %rax,%cr3": ("0f 22 d8", {"serialising", "privileged"}),
+    "cli": ("fa", {"privileged"}),
+    "div %ecx": ("f7 f1", {"divisions"}),
+    "rep movsb": ("f3 a4", {"loads", "stores", "repeated"}),
+    "call": ("e8 00 00 00 00", {"stores", "direct-calls"}),
+    "call *%rax": ("ff d0", {"stores", "indirect-calls"}),
+    "jmp *%rax": ("ff e0", {"indirect-jumps"}),
+    "je": ("74 02", {"conditional"}),
+    "pxor %xmm0,%xmm0": ("66 0f ef c0", {"vector"}),
+    "push %rax": ("50", {"stores"}),
+    "ret": ("c3", {"loads"}),
+}
+
+
+def executed(names: Sequence[str]) -> NDArray[np.uint8]:
+    """uint8[N, 16] of instructions by their names; "" was not seen."""
+    rows = np.zeros((len(names), 16), np.uint8)
+    for row, name in zip(rows, names, strict=True):
+        code = bytes.fromhex(CODE[name][0]) if name else b""
+        row[0] = len(code)
+        row[1 : 1 + len(code)] = np.frombuffer(code, np.uint8)
+    return rows
+
+
+def compare(
+    kernels: Mapping[str, Sequence[tuple[Row, str]]],
+    *,
+    ops: int | None = None,
+    taken: Mapping[str, Sequence[Sequence[int]]] | None = None,
+) -> Comparison:
+    """The comparison of rows with the instruction of each. ``taken``: by kernel and row, as
+    ``Addresses.taken``."""
+    profiles = {}
+    for label, described in kernels.items():
+        rows = [row for row, _ in described]
+        known = chains(rows)
+        counts = np.array([row[3] for row in rows], np.int64)[:, :, None]
+        addresses = Addresses(
+            places=Places.of_code(known.address, np.zeros((len(rows), 16), np.uint8)),
+            chains=known,
+            executed=executed([name for _, name in described]),
+            metrics=(INSTRUCTIONS,),
+            count=lambda counts=counts: counts,  # type: ignore[misc]
+        )
+        if taken is not None:
+            object.__setattr__(addresses, "taken", np.array(taken[label], np.int64))
+        profiles[label] = replace(profile(rows), addresses=(addresses,))
+    runs = {len(row[3]) for described in kernels.values() for row, _ in described}
+    (number,) = runs
+    return build(manifest(list(kernels), runs=number, ops=ops), profiles)
