@@ -9,10 +9,15 @@ import os
 import shutil
 import sys
 import unicodedata
-from typing import TextIO
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TextIO
 
 # How wide a text is that goes to no terminal.
 COLUMNS = 100
+Style = Literal["bold", "dim", "source", "more", "less"]
+# ECMA-48's Select Graphic Rendition, of the eight colours that every terminal has.
+_CODES: dict[Style, str] = {"bold": "1", "dim": "2", "source": "36", "more": "31", "less": "34"}
+_AT_ONCE = 256
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -55,9 +60,66 @@ def columns() -> int:
     return shutil.get_terminal_size((COLUMNS, 24)).columns
 
 
+def has(characters: str) -> bool:
+    """Whether standard output's encoding has these characters."""
+    try:
+        characters.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def say(text: str, *, end: str = "\n") -> None:
     """Print to standard output."""
     _write(sys.stdout, text + end)
+
+
+class Span(NamedTuple):
+    """The characters of a line from ``start`` up to ``end``, and how they look."""
+
+    start: int
+    end: int
+    style: Style
+
+
+class Styled(NamedTuple):
+    """A line, and how parts of it look where there is colour; parts do not overlap."""
+
+    text: str
+    spans: Sequence[Span] = ()
+
+
+def coloured() -> bool:
+    """Whether standard output shows colours: it is a terminal that can, and nobody says NO_COLOR
+    (https://no-color.org)."""
+    able = os.environ.get("TERM", "dumb") != "dumb"
+    return able and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+
+def say_styled(lines: Iterable[Styled]) -> None:
+    """Print lines to standard output, with colours where it shows them. Only the codes of styles
+    are sent, and each line ends with none in force: a pager may cut anywhere."""
+    colour = coloured()
+    # A screenful at a time: a pager shows the first at once, and ends us when it has seen enough.
+    waiting: list[str] = []
+    for line in lines:
+        waiting.append(_with_codes(line) if colour else cleaned(line.text))
+        if len(waiting) == _AT_ONCE:
+            _write_clean(sys.stdout, "\n".join([*waiting, ""]))
+            waiting.clear()
+    if waiting:
+        _write_clean(sys.stdout, "\n".join([*waiting, ""]))
+
+
+def _with_codes(line: Styled) -> str:
+    text = cleaned(line.text)
+    if text != line.text:
+        return text
+    made, at = [], 0
+    for start, end, style in line.spans:
+        made += [text[at:start], f"\x1b[{_CODES[style]}m", text[start:end], "\x1b[0m"]
+        at = end
+    return "".join([*made, text[at:]])
 
 
 def tell(text: str) -> None:
@@ -85,10 +147,14 @@ def put(data: bytes) -> None:
 
 
 def _write(stream: TextIO, text: str) -> None:
+    _write_clean(stream, cleaned(text))
+
+
+def _write_clean(stream: TextIO, text: str) -> None:
     # A terminal that lacks a name's characters shows their escapes.
     encoding = stream.encoding or "utf-8"
     try:
-        stream.write(cleaned(text).encode(encoding, "backslashreplace").decode(encoding))
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
     except OSError as error:
         name = "standard output" if stream is sys.stdout else "standard error"

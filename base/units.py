@@ -1,6 +1,7 @@
 """Numbers and names as reports print them."""
 
 import unicodedata
+from functools import cache
 
 from profdiff.base.terminal import printable as printable  # names, as reports print them
 
@@ -78,9 +79,10 @@ def _duration(seconds: float) -> tuple[str, str]:
 
 def width(text: str) -> int:
     """Columns that ``text`` takes on a terminal."""
-    return sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
+@cache
 def _columns(character: str) -> int:
     wide = unicodedata.east_asian_width(character) in "WF"
     return 1 + wide - (unicodedata.combining(character) != 0)

@@ -1,0 +1,210 @@
+"""Listings as tables: the code of all kernels in one column, or side by side."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from profdiff.base import units
+from profdiff.base.terminal import Span, Style, Styled
+from profdiff.reports.annotation_arrows import gutter, jumps
+from profdiff.reports.annotation_figures import Figures
+from profdiff.reports.annotation_listing import Entry, Listing
+from profdiff.reports.table import Block, Column, draw
+
+_CODE = "code"
+# How many arrows stand side by side, where there is room for them and where there is not.
+_TRACKS, _FEW_TRACKS = 5, 3
+_ROOMY = 90
+# What an instruction needs, and code beside other code, to be read.
+_LEAST_CODE = 24
+BESIDE = 46
+
+
+class Look(NamedTuple):
+    """``absolute``: branches say how often they jumped, not their part; ``addresses``: of the
+    instructions, with the text."""
+
+    width: int
+    absolute: bool
+    ascii_only: bool
+    addresses: bool
+
+
+class Drawn(NamedTuple):
+    """``arrows``: whether there are any; ``left_out``: jumps that have none."""
+
+    lines: list[Styled]
+    arrows: bool = False
+    left_out: int = 0
+
+
+class _Texts(NamedTuple):
+    """Of each entry; ``arrows``, ``left_out``: of the jumps."""
+
+    cells: list[str]
+    arrows: bool
+    left_out: int
+
+
+def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
+    """A line for each instruction; where operands differ, one for each kernel's."""
+    texts = _texts(figures, shown, figures.labels, look)
+    entries = [entry for listing in shown for entry in listing.entries]
+    lines = _lines(figures, entries, texts.cells, look.width)
+    return Drawn(lines, texts.arrows, texts.left_out)
+
+
+def line_table(figures: Figures, entries: Sequence[Entry], look: Look) -> Drawn:
+    """A line for each source line."""
+    texts = [next(iter(entry.texts.values())) for entry in entries]
+    indented = [
+        text if entry.kind == "place" else f"  {text}"
+        for entry, text in zip(entries, texts, strict=True)
+    ]
+    return Drawn(_lines(figures, entries, indented, look.width))
+
+
+def _lines(
+    figures: Figures, entries: Sequence[Entry], texts: Sequence[str], width: int
+) -> list[Styled]:
+    numbers = [_numbers(figures, entry) for entry in entries]
+    room = max(width - _used(figures.columns, numbers), _LEAST_CODE)
+    rows = [[*cells, units.ended(text, room)] for cells, text in zip(numbers, texts, strict=True)]
+    columns = [*figures.columns, Column(_CODE, name=True)]
+    return _styled(figures, entries, draw("", columns, rows, width))
+
+
+def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
+    """A line for each row, with every kernel's count and code."""
+    base, *others = labels = figures.labels
+    entries = [entry for listing in shown for entry in listing.entries]
+    counts = {label: [_count(figures, label, entry) for entry in entries] for label in labels}
+    deltas = {label: [figures.delta(label, entry.whole) for entry in entries] for label in others}
+    first = _widest([base, *counts[base]]) + 4
+    other = max(
+        (
+            _widest([label, *counts[label]]) + _widest(["delta", *deltas[label]]) + 6
+            for label in others
+        ),
+        default=0,
+    )
+    # The base and one more kernel at least; the others' code follows in tables below.
+    more = (look.width - first - BESIDE) // (other + BESIDE)
+    more = max(min(more, len(others)), min(len(others), 1))
+    room = max((look.width - first - more * other) // (1 + more), _LEAST_CODE)
+    columns: list[Column] = []
+    cells: list[list[str]] = []
+    arrows, left_out = False, 0
+    for part, label in enumerate(labels):
+        texts = _texts(figures, shown, [label], look)
+        arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
+        own = None if label == base or len(labels) == 2 else part
+        columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
+        cells += [counts[label], [_padded(text, room) for text in texts.cells]]
+        if label != base:
+            columns.insert(-1, Column("delta", part=own))
+            cells.insert(-1, deltas[label])
+    rows = [list(row) for row in zip(*cells, strict=True)]
+    lines = _styled(figures, entries, draw("", columns, rows, look.width))
+    return Drawn(lines, arrows, left_out)
+
+
+def _texts(figures: Figures, shown: Sequence[Listing], labels: Sequence[str], look: Look) -> _Texts:
+    """Each entry as ``labels`` have it: arrows, sign, instruction."""
+    tracks = _TRACKS if look.width >= _ROOMY else _FEW_TRACKS
+    cells: list[str] = []
+    left_out = 0
+    for listing in shown:
+        entries = listing.entries
+        found = jumps(
+            [entry.addresses for entry in entries], [entry.targets for entry in entries], labels
+        )
+        drawn = gutter(len(entries), found, tracks, ascii_only=look.ascii_only)
+        left_out += drawn.left_out
+        cells += drawn.cells
+    entries = [entry for listing in shown for entry in listing.entries]
+    wide = max(map(len, cells), default=0)
+    texts = [
+        _text(figures, entry, labels, arrows.rjust(wide), look)
+        for entry, arrows in zip(entries, cells, strict=True)
+    ]
+    return _Texts(texts, any(map(str.strip, cells)), left_out)
+
+
+def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, look: Look) -> str:
+    own = [label for label in labels if label in entry.texts]
+    if not own:
+        return arrows.rstrip()
+    # Of code that is the same on all kernels, as the newest has it.
+    text = entry.texts[own[-1]]
+    if entry.kind == "place":
+        return text
+    if entry.kind != "code":
+        return f"{arrows}{text}"
+    address = f"{_short(entry.addresses[own[-1]])}  " if look.addresses else ""
+    counts = {label: (entry.counts or {}).get(label, 0) for label in own}
+    taken = figures.taken(counts, entry.taken, absolute=look.absolute)
+    code = f"{arrows}{entry.sign} {address}{text}"
+    return f"{code}  {taken}" if taken else code
+
+
+def _short(address: str) -> str:
+    """A kernel's addresses begin with eight ``f``, which tell nothing."""
+    return address.removeprefix("0x").removeprefix("ffffffff")
+
+
+def _numbers(figures: Figures, entry: Entry) -> list[str]:
+    if entry.counts is None:
+        return figures.nothing()
+    return figures.cells(entry.counts, entry.samples, entry.whole)
+
+
+def _count(figures: Figures, label: str, entry: Entry) -> str:
+    cell = figures.count(label, entry.counts or {})
+    sampled = entry.samples or {}
+    return f"{cell} ({sampled[label]:,})" if sampled.get(label) else cell
+
+
+def _used(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    """What columns of numbers take, with two blanks behind each."""
+    every = zip(*([column.title for column in columns], *rows), strict=True)
+    return sum(_widest(cells) + 2 for cells in every)
+
+
+def _widest(cells: Sequence[str]) -> int:
+    return max(map(units.width, cells))
+
+
+def _padded(text: str, columns: int) -> str:
+    cut = units.ended(text, columns)
+    return cut + " " * (columns - units.width(cut))
+
+
+def _styled(figures: Figures, entries: Sequence[Entry], blocks: Sequence[Block]) -> list[Styled]:
+    """The lines of a table of entries, with how they look."""
+    lines: list[Styled] = []
+    for number, block in enumerate(blocks):
+        lines += [Styled("")] if number else []
+        lines += [Styled(text, [Span(0, len(text), "bold")]) for text in block.head]
+        # Numbers stand left of the code that begins under its title.
+        code = block.head[-1].find(_CODE)
+        for entry, text in zip(entries, block.body, strict=True):
+            lines.append(Styled(text, _spans(figures, entry, text, max(code, 0))))
+    return lines
+
+
+def _spans(figures: Figures, entry: Entry, text: str, code: int) -> list[Span]:
+    end = len(text)
+    if entry.kind == "place":
+        return [Span(0, end, "bold")]
+    if entry.kind == "left out" or (not entry.executed and entry.kind == "code"):
+        return [Span(0, end, "dim")]
+    if entry.kind == "source":
+        return [Span(code, end, "source")]
+    base, *others = figures.labels
+    whole = entry.whole or {}
+    deltas = [whole.get(label, 0) - whole.get(base, 0) for label in others]
+    largest = max(deltas, key=abs, default=0)
+    if not largest:
+        return []
+    look: Style = "more" if largest > 0 else "less"
+    return [Span(0, min(code, end), look)]

@@ -1,0 +1,58 @@
+"""The output forms of ``profdiff annotate``."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from profdiff.base import terminal
+from profdiff.reports.forms import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from profdiff.reports.annotation_text import Asked
+    from profdiff.views.annotation import Annotation
+
+
+class Subject:
+    """What is shown. ``asked`` gets the width of a text that says none."""
+
+    def __init__(self, find: "Callable[[], Annotation]", asked: "Callable[[int], Asked]") -> None:
+        self._find, self.asked = find, asked
+
+    @cached_property
+    def annotation(self) -> "Annotation":
+        """Made once."""
+        return self._find()
+
+
+def _text(subject: Subject, target: str) -> str | None:
+    from profdiff.reports.annotation_text import render
+
+    if target != "-":
+        lines = render(subject.annotation, subject.asked(terminal.COLUMNS))
+        return "".join(f"{line.text}\n" for line in lines)
+    asked = subject.asked(terminal.columns())
+    if not terminal.has("╭▶→"):
+        from dataclasses import replace
+
+        asked = replace(asked, ascii_only=True)
+    terminal.say_styled(render(subject.annotation, asked))
+    return None
+
+
+def _json(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import annotation_json
+
+    return annotation_json.encode(subject.annotation) + b"\n"
+
+
+FORMS: tuple[Form[Subject], ...] = (
+    Form(
+        "text",
+        "Write the text.  [default: standard output, unless --json is given]",
+        _text,
+        "[FILE]",
+        lambda _: "-",
+    ),
+    Form("json", "Write the annotation as JSON (-: standard output).", _json),
+)

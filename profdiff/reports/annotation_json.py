@@ -1,0 +1,20 @@
+"""An annotation as JSON, ``profdiff.annotation/1``. ``profdiff/annotation.schema.json`` is made of
+its records; ``docs/annotate.md`` explains it."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from profdiff.views.annotation import SCHEMA, Annotation
+
+
+def encode(annotation: Annotation) -> bytes:
+    """In ASCII, which no terminal takes for an order."""
+    return json.dumps(msgspec.to_builtins(annotation), separators=(",", ":")).encode()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all annotations; ``annotation.schema.json`` is a copy."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    return {**draft, **msgspec.json.schema(Annotation)}

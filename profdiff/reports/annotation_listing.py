@@ -1,0 +1,213 @@
+"""What a listing of a function's code shows, line by line: places, source lines, instructions as
+they are executed, and how many were left out between them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeVar
+
+from profdiff.base import units
+from profdiff.views.annotation import Annotation, Line, Place, Row
+from profdiff.views.record import Counts
+
+_Value = TypeVar("_Value")
+# Between the functions of a place, as --inlined-at takes them.
+CHAIN = " → "
+# Columns of a tab: kernel sources are indented deep, and there is little room.
+_TAB = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
+    are shown on the line, ``whole``: of all of the row, None where another line has them."""
+
+    kind: Literal["place", "source", "code", "left out"]
+    texts: Mapping[str, str]
+    sign: str = " "
+    counts: Counts | None = None
+    whole: Counts | None = None
+    samples: Counts | None = None
+    taken: Counts | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def executed(self) -> bool:
+        """Whether any kernel executed it."""
+        return any((self.counts or {}).values())
+
+
+class Listing(NamedTuple):
+    """The lines of one place."""
+
+    place: Place
+    entries: list[Entry]
+
+
+def listings(annotation: Annotation, context: int, *, side_by_side: bool) -> list[Listing]:
+    """Of the places, those first whose delta is largest, then those that execute most.
+    ``context``: so many never-executed instructions are shown around each executed one.
+    ``side_by_side``: a line has the texts of all kernels, also where their operands differ."""
+    known = _Lines(annotation)
+    by_place: dict[int, list[Row]] = {number: [] for number in range(len(annotation.places))}
+    for row in annotation.rows:
+        by_place[row.place].append(row)
+    made = []
+    for number in _order(annotation):
+        place, rows = annotation.places[number], by_place[number]
+        title = dict.fromkeys(annotation.labels, _title(place, rows))
+        head = Entry("place", title, counts=place.self, whole=place.self)
+        entries = [head, *_entries(annotation, known, rows, context, side_by_side=side_by_side)]
+        made.append(Listing(place, entries))
+    return made
+
+
+def _order(annotation: Annotation) -> list[int]:
+    """Executed places; all of them where none was."""
+
+    def key(number: int) -> tuple[int, int, int]:
+        own = annotation.places[number].self
+        base = own.get(annotation.labels[0], 0)
+        deltas = (abs(own.get(label, 0) - base) for label in annotation.labels)
+        return -max(deltas, default=0), -max(own.values(), default=0), number
+
+    every = range(len(annotation.places))
+    executed = {row.place for row in annotation.rows if any(row.count.values())}
+    return sorted((number for number in every if number in executed or not executed), key=key)
+
+
+def _title(place: Place, rows: Sequence[Row]) -> str:
+    file = next((row.file for row in rows if row.file), "")
+    chain = CHAIN.join(place.chain)
+    return f"{chain}, {file}" if file else chain
+
+
+def _entries(
+    annotation: Annotation,
+    known: "_Lines",
+    rows: Sequence[Row],
+    context: int,
+    *,
+    side_by_side: bool,
+) -> Iterator[Entry]:
+    executed = [any(row.count.values()) for row in rows]
+    labels, shown = annotation.labels, near_executed(executed, context)
+    file = next((row.file for row in rows if row.file), "")
+    last: Line | None = None
+    for visible, members in groupby(zip(rows, shown, strict=True), lambda one: one[1]):
+        own = [row for row, _ in members]
+        if not visible:
+            text = f"... {len(own):,} more, never executed"
+            yield Entry("left out", dict.fromkeys(labels, text))
+            last = None
+            continue
+        for row in own:
+            line = known.of(row)
+            if line != last:
+                title = titled(line, labels, file) if line else "no line known"
+                yield Entry("source", dict.fromkeys(labels, title))
+                last = line
+            yield from _whole(row, labels) if side_by_side else _split(row, labels)
+
+
+def near_executed(executed: Sequence[bool], context: int) -> list[bool]:
+    """Which lines are shown: executed ones and ``context`` around each. A gap of one is shown:
+    saying so takes as much room. All of them where none is executed."""
+    near = [False] * len(executed)
+    for number, one in enumerate(executed):
+        if one:
+            start, end = max(number - context, 0), min(number + context + 1, len(near))
+            near[start:end] = [True] * (end - start)
+    for number in range(1, len(near) - 1):
+        if near[number - 1] and not near[number] and near[number + 1]:
+            near[number] = True
+    return near if any(near) else [True] * len(near)
+
+
+def _sign(row: Row, labels: Sequence[str]) -> str:
+    if row.relation == "changed":
+        return "~"
+    if labels[0] not in row.address:
+        return "+"
+    return "-" if len(labels) > 1 and len(row.address) == 1 else " "
+
+
+def _whole(row: Row, labels: Sequence[str]) -> Iterator[Entry]:
+    """One line for a row."""
+    yield _code(row, [label for label in labels if label in row.address], _sign(row, labels), True)
+
+
+def _split(row: Row, labels: Sequence[str]) -> Iterator[Entry]:
+    """A line for each text of a row whose operands differ, and one for any other."""
+    own = [label for label in labels if label in row.address]
+    sign = _sign(row, labels)
+    if row.relation != "changed":
+        yield _code(row, own, sign, True)
+        return
+    texts = list(dict.fromkeys(row.text[label] for label in own))
+    for number, text in enumerate(texts, 1):
+        mine = [label for label in own if row.text[label] == text]
+        yield _code(row, mine, sign, number == len(texts))
+
+
+def _code(row: Row, labels: Sequence[str], sign: str, last: bool) -> Entry:
+    return Entry(
+        "code",
+        {label: row.text[label] for label in labels},
+        sign,
+        counts=_of(row.count, labels),
+        whole=row.count if last else None,
+        samples=None if row.samples is None else _of(row.samples, labels),
+        taken=None if row.taken is None else _of(row.taken, labels),
+        addresses=_of(row.address, labels),
+        targets={
+            label: row.target[label]
+            for label in labels
+            if label in row.target and _jumped(row, label)
+        },
+    )
+
+
+def _jumped(row: Row, label: str) -> bool:
+    if row.taken is not None and label in row.taken:
+        return row.taken[label] != 0
+    return row.count.get(label, 0) != 0
+
+
+def _of(values: Mapping[str, _Value], labels: Iterable[str]) -> dict[str, _Value]:
+    return {label: values[label] for label in labels if label in values}
+
+
+class _Lines:
+    """The source line of each row, as the kernels have it."""
+
+    def __init__(self, annotation: Annotation) -> None:
+        self._labels = annotation.labels
+        self._known = {
+            (one.file, label, number): one
+            for one in annotation.lines
+            for label, number in one.lines.items()
+            if number
+        }
+
+    def of(self, row: Row) -> Line | None:
+        """None where the debug information has none."""
+        own = [(label, row.lines[label]) for label in self._labels if row.lines.get(label)]
+        found = (self._known.get((row.file, label, number)) for label, number in own)
+        return next((line for line in found if line), None)
+
+
+def titled(line: Line, labels: Sequence[str], file: str = "") -> str:
+    """``include/linux/mm.h:83/85: text``: numbers by kernel where they differ, ``-`` on a kernel
+    without the line; the file is left out where it is ``file``."""
+    place = numbered(line, labels)
+    where = f"line {place}" if line.file == file else f"{line.file}:{place}"
+    text = (line.text or "").expandtabs(_TAB).rstrip()
+    return units.printable(f"{where}: {text}" if text.strip() else where)
+
+
+def numbered(line: Line, labels: Sequence[str]) -> str:
+    """The numbers of a line, one where all kernels have the same."""
+    told = [str(line.lines[label]) if line.lines.get(label) else "-" for label in labels]
+    return told[0] if len(set(told)) == 1 else "/".join(told)

@@ -1,0 +1,113 @@
+"""A function's code on every kernel as text: for a terminal, a pager, and a mail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from profdiff.base import units
+from profdiff.base.terminal import Styled
+from profdiff.reports import annotation_lines
+from profdiff.reports.annotation_columns import (
+    BESIDE,
+    Drawn,
+    Look,
+    line_table,
+    one_column,
+    side_by_side,
+)
+from profdiff.reports.annotation_figures import Figures
+from profdiff.reports.annotation_head import head
+from profdiff.reports.annotation_listing import Entry, listings
+from profdiff.reports.numbers import Numbers
+from profdiff.reports.table import MIN_WIDTH
+from profdiff.views.annotation import Annotation
+
+By = Literal["instruction", "line"]
+# So many never-executed instructions stand around an executed one.
+CONTEXT = 2
+# What two columns of counts and a delta take, with what stands between them.
+_NUMBERS = 36
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How an annotation is to be shown. ``side_by_side``, ``per_op``: None means where there is
+    room, where ops are known."""
+
+    width: int
+    by: By = "instruction"
+    side_by_side: bool | None = None
+    per_op: bool | None = None
+    context: int = CONTEXT
+    addresses: bool = False
+    ascii_only: bool = False
+
+
+def render(annotation: Annotation, asked: Asked) -> list[Styled]:
+    """The whole text, at most ``asked.width`` columns (from ``MIN_WIDTH``)."""
+    width = max(asked.width, MIN_WIDTH)
+    numbers = Numbers(annotation.ops if asked.per_op is not False else None)
+    figures = Figures(annotation, numbers)
+    look = Look(width, not numbers.ops, asked.ascii_only, asked.addresses)
+    entries: list[Entry]
+    if asked.by == "line":
+        entries = annotation_lines.entries(figures, asked.context)
+        drawn = line_table(figures, entries, look)
+    else:
+        beside = _beside(annotation, asked, width)
+        shown = listings(annotation, asked.context, side_by_side=beside)
+        entries = [entry for listing in shown for entry in listing.entries]
+        drawn = (side_by_side if beside else one_column)(figures, shown, look)
+    lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]
+    lines += [Styled(text) for text in units.wrap(_legend(figures, entries, drawn, asked), width)]
+    return [_ascii(line) for line in lines] if asked.ascii_only else lines
+
+
+def _beside(annotation: Annotation, asked: Asked, width: int) -> bool:
+    if asked.side_by_side is None:
+        return len(annotation.labels) > 1 and width >= 2 * BESIDE + _NUMBERS
+    return asked.side_by_side
+
+
+def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Asked) -> str:
+    """Of the signs that are shown."""
+    base, *others = figures.labels
+    code = [entry for entry in entries if entry.kind == "code"]
+    if figures.annotation.exact:
+        told = [f"counts: {figures.unit}"]
+    else:
+        told = [f"share: part of the function's {figures.unit}"]
+        told.append("samples: how many a line's figures are known from")
+    if others:
+        told.append(f"delta: {figures.unit}, relative to {base}")
+    if asked.by == "instruction":
+        signs = {entry.sign for entry in code}
+        new = others[0] if len(others) == 1 else f"not on {base}"
+        told += [
+            text
+            for sign, text in (
+                ("-", f"- only on {base}"),
+                ("+", f"+ only on {new}" if len(others) == 1 else f"+ {new}"),
+                ("~", "~ other operands"),
+            )
+            if sign in signs
+        ]
+        if drawn.arrows:
+            told.append("arrows: jumps that were taken")
+        if drawn.left_out:
+            told.append(f"{drawn.left_out:,} arrows have no room")
+        if any(entry.taken for entry in code):
+            which = f" ({' / '.join(figures.labels)})" if others else ""
+            told.append(f"taken: how often a conditional branch jumped{which}")
+        if any(not entry.executed for entry in code):
+            told.append("0: never executed")
+    return f"{'; '.join(told)}."
+
+
+def _ascii(line: Styled) -> Styled:
+    text = units.ascii_only(line.text)
+    return line if text == line.text else Styled(text, line.spans if _same(line, text) else ())
+
+
+def _same(line: Styled, text: str) -> bool:
+    return len(text) == len(line.text)

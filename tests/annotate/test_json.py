@@ -1,0 +1,46 @@
+"""``profdiff.annotation/1``: the schema that comes with the package."""
+
+import json
+import os
+
+import jsonschema
+import pytest
+from support import ROOT
+from synthetic_annotation import On, annotation, row
+
+from profdiff.reports import annotation_json
+
+FILE = ROOT / "profdiff/annotation.schema.json"
+
+
+def test_the_schema_is_that_of_the_records() -> None:
+    made = json.dumps(annotation_json.schema(), indent=1) + "\n"
+    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
+        FILE.write_text(made)
+    assert FILE.read_text() == made, (
+        "profdiff/views/annotation.py changed; to accept: "
+        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/annotate -k schema"
+    )
+
+
+def test_an_annotation_is_valid_and_a_wrong_one_is_not() -> None:
+    schema = json.loads(FILE.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    both = {"a": On(1, "nop", 3, 1, taken=1), "b": On(2, "nop", 4, 1)}
+    made = annotation(["a", "b"], [row("same", both), row("only", {"b": On(6, "\u202eret", 1)})])
+    encoded = annotation_json.encode(made)
+    assert encoded.isascii()
+    data = json.loads(encoded)
+    jsonschema.validate(data, schema)
+    for label in ("a", "b"):
+        assert sum(one["count"].get(label, 0) for one in data["rows"]) == data["self"][label]
+    data["rows"][0]["count"]["a"] = 1.5
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, schema)
+
+
+def test_its_fields_are_documented() -> None:
+    text = (ROOT / "docs/annotate.md").read_text()
+    for record in annotation_json.schema()["$defs"].values():
+        for field in record["properties"]:
+            assert f"`{field}" in text, field
