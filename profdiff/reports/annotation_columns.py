@@ -1,5 +1,6 @@
 """Listings as tables: the code of all kernels in one column, or side by side."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -104,7 +105,7 @@ def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Draw
             columns.insert(-1, Column("delta", part=own))
             cells.insert(-1, deltas[label])
     rows = [list(row) for row in zip(*cells, strict=True)]
-    lines = _styled(figures, entries, draw("", columns, rows, look.width))
+    lines = _styled(figures, entries, draw("", columns, rows, look.width), room)
     return Drawn(lines, arrows, left_out)
 
 
@@ -179,27 +180,34 @@ def _padded(text: str, columns: int) -> str:
     return cut + " " * (columns - units.width(cut))
 
 
-def _styled(figures: Figures, entries: Sequence[Entry], blocks: Sequence[Block]) -> list[Styled]:
-    """The lines of a table of entries, with how they look."""
+def _styled(
+    figures: Figures, entries: Sequence[Entry], blocks: Sequence[Block], room: int = 0
+) -> list[Styled]:
+    """The lines of a table of entries, with how they look. ``room``: of code that has more columns
+    behind it."""
     lines: list[Styled] = []
     for number, block in enumerate(blocks):
         lines += [Styled("")] if number else []
         lines += [Styled(text, [Span(0, len(text), "bold")]) for text in block.head]
-        # Numbers stand left of the code that begins under its title.
-        code = block.head[-1].find(_CODE)
+        # Code begins under its title and takes its room; numbers are what is left of it.
+        starts = [found.start() for found in re.finditer(rf"\b{_CODE}\b", block.head[-1])]
+        numbers = list(zip([0, *(start + room for start in starts)], starts, strict=False))
         for entry, text in zip(entries, block.body, strict=True):
-            lines.append(Styled(text, _spans(figures, entry, text, max(code, 0))))
+            # Of a table that goes on below: code of none of its kernels.
+            if text:
+                lines.append(Styled(text, _spans(figures, entry, len(text), numbers)))
     return lines
 
 
-def _spans(figures: Figures, entry: Entry, text: str, code: int) -> list[Span]:
-    end = len(text)
+def _spans(
+    figures: Figures, entry: Entry, end: int, numbers: Sequence[tuple[int, int]]
+) -> list[Span]:
     if entry.kind == "place":
         return [Span(0, end, "bold")]
     if entry.kind == "left out" or (not entry.executed and entry.kind == "code"):
         return [Span(0, end, "dim")]
     if entry.kind == "source":
-        return [Span(code, end, "source")]
+        return [Span(0, end, "source")]
     base, *others = figures.labels
     whole = entry.whole or {}
     deltas = [whole.get(label, 0) - whole.get(base, 0) for label in others]
@@ -207,4 +215,4 @@ def _spans(figures: Figures, entry: Entry, text: str, code: int) -> list[Span]:
     if not largest:
         return []
     look: Style = "more" if largest > 0 else "less"
-    return [Span(0, min(code, end), look)]
+    return [Span(start, min(stop, end), look) for start, stop in numbers if start < end]

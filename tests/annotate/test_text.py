@@ -221,7 +221,9 @@ def test_colour_is_on_what_it_is_about() -> None:
     assert [one.split()[-1] for one in coloured(lines, "dim")] == ["ud2", "ud2", "executed"] + [
         "ud2"
     ] * 2
-    assert "   line 11/16:     old = *p;" in coloured(lines, "source")
+    assert "                         line 11/16:     old = *p;" in coloured(lines, "source")
+    beside = coloured(render(loop(), Asked(150)), "more")
+    assert "10.00  " in beside and "  16.00   +6.00  " in [f"  {one.lstrip()}" for one in beside]
 
 
 _counts = st.integers(-3, 10**12)
