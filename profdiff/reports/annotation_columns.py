@@ -12,6 +12,8 @@ from profdiff.reports.annotation_listing import Entry, Listing
 from profdiff.reports.table import Block, Column, draw
 
 _CODE = "code"
+# Of x86-64, before the operation; what follows needs all the room.
+_PREFIXES = {"lock", "rep", "repz", "repnz", "notrack", "bnd", "data16", "xacquire", "xrelease"}
 # How many arrows stand side by side, where there is room for them and where there is not.
 _TRACKS, _FEW_TRACKS = 5, 3
 _ROOMY = 90
@@ -56,7 +58,7 @@ def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
 
 def line_table(figures: Figures, entries: Sequence[Entry], look: Look) -> Drawn:
     """A line for each source line."""
-    texts = [next(iter(entry.texts.values())) for entry in entries]
+    texts = [_plain(next(iter(entry.texts.values())), look) for entry in entries]
     indented = [
         text if entry.kind == "place" else f"  {text}"
         for entry, text in zip(entries, texts, strict=True)
@@ -100,7 +102,8 @@ def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Draw
         arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
         own = None if label == base or len(labels) == 2 else part
         columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
-        cells += [counts[label], [_padded(text, room) for text in texts.cells]]
+        cut = [_cut(entry, text, room) for entry, text in zip(entries, texts.cells, strict=True)]
+        cells += [counts[label], [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
         if label != base:
             columns.insert(-1, Column("delta", part=own))
             cells.insert(-1, deltas[label])
@@ -136,7 +139,7 @@ def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, lo
     if not own:
         return arrows.rstrip()
     # Of code that is the same on all kernels, as the newest has it.
-    text = entry.texts[own[-1]]
+    text = _plain(entry.texts[own[-1]], look)
     if entry.kind == "place":
         return text
     if entry.kind != "code":
@@ -144,8 +147,19 @@ def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, lo
     address = f"{_short(entry.addresses[own[-1]])}  " if look.addresses else ""
     counts = {label: (entry.counts or {}).get(label, 0) for label in own}
     taken = figures.taken(counts, entry.taken, absolute=look.absolute)
-    code = f"{arrows}{entry.sign} {address}{text}"
+    code = f"{arrows}{entry.sign} {address}{_aligned(text)}"
     return f"{code}  {taken}" if taken else code
+
+
+def _plain(text: str, look: Look) -> str:
+    """What takes more room in ASCII does so before lines are laid out."""
+    return units.ascii_only(text) if look.ascii_only else text
+
+
+def _aligned(text: str) -> str:
+    """An instruction with its operands in a column of their own, as objdump prints it."""
+    operation, _, operands = text.partition(" ")
+    return text if operation in _PREFIXES else f"{operation:6} {operands.lstrip()}".rstrip()
 
 
 def _short(address: str) -> str:
@@ -175,9 +189,9 @@ def _widest(cells: Sequence[str]) -> int:
     return max(map(units.width, cells))
 
 
-def _padded(text: str, columns: int) -> str:
-    cut = units.ended(text, columns)
-    return cut + " " * (columns - units.width(cut))
+def _cut(entry: Entry, text: str, columns: int) -> str:
+    """Of a chain, the ends say most; of code, the beginning."""
+    return (units.shorten if entry.kind == "place" else units.ended)(text, columns)
 
 
 def _styled(

@@ -42,7 +42,7 @@ def notes(annotation: Annotation) -> list[str]:
         for label in annotation.labels
         if not annotation.self[label] and not _executed(annotation, label)
     ]
-    return [*own, *annotation.notes]
+    return list(dict.fromkeys([*own, *annotation.notes]))
 
 
 def _executed(annotation: Annotation, label: str) -> bool:

@@ -20,7 +20,8 @@ _TAB = 2
 @dataclass(frozen=True)
 class Entry:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
-    are shown on the line, ``whole``: of all of the row, None where another line has them."""
+    are shown on the line, ``whole``: of all of the row, None where another line has them.
+    ``counted``: whether it is known how often ``targets`` were jumped to."""
 
     kind: Literal["place", "source", "code", "left out"]
     texts: Mapping[str, str]
@@ -31,6 +32,7 @@ class Entry:
     taken: Counts | None = None
     addresses: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, str] = field(default_factory=dict)
+    counted: bool = True
 
     @property
     def executed(self) -> bool:
@@ -166,6 +168,7 @@ def _code(row: Row, labels: Sequence[str], sign: str, last: bool) -> Entry:
             for label in labels
             if label in row.target and _jumped(row, label)
         },
+        counted=row.taken is not None or "conditional" not in row.classes,
     )
 
 

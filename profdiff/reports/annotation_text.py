@@ -23,8 +23,8 @@ from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.annotation import Annotation
 
 By = Literal["instruction", "line"]
-# So many never-executed instructions stand around an executed one.
-CONTEXT = 2
+# So many never-executed instructions, or lines, stand around an executed one.
+_CONTEXT: dict[By, int] = {"instruction": 2, "line": 0}
 # What two columns of counts and a delta take, with what stands between them.
 _NUMBERS = 36
 
@@ -32,13 +32,13 @@ _NUMBERS = 36
 @dataclass(frozen=True)
 class Asked:
     """How an annotation is to be shown. ``side_by_side``, ``per_op``: None means where there is
-    room, where ops are known."""
+    room, where ops are known; ``context``: so many never-executed lines around an executed one."""
 
     width: int
     by: By = "instruction"
     side_by_side: bool | None = None
     per_op: bool | None = None
-    context: int = CONTEXT
+    context: int | None = None
     addresses: bool = False
     ascii_only: bool = False
 
@@ -49,13 +49,14 @@ def render(annotation: Annotation, asked: Asked) -> list[Styled]:
     numbers = Numbers(annotation.ops if asked.per_op is not False else None)
     figures = Figures(annotation, numbers)
     look = Look(width, not numbers.ops, asked.ascii_only, asked.addresses)
+    context = _CONTEXT[asked.by] if asked.context is None else asked.context
     entries: list[Entry]
     if asked.by == "line":
-        entries = annotation_lines.entries(figures, asked.context)
+        entries = annotation_lines.entries(figures, context)
         drawn = line_table(figures, entries, look)
     else:
         beside = _beside(annotation, asked, width)
-        shown = listings(annotation, asked.context, side_by_side=beside)
+        shown = listings(annotation, context, side_by_side=beside)
         entries = [entry for listing in shown for entry in listing.entries]
         drawn = (side_by_side if beside else one_column)(figures, shown, look)
     lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]
@@ -93,7 +94,8 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Ask
             if sign in signs
         ]
         if drawn.arrows:
-            told.append("arrows: jumps that were taken")
+            counted = all(entry.counted for entry in code if entry.targets)
+            told.append(f"arrows: jumps{' that were taken' if counted else ''}")
         if drawn.left_out:
             told.append(f"{drawn.left_out:,} arrows have no room")
         if any(entry.taken for entry in code):

@@ -127,7 +127,8 @@ def test_by_line() -> None:
     assert "42.00  66.00  +24.00  mm/x.c" in lines
     assert "10.00  16.00   +6.00    line 11/16:     old = *p;" in lines
     assert "       16.00  +16.00    line -/40" in lines
-    assert "                        ... 5 more, never executed" in lines
+    assert "                        ... 9 more, never executed" in lines
+    assert sum(line.startswith("    0") for line in text(loop(), by="line", context=3)) == 6
     assert not any("only on" in line for line in lines)
 
 
