@@ -63,9 +63,25 @@ export function fill(id, tag, texts) {
  * @param {HTMLElement} content */
 export function scrolling(title, content) {
   const box = element("div", "", "scroll");
-  box.tabIndex = 0;
   box.setAttribute("role", "group");
   box.setAttribute("aria-labelledby", title);
   box.append(content);
+  scrollByKeys(content);
   return box;
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const box = target.closest(".scroll");
+    // Where nothing scrolls, keys have nothing to do there.
+    if (box && box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+    else box?.removeAttribute("tabindex");
+  }
+});
+
+/** Make the box around some content a Tab stop while that is wider than the box.
+ * @param {HTMLElement} content */
+export function scrollByKeys(content) {
+  sizes.observe(content);
+  if (content.parentElement) sizes.observe(content.parentElement);
 }

@@ -2,7 +2,7 @@
 
 import { choose, unhurried } from "./chosen.js";
 import { data, load, point } from "./data.js";
-import { at, visible } from "./elements.js";
+import { at, scrollByKeys, visible } from "./elements.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
@@ -121,6 +121,7 @@ function startProfile() {
 
 async function start() {
   await load();
+  for (const id of ["kernels", "runs", "config"]) scrollByKeys(at(id));
   startProfile();
   draw();
   requestAnimationFrame(() => {
