@@ -1,0 +1,109 @@
+"""Which instructions of two codes belong together: laws that hold whatever the code is."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from profdiff.profile.code_alignment import paired_places
+from profdiff.profile.function_code import Place
+from profdiff.symbolization._native import align, matched
+
+SAME, CHANGED, MOVED = range(3)
+
+# Few keys, so that they recur; an operation has several.
+_INSTRUCTION = st.tuples(st.integers(0, 12), st.integers(0, 3), st.booleans(), st.booleans())
+_CODE = st.lists(_INSTRUCTION, max_size=40)
+
+
+def columns(code: list[tuple[int, int, bool, bool]]) -> NDArray[np.uint32]:
+    rows = [(key, key // 3, line, block, ran) for key, line, block, ran in code]
+    return np.array(rows, np.uint32).reshape(-1, 5)
+
+
+def pairs(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> list[tuple[int, int, int]]:
+    return list(zip(*(column.tolist() for column in align(old, new)), strict=True))
+
+
+@settings(deadline=None)
+@given(_CODE, _CODE)
+def test_each_instruction_is_in_one_pair_at_most_and_pairs_say_what_they_are(
+    first: list[tuple[int, int, bool, bool]], second: list[tuple[int, int, bool, bool]]
+) -> None:
+    old, new = columns(first), columns(second)
+    found = pairs(old, new)
+    assert len({a for a, _, _ in found}) == len({b for _, b, _ in found}) == len(found)
+    for a, b, kind in found:
+        assert (old[a, 0] == new[b, 0]) == (kind != CHANGED)
+        assert old[a, 1] == new[b, 1]
+    in_order = [(a, b) for a, b, kind in found if kind != MOVED]
+    assert in_order == sorted(in_order)
+    assert [b for _, b in in_order] == sorted(b for _, b in in_order)
+
+
+@settings(deadline=None)
+@given(_CODE, _CODE)
+def test_swapped_codes_have_the_same_pairs(
+    first: list[tuple[int, int, bool, bool]], second: list[tuple[int, int, bool, bool]]
+) -> None:
+    old, new = columns(first), columns(second)
+    swapped = sorted((a, b, kind) for b, a, kind in pairs(new, old))
+    assert sorted(pairs(old, new)) == swapped
+
+
+@settings(deadline=None)
+@given(_CODE)
+def test_a_code_is_the_same_as_itself(code: list[tuple[int, int, bool, bool]]) -> None:
+    own = columns(code)
+    assert pairs(own, own) == [(at, at, SAME) for at in range(len(code))]
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 30), max_size=60), st.lists(st.integers(0, 30), max_size=60))
+def test_matched_lines_are_equal_and_rise(first: list[int], second: list[int]) -> None:
+    found = matched(np.array(first, np.uint32), np.array(second, np.uint32)).tolist()
+    assert len(found) == len(first)
+    there = [(a, b) for a, b in enumerate(found) if b >= 0]
+    assert all(first[a] == second[b] for a, b in there)
+    assert [b for _, b in there] == sorted({b for _, b in there})
+
+
+def test_a_block_that_was_moved_to_the_end_is_the_same_code() -> None:
+    # The compiler moved a branch that is seldom taken behind the function.
+    body = [(key, 0, key in (0, 30, 60), True) for key in range(90)]
+    old = columns(body)
+    new = columns(body[:30] + body[60:] + body[30:60])
+    found = pairs(old, new)
+    assert [kind for *_, kind in found].count(MOVED) == 30
+    assert all(old[a, 0] == new[b, 0] for a, b, _ in found)
+    assert len(found) == 90
+
+
+def test_places_with_other_callers_are_paired_where_they_are_inlined_into_one_function() -> None:
+    outer: Place = ("change_protection", "change_pte_range", "flush")
+    deeper: Place = ("change_protection", "change_pte_range", "commit", "flush")
+    other: Place = ("unmap_page_range", "flush")
+    renamed: Place = ("zap_range", "flush")
+    base = {outer: 500, other: 40}
+    new = {deeper: 900, renamed: 30}
+    assert paired_places([base, new]) == [[outer, deeper], [other, renamed]]
+
+
+_PLACES = st.dictionaries(
+    st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map(tuple), st.integers(-9, 9)
+)
+
+
+@settings(deadline=None)
+@given(st.lists(_PLACES, min_size=1, max_size=3))
+def test_each_place_of_each_kernel_is_in_one_pair(kernels: list[dict[Place, int]]) -> None:
+    groups = paired_places(kernels)
+    for kernel, places in enumerate(kernels):
+        members = [group[kernel] for group in groups if group[kernel] is not None]
+        assert sorted(members) == sorted(places)
+    for group in groups:
+        names = [name for name in group if name is not None]
+        # Equal chains of names are one place, whatever else could be paired.
+        for name in set(names):
+            there = [name in places for places in kernels]
+            assert [one == name for one in group] == there
