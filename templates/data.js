@@ -13,10 +13,15 @@ export let point = null;
 
 /** Take the document out of the page, where it is gzip in base64. */
 export async function load() {
-  const packed = Uint8Array.from(atob(at("data").textContent ?? ""), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  report = await new Response(stream).json();
+  report = await unpacked("data");
   choosePoint("");
+}
+
+/** What an inert element of the page holds. @param {string} id */
+export async function unpacked(id) {
+  const packed = Uint8Array.from(atob(at(id).textContent ?? ""), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
 }
 
 /** The point that the page was made at; "" if there is no other. */

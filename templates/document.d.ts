@@ -32,6 +32,8 @@ export interface Report {
   metrics: Metric[];
   charts: Chart[];
   points: Point[];
+  code: HeldCode;
+  blame: Blame | null;
 }
 
 /** A point of the sweep: what `report --at` calls it, the command with it, and what the report
@@ -144,4 +146,85 @@ export interface Chart {
   title: string;
   about: "experiment" | "functions";
   svg: string;
+}
+
+/** Of which functions the page holds code: their numbers, for each metric. `why`: not of any, and
+ * the reason. */
+export interface HeldCode {
+  functions: number[][];
+  why: string;
+}
+
+/** The code of a function, which lies in an element of its own: columns over rows, and over lines.
+ * Texts are numbers of `strings`, of which 0 is no text. `before` and `after`: how many
+ * instructions that were never executed are left out there. */
+export interface FunctionCode {
+  self: Counts;
+  calls: Counts | null;
+  size: Counts;
+  split: ByKernel<{ same: number; other: number }>;
+  places: { chains: ByKernel<string[]>; self: Counts }[];
+  notes: string[];
+  place: number[];
+  relation: number[];
+  before: number[];
+  after: number[];
+  file: number[];
+  classes: number[];
+  kernels: ByKernel<CodeColumns>;
+  lines: CodeLines;
+  strings: string[];
+}
+
+/** Where the kernel lacks a row, `text` is 0. `address`: from `start`, the difference to the row
+ * before it that the kernel has; `taken`: -1 where it is no conditional branch's, or was not
+ * counted; `target`: the row that a jump leads to, -1 if none. */
+export interface CodeColumns {
+  start: string;
+  address: number[];
+  text: number[];
+  count: number[];
+  samples: number[] | null;
+  taken: number[];
+  target: number[];
+  line: number[];
+}
+
+export interface CodeLines {
+  file: number[];
+  text: number[];
+  kernels: ByKernel<LineColumns>;
+}
+
+/** Where the kernel lacks a line, `line` is 0. */
+export interface LineColumns {
+  line: number[];
+  count: number[];
+  samples: number[] | null;
+}
+
+/** `profdiff.blame/1`: the rows add up to `delta`. */
+export interface Blame {
+  schema: "profdiff.blame/1";
+  base: string;
+  new: string;
+  revisions: ByKernel<string>;
+  ops: number | null;
+  delta: number;
+  rows: BlameRow[];
+  renamed: { vanished: string; new: string; alike: number }[];
+  notes: string[];
+}
+
+/** `instructions` is `added` and `removed`, which is negative. */
+export interface BlameRow {
+  kind: string;
+  commit: string | null;
+  subject: string;
+  author_date: string | null;
+  instructions: number;
+  added: number;
+  removed: number;
+  functions: { function: string; instructions: number }[];
+  suspects: string[];
 }

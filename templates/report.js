@@ -1,5 +1,6 @@
 // The page: fills the controls, and draws everything when the state changes.
 
+import { drawBlame } from "./blame.js";
 import { choose, unhurried } from "./chosen.js";
 import { data, load, point } from "./data.js";
 import { at, scrollByKeys, visible } from "./elements.js";
@@ -88,6 +89,7 @@ function draw() {
   choose();
   search();
   drawLargest();
+  drawBlame();
   drawTree();
   drawTable();
   drawSandwich();

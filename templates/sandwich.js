@@ -1,6 +1,7 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
 
 import { callsOf, frameName, metric, pair, pairOf, ranks, tree, unhurried } from "./chosen.js";
+import { drawCode, startCode } from "./code_view.js";
 import { data } from "./data.js";
 import { declared, hideTip, showTip } from "./details.js";
 import { at, button, cells, element, fill, visible } from "./elements.js";
@@ -116,6 +117,7 @@ function drawHeading() {
   const where = [row.object, row.side, declared(id)].filter(Boolean).join(" · ");
   at("sandwich-where").textContent = visible(where);
   fill("sandwich-numbers", "li", [said("self"), said("total"), ...callSentences(id)]);
+  drawCode(id);
 }
 
 function drawHalves() {
@@ -189,6 +191,7 @@ const halves = ["caller", "callee"].map((kind) => {
 });
 
 export function startSandwich() {
+  startCode();
   for (const { graph } of halves) {
     graph.canvas.addEventListener("pointermove", (event) => {
       const node = graph.hit(event);

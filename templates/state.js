@@ -44,6 +44,7 @@ function defaults() {
     search: "",
     regex: "",
     side: "",
+    by: "instruction",
     fold: "",
     zoom: "",
     function: "",
@@ -70,6 +71,7 @@ export function choices() {
     shape: Object.entries(SHAPES),
     left: kernels,
     right: kernels,
+    by: [["instruction", "instruction"], ["line", "line"]],
     side: Object.entries({ "": "kernel and user", kernel: "kernel", user: "user" }),
   };
 }

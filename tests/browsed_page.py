@@ -14,6 +14,7 @@ from synthetic import Row, compare, frame
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports import html
+from profdiff.views.blame import Blame
 
 HOSTILE = [
     "<img src=x onerror=document.title='owned'>",
@@ -25,6 +26,7 @@ HOSTILE = [
 # Modules have no globals: for tests a page has one more line, which makes some names global.
 INSPECTED = """
 Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction });
+Object.assign(globalThis, { codeList, codeOf, addressOf, openedCodes: () => opened.size });
 Object.defineProperties(globalThis, { tree: { get: () => tree }, names: { get: () => names } });
 """
 
@@ -52,12 +54,13 @@ class Page:
         folder: Path,
         width: int,
         others: Iterable[Findings] = (),
+        blame: Blame | None = None,
     ) -> None:
         file = folder / "report.html"
         findings = shown if isinstance(shown, Findings) else Findings.of_recordings([shown])
         script = html.joined_modules() + INSPECTED
         with patch.object(html, "joined_modules", return_value=script):
-            file.write_text(html.render(findings, others))
+            file.write_text(html.render(findings, others, blame))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []

@@ -9,6 +9,7 @@ import msgspec
 
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 from profdiff.views import answers, document, experiment, facts, lengths, recording
 from profdiff.views.claim import headlines
 
@@ -21,9 +22,7 @@ def build(findings: Findings) -> document.Document:
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
     remarks = recording.remarks(comparisons, findings.lengths)
-    stacks, metrics = document.tables(
-        [one for one in comparisons if one.labels == labels], findings.session
-    )
+    stacks, metrics = document.tables(shown(findings), findings.session)
     return document.Document(
         schema=document.SCHEMA,
         profdiff=__version__,
@@ -46,6 +45,12 @@ def build(findings: Findings) -> document.Document:
         stacks=stacks,
         metrics=metrics,
     )
+
+
+def shown(findings: Findings) -> list[Comparison]:
+    """The comparisons whose metrics the document has, in its order."""
+    labels = [kernel.label for kernel in findings.kernels]
+    return [one for one in findings.comparisons if one.labels == labels]
 
 
 def encode(built: document.Document, **more: Any) -> bytes:

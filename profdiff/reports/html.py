@@ -8,21 +8,25 @@ from collections.abc import Iterable
 from graphlib import TopologicalSorter
 from importlib import resources
 
+import msgspec
+
 from profdiff.evidence.findings import Findings
-from profdiff.reports import chart_scheme, charts, document, page_points
+from profdiff.reports import chart_scheme, charts, document, page_code, page_points
+from profdiff.views.blame import Blame
 
 # The one form in which a page's module imports another one.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
 
 
-def render(findings: Findings, others: Iterable[Findings] = ()) -> str:
-    """The page; ``others``: the findings at other points. Whatever comes from a recording is
-    compressed JSON in base64, which has no character that could end its script element; the script
-    shows it as text."""
+def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | None = None) -> str:
+    """The page; ``others``: the findings at other points; ``blame``: of its own. What comes from a
+    recording is compressed JSON in base64, which has no character that could end its script
+    element; the script shows it as text."""
     files = resources.files("profdiff.templates")
     style = files.joinpath("report.css").read_text()
     script = joined_modules()
     shown = document.build(findings)
+    code = page_code.page_code(findings)
     text = document.encode(
         shown,
         charts=[
@@ -30,6 +34,8 @@ def render(findings: Findings, others: Iterable[Findings] = ()) -> str:
             for chart in charts.figures(findings)
         ],
         points=page_points.page_points(findings, shown, others),
+        code=code.held,
+        blame=None if blame is None else msgspec.to_builtins(blame),
     )
     # No time of compression: the same recording makes the same page.
     packed = gzip.compress(text, compresslevel=6, mtime=0)
@@ -41,7 +47,13 @@ def render(findings: Findings, others: Iterable[Findings] = ()) -> str:
     page = files.joinpath("report.html").read_text()
     # One pass from the first to the last, so that no replacement is searched for the next one.
     result = []
-    for name, value in (("POLICY", policy), ("STYLE", style), ("DATA", data), ("SCRIPT", script)):
+    for name, value in (
+        ("POLICY", policy),
+        ("STYLE", style),
+        ("DATA", data),
+        ("CODE", code.elements),
+        ("SCRIPT", script),
+    ):
         before, _, page = page.partition(f"@{name}@")
         result += [before, value]
     return "".join([*result, page])

@@ -8,15 +8,19 @@ from graphlib import CycleError
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from browsed_page import browser
 from support import ROOT
 from synthetic import compare, example
+from synthetic_code import large
 from synthetic_experiment import boots, found, recorded
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import html
+from profdiff.reports import html, packed_code
 from profdiff.session import manifest as m
+from profdiff.views.blame import Blame
+from profdiff.views.blame import Row as BlameRow
 
 __all__ = ["browser"]
 TEMPLATES = ROOT / "templates"
@@ -94,8 +98,40 @@ def test_types_name_what_the_document_has() -> None:
     shown = replace(timed, comparisons=[compare(example())])
     built = html.document.build(shown)
     points = html.page_points.page_points(shown, built, [])
+    code = packed_code.packed(large(5))
+    blame = msgspec.to_builtins(
+        Blame(
+            schema="profdiff.blame/1",
+            base="base",
+            new="new",
+            revisions={},
+            ops=None,
+            delta=1,
+            rows=[
+                BlameRow(
+                    kind="no-line",
+                    commit=None,
+                    subject="",
+                    author_date=None,
+                    instructions=1,
+                    added=1,
+                    removed=0,
+                    functions=[],
+                    suspects=[],
+                )
+            ],
+            renamed=[],
+            notes=[],
+        )
+    )
     document = json.loads(
-        html.document.encode(built, charts=html.charts.figures(shown), points=points)
+        html.document.encode(
+            built,
+            charts=html.charts.figures(shown),
+            points=points,
+            code=html.page_code.page_code(shown).held,
+            blame=blame,
+        )
     )
     metric = document["metrics"][0]
     parts = {
@@ -110,6 +146,13 @@ def test_types_name_what_the_document_has() -> None:
         "FunctionRow": metric["functions"][0],
         "Chart": document["charts"][0],
         "Point": document["points"][0],
+        "Blame": blame,
+        "BlameRow": blame["rows"][0],
+        "HeldCode": document["code"],
+        "FunctionCode": code,
+        "CodeColumns": code["kernels"]["new"],
+        "CodeLines": code["lines"],
+        "LineColumns": code["lines"]["kernels"]["new"],
     }
     assert typed == {name: set(part) for name, part in parts.items()}
 

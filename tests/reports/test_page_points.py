@@ -12,6 +12,7 @@ import pytest
 from browsed_page import HOSTILE, Page, browser, click
 from support import ROOT, profdiff
 from synthetic import compare, frame
+from synthetic_code import annotation, instruction, shown
 from synthetic_experiment import boots, found, recorded
 
 from profdiff.base.metric import INSTRUCTIONS
@@ -266,4 +267,24 @@ def test_the_state_of_a_point_and_what_its_lengths_leave_out(browser: Any, tmp_p
         "-",
         "250 (25.0%), left out",
     ]
+    page.close()
+
+
+def test_code_is_that_of_the_page_s_own_point(browser: Any, tmp_path: Path) -> None:
+    code = annotation([instruction(0x1000, {"a": 3, "b": 4})], ["a", "b"])
+    with shown({"helper": code}):
+        page = Page(browser, at_point("400"), tmp_path, 1280, others("4"))
+    page.page.click("#functions button.link:text-is('helper')")
+    page.wait_until("document.querySelectorAll('#code-list .code').length === 1")
+    page.page.select_option("#point", "size_kib=4")
+    assert page.page.inner_text("#sandwich-name") == "helper"
+    assert page.page.inner_text("#code-none") == (
+        "The page holds the code at size_kib=400; profdiff annotate SESSION --at size_kib=4 "
+        "FUNCTION shows it here."
+    )
+    assert page.page.is_hidden("#code-list")
+    page.page.select_option("#point", "size_kib=400")
+    page.wait_until("!document.getElementById('code-list').hidden")
+    assert page.page.inner_text("#code-none") == ""
+    assert page.page.locator("#code-list .code").count() == 1
     page.close()
