@@ -1,5 +1,6 @@
 // One row of the code as an element: its numbers, and what stands there on both sides.
 
+import { metric } from "./chosen.js";
 import { clipped, element, visible } from "./elements.js";
 import { count, difference, formatCount, formatDifference, percent } from "./numbers.js";
 import { alone, state } from "./state.js";
@@ -45,7 +46,8 @@ export function headCells(byLine) {
     return one;
   };
   const kernels = alone() ? [state.left] : [state.left, state.right];
-  made.append(...kernels.map((label) => column(clipped(label, 20), "number")));
+  const samples = metric.exact ? "" : " (samples)";
+  made.append(...kernels.map((label) => column(clipped(label, 20) + samples, "number")));
   if (!alone()) made.append(column("delta", "number"), column("", "bar"));
   const texts = byLine ? [column("line", "text whole")] : kernels.map((of) => column(of, "text"));
   made.append(column("", "mark"), ...texts);
@@ -58,7 +60,7 @@ function numberCell(value, label, samples = null) {
   const made = cell("", "number");
   if (value === null) return made;
   made.append(value ? formatCount(value, label) : "0");
-  if (samples) made.append(element("small", ` ${count(samples)} samples`));
+  if (samples) made.append(element("small", ` (${count(samples)})`));
   return made;
 }
 
@@ -132,7 +134,7 @@ function inWords(row, words) {
   const said = [row.texts[0] ?? row.texts[1] ?? ""];
   if (row.mark === "changed") said.push(`right ${row.texts[1]}`);
   if (words) said.push(words);
-  if (!row.executed) said.push("never executed");
+  if (!row.executed) said.push(unseen());
   else {
     const [left, right] = row.counts;
     said.push(`${state.left} ${left === null ? "none" : formatCount(left, state.left)}`);
@@ -166,9 +168,12 @@ function sourceParts({ lines, text }, file) {
   return text === null ? [where] : [where, element("code", clipped(text, MOST_TEXT))];
 }
 
+/** What of the code was never seen. */
+const unseen = () => (metric.exact ? "never executed" : "no samples");
+
 /** @param {GapRow} row */
 const gapText = ({ rows }) =>
-  rows === 1 ? "1 instruction, never executed" : `${count(rows)} instructions, never executed`;
+  `${rows === 1 ? "1 instruction" : `${count(rows)} instructions`}, ${unseen()}`;
 
 /** From the nearest caller to the physical function. @param {PlaceRow} place */
 function placeText({ chains }) {

@@ -103,11 +103,12 @@ function setWidths(rows) {
     if (Math.abs(countDelta(row.counts)) > Math.abs(delta)) delta = countDelta(row.counts);
     if ("samples" in row) samples = Math.max(samples, ...row.samples.map((one) => one ?? 0));
   }
-  const more = samples ? count(samples).length + 9 : 0;
+  const more = samples ? count(samples).length + 3 : 0;
   const widest = Math.max(formatCount(left, state.left).length,
     formatCount(right, state.right).length);
   // Labels above them, unless they are long ones.
-  const named = Math.min(12, Math.max(state.left.length, state.right.length) + 1);
+  const named = Math.min(12, Math.max(state.left.length, state.right.length) + 1) +
+    (samples ? " (samples)".length : 0);
   const box = at("code-list");
   box.style.setProperty("--number", `${Math.max(7, named, widest + more + 1)}ch`);
   box.style.setProperty("--delta", `${Math.max(7, formatDifference(0, delta).length + 1)}ch`);

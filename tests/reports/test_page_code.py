@@ -1,6 +1,7 @@
 """The code of the opened function, in a real Chromium."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from browsed_page import HOSTILE, Page, browser
 from synthetic import Row, compare, frame
 from synthetic_code import START, annotation, instruction, large, shown
 
+from profdiff.base.metric import event_metric
 from profdiff.profile.comparison import Comparison
 from profdiff.views.annotation import Annotation
 
@@ -313,15 +315,25 @@ def test_one_kernel_alone(browser: Any, tmp_path: Path) -> None:
 
 
 def test_samples_stand_beside_their_counts(browser: Any, tmp_path: Path) -> None:
-    rows_ = [
-        instruction(START, {"base": 40_000, "new": 90_000}, samples={"base": 4, "new": 9}, line=3)
-    ]
-    for page in _opened(browser, tmp_path, annotation(rows_)):
-        (cells,) = of_kind(page, "code")
-        assert cells[:3] == ["4,000.00 4 samples", "9,000.00 9 samples", "+5,000.00"]
-        overflow = """() => [...document.querySelectorAll('#code-list .number')].map(
-          cell => cell.scrollWidth - cell.clientWidth)"""
-        assert max(page.page.evaluate(overflow)) <= 0
+    samples = {"base": 4, "new": 9}
+    none = dict.fromkeys(samples, 0)
+    code = annotation(
+        [
+            instruction(START, {"base": 40_000, "new": 90_000}, samples=samples),
+            *(instruction(START + 4 * n, none, samples=none) for n in range(1, 6)),
+        ]
+    )
+    made = replace(comparison({"work": code}), metric=event_metric("cycles"))
+    with shown({"work": code}):
+        page = Page(browser, made, tmp_path, 1280)
+    open_code(page, "work")
+    assert of_kind(page, "code")[0][:3] == ["4,000.00 (4)", "9,000.00 (9)", "+5,000.00"]
+    assert page.page.inner_text("#code-list .head").split("\n")[0] == "base (samples)"
+    # Where no sample fell, code may have been executed all the same.
+    assert of_kind(page, "gap")[0][-1] == "3 instructions, no samples"
+    cut = """cells => cells.map(cell => cell.scrollWidth - cell.clientWidth)"""
+    assert max(page.page.eval_on_selector_all("#code-list .number", cut)) <= 0
+    page.close()
 
 
 def test_code_that_the_page_lacks_is_said_so(browser: Any, tmp_path: Path) -> None:
