@@ -1,7 +1,11 @@
 """Disassembly: bytes of instructions to text, flow and classes."""
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from profdiff.symbolization._native import (
@@ -74,3 +78,39 @@ def test_what_is_refused() -> None:
         split_code("vax", b"")
     with pytest.raises(ValueError, match="a row of 16 bytes for each address"):
         disassemble("x86_64", np.zeros(2, np.uint64), np.zeros((1, 16), np.uint8))
+
+
+@given(st.sampled_from(["x86_64", "aarch64"]), st.binary(max_size=400), st.integers(0, 2**64 - 1))
+def test_any_bytes(architecture: str, code: bytes, address: int) -> None:
+    """The laws of the columns, for code that nobody compiled."""
+    lengths = split_code(architecture, code).tolist()
+    assert sum(lengths) == len(code)
+    assert all(1 <= length <= 15 for length in lengths)
+    ends = np.cumsum([0, *lengths]).tolist()
+    pieces = [code[start:end] for start, end in itertools.pairwise(ends)]
+    at = [(address + start) % 2**64 for start in ends[:-1]]
+    out = disassemble(architecture, np.array(at, np.uint64), rows(pieces))
+    assert out.strings[0] == ""
+    assert len({*out.strings}) == len(out.strings)
+    for text, reference in zip(texts(out), out.reference.tolist(), strict=True):
+        assert text
+        assert not reference or f"{reference:#x}" in text
+    for column in (out.operation, out.operands, out.shape):
+        assert len(column) == len(pieces)
+        assert all(number < len(out.strings) for number in column.tolist())
+    assert all(code < len(flows()) for code in out.flow.tolist())
+    assert all(bits < 1 << len(classes()) for bits in out.classes.tolist())
+    # An instruction is what it is wherever it stands among others.
+    again = disassemble(architecture, np.array(at[::-1], np.uint64), rows(pieces[::-1]))
+    assert texts(again) == texts(out)[::-1]
+    assert again.classes.tolist() == out.classes.tolist()[::-1]
+
+
+@given(st.lists(st.binary(min_size=16, max_size=16), max_size=20))
+def test_any_rows(given: list[bytes]) -> None:
+    """Lengths that no instruction has, too."""
+    code = np.frombuffer(b"".join(given), np.uint8).reshape(-1, 16)
+    for architecture in ("x86_64", "aarch64"):
+        out = disassemble(architecture, np.zeros(len(given), np.uint64), code)
+        for text, row in zip(texts(out), given, strict=True):
+            assert text == "(bad)" or row[0] <= 15
