@@ -1,11 +1,12 @@
 """All targets: one file for each reader or family of readers."""
 
 from fuzz.target import Target
-from fuzz.targets import counts, elf, experiment, guest, kernel, mail, perf, session, texts
+from fuzz.targets import code, counts, elf, experiment, guest, kernel, mail, perf, session, texts
 
 TARGETS: tuple[Target, ...] = (
     *perf.TARGETS,
     *elf.TARGETS,
+    *code.TARGETS,
     *kernel.TARGETS,
     *counts.TARGETS,
     *guest.TARGETS,

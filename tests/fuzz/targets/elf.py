@@ -19,6 +19,7 @@ from profdiff.symbolization._native import (
     NativeError,
     SymbolIndex,
     elf_build_id,
+    elf_code,
     elf_debug_info,
     file_offsets_to_svma,
     place_module,
@@ -152,7 +153,15 @@ def _read_elf(data: bytes, folder: Path) -> None:
     path.write_bytes(data)
     elf_build_id(str(path))
     elf_debug_info(str(path))
-    _use(SymbolIndex.open(str(path)))
+    index = SymbolIndex.open(str(path))
+    _use(index)
+    start, end = index.symbol_ranges(_all_addresses(index))
+    assert (start <= end).all()
+    # Each symbol once, as one asks for functions.
+    start, once = np.unique(start, return_index=True)
+    size = end[once] - start
+    for code, expected in zip(elf_code(str(path), start, size), size.tolist(), strict=True):
+        assert len(code) in (0, expected)
 
 
 _BEHIND = b"<what belongs to the file>"

@@ -2,7 +2,7 @@
 #![no_main]
 
 use kernel_symbols::{
-    elf_build_id, elf_debug_info, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
+    elf_build_id, elf_code, elf_debug_info, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
     Svma, SymbolIndex,
 };
 use kernel_symbols_fuzz::file;
@@ -28,6 +28,12 @@ fuzz_target!(|data: &[u8]| {
     }
     let resolution = index.resolve(&addresses);
     assert_eq!(resolution.reason.len(), addresses.len());
+    let ranges: Vec<_> = index
+        .symbol_ranges(&addresses)
+        .iter()
+        .map(|(start, end)| (*start, end.0.saturating_sub(start.0)))
+        .collect();
+    let _ = elf_code(&path, &ranges);
     let kallsyms = Kallsyms::parse(b"ffffffffc0000000 t main\t[mod]\n".to_vec());
     place_module(&index, "mod", &kallsyms, b"mod .text ffffffffc0000000\n");
 });
