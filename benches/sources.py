@@ -113,8 +113,8 @@ def main() -> int:
         same = repository.same_lines("base", "main", hot)
         compared = time.perf_counter() - begin
         lines = [(file, line) for file in hot for line in range(1, LENGTH + 1)]
-        added = [place for place in lines if same.has(*place) and not same.in_base(*place)]
-        removed = [place for place in lines if same.base_has(*place) and not same.in_new(*place)]
+        added = [line for line in lines if same.has(*line) and not same.in_base(*line)]
+        removed = [line for line in lines if same.base_has(*line) and not same.in_new(*line)]
         half = options.lines // 2
         added, removed = (
             random.Random(1).sample(some, min(half, len(some))) for some in (added, removed)

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from profdiff.sources.same_lines import Place
+from profdiff.sources.source_line import SourceLine
 
 
 @dataclass(frozen=True)
 class Fate:
-    """The other revision has the line at ``place``, or ``commit`` added, changed or removed it.
+    """The other revision has it as ``line``, or ``commit`` added, changed or removed it.
     Neither: git cannot tell."""
 
     commit: str | None = None
-    place: Place | None = None
+    line: SourceLine | None = None

@@ -120,7 +120,7 @@ class Git:
                 yield said
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
-        place = ["--git-dir", str(self.top)] if self.bare else []
+        folder = ["--git-dir", str(self.top)] if self.bare else []
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
         always = [
             "--no-pager",
@@ -128,7 +128,7 @@ class Git:
             "--literal-pathspecs",
             "--no-replace-objects",
         ]
-        return ["git", "-C", str(self.top), *place, *always, *settings, *arguments]
+        return ["git", "-C", str(self.top), *folder, *always, *settings, *arguments]
 
 
 class _Running:

@@ -1,14 +1,14 @@
-"""Lines that one commit removed at one place and added at another, as it stands in the text."""
+"""Lines that one commit removed here and added there, as it stands in the text."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from profdiff.sources.same_lines import Place
+from profdiff.sources.source_line import SourceLine
 
 # What git blame -C takes for moved: fewer letters and digits together are chance.
 LETTERS = 40
-# What is sought is the first line of its run that says something and stands at few places.
+# What is sought is the first line of its run that says something and stands in few others.
 _LEAST = 8
 _STARTS = 8
 
@@ -16,26 +16,26 @@ Lines = Mapping[str, Sequence[str]]
 
 
 def moves(
-    added: Mapping[Place, str], removed: Mapping[Place, str], now: Lines, before: Lines
-) -> list[tuple[Place, Place]]:
-    """Pairs of (new place, old place): the same text, but for white space, added and removed by the
+    added: Mapping[SourceLine, str], removed: Mapping[SourceLine, str], now: Lines, before: Lines
+) -> list[tuple[SourceLine, SourceLine]]:
+    """Pairs of (new, old): the same text, but for white space, added and removed by the
     same commit. ``now``, ``before``: lines of the files of both sides."""
     came, went = _by_commit(added, now), _by_commit(removed, before)
     found = []
     for commit in sorted(came.keys() & went.keys()):
-        starts: defaultdict[str, list[Place]] = defaultdict(list)
-        for place, text in sorted(went[commit].items()):
+        starts: defaultdict[str, list[SourceLine]] = defaultdict(list)
+        for here, text in sorted(went[commit].items()):
             if _letters(text) >= _LEAST:
-                starts[text].append(place)
-        taken: set[Place] = set()
-        done: set[Place] = set()
-        for place, text in sorted(came[commit].items()):
-            if place in done or not 0 < len(starts.get(text, ())) <= _STARTS:
+                starts[text].append(here)
+        taken: set[SourceLine] = set()
+        done: set[SourceLine] = set()
+        for here, text in sorted(came[commit].items()):
+            if here in done or not 0 < len(starts.get(text, ())) <= _STARTS:
                 continue
-            runs = [_run(came[commit], place, went[commit], start, taken) for start in starts[text]]
+            runs = [_run(came[commit], here, went[commit], start, taken) for start in starts[text]]
             longest = max(runs, key=len)
             if sum(_letters(came[commit][one]) for one, _ in longest) >= LETTERS:
-                longest += _run(came[commit], place, went[commit], longest[0][1], taken, -1)[1:]
+                longest += _run(came[commit], here, went[commit], longest[0][1], taken, -1)[1:]
                 longest = [pair for pair in longest if pair[0] not in done]
                 found += longest
                 done |= {one for one, _ in longest}
@@ -44,27 +44,27 @@ def moves(
 
 
 def _run(
-    came: Mapping[Place, str],
-    place: Place,
-    went: Mapping[Place, str],
-    start: Place,
-    taken: set[Place],
+    came: Mapping[SourceLine, str],
+    here: SourceLine,
+    went: Mapping[SourceLine, str],
+    start: SourceLine,
+    taken: set[SourceLine],
     step: int = 1,
-) -> list[tuple[Place, Place]]:
-    """How far the lines from both places on are the same, or back from there."""
-    run: list[tuple[Place, Place]] = []
+) -> list[tuple[SourceLine, SourceLine]]:
+    """How far the lines from both on are the same, or back from there."""
+    run: list[tuple[SourceLine, SourceLine]] = []
     for i in count(0, step):
-        one, other = (place[0], place[1] + i), (start[0], start[1] + i)
+        one, other = (here[0], here[1] + i), (start[0], start[1] + i)
         if one not in came or came[one] != went.get(other) or other in taken:
             return run
         run.append((one, other))
     return run
 
 
-def _by_commit(places: Mapping[Place, str], texts: Lines) -> dict[str, dict[Place, str]]:
-    """The text of the places of each commit, without white space."""
-    found: defaultdict[str, dict[Place, str]] = defaultdict(dict)
-    for (file, line), commit in places.items():
+def _by_commit(commits: Mapping[SourceLine, str], texts: Lines) -> dict[str, dict[SourceLine, str]]:
+    """The text of the lines of each commit, without white space."""
+    found: defaultdict[str, dict[SourceLine, str]] = defaultdict(dict)
+    for (file, line), commit in commits.items():
         lines = texts.get(file, ())
         if 0 < line <= len(lines):
             found[commit][file, line] = "".join(lines[line - 1].split())

@@ -10,11 +10,11 @@ from profdiff.sources.blamed import Origin, origins, ranges
 from profdiff.sources.fate import Fate
 from profdiff.sources.git import Git
 from profdiff.sources.history import History
-from profdiff.sources.same_lines import Place
+from profdiff.sources.source_line import SourceLine
 
 # How often the history is walked again because lines came from a file that nobody asked for.
 _ROUNDS = 3
-# A commit that changes more files than this moved nothing.
+# Of a commit that changes more files than this, the texts tell what it moved.
 _FEW = 200
 
 
@@ -26,18 +26,20 @@ class Origins:
     history: History
     options: Sequence[str] = ()
 
-    def of(self, places: Iterable[Place]) -> dict[Place, Fate]:
+    def of(self, wanted: Iterable[SourceLine]) -> dict[SourceLine, Fate]:
         """For lines of the new revision the commit that added or changed each since the base, or
         the line of the base that it is: lines that a commit moved in files that it changed, or
         copied from there, are what they were before it."""
-        found = self.unmoved(places)
+        found = self.unmoved(wanted)
         # git compares what a commit adds with all that it changes: too much for a treewide one.
         few = self._small({fate.commit for fate in found.values() if fate.commit})
-        return found | self._traced([p for p, f in found.items() if f.commit in few], copies=True)
+        return found | self._traced(
+            [line for line, fate in found.items() if fate.commit in few], copies=True
+        )
 
-    def unmoved(self, places: Iterable[Place]) -> dict[Place, Fate]:
+    def unmoved(self, wanted: Iterable[SourceLine]) -> dict[SourceLine, Fate]:
         """The same, but who moved or copied a line added it."""
-        return self._traced(places, copies=False)
+        return self._traced(wanted, copies=False)
 
     def _small(self, commits: set[str]) -> set[str]:
         """Those that change few files; merges are left out."""
@@ -53,13 +55,13 @@ class Origins:
             sizes[last] = sizes.get(last, -1) + 1
         return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _FEW}
 
-    def _traced(self, places: Iterable[Place], *, copies: bool) -> dict[Place, Fate]:
+    def _traced(self, wanted: Iterable[SourceLine], *, copies: bool) -> dict[SourceLine, Fate]:
         asked: defaultdict[str, set[int]] = defaultdict(set)
-        for file, line in places:
+        for file, line in wanted:
             asked[file].add(line)
         names = {file: {file} for file in asked}
         waiting, history = sorted(asked), self.history
-        found: dict[Place, Fate] = {}
+        found: dict[SourceLine, Fate] = {}
         for _ in range(_ROUNDS):
             wider = set()
             for file, lines in self._blamed(history, waiting, names, asked, copies).items():
@@ -102,7 +104,7 @@ def _fate(history: History, origin: Origin, names: set[str]) -> tuple[Fate, bool
     """What an origin says, and whether it is one: a commit that only leads to others changed this
     file unseen, at a time when the line was in another file."""
     if origin.commit == history.base:
-        return Fate(place=(origin.file, origin.line)), True
+        return Fate(line=(origin.file, origin.line)), True
     if history.touches(origin.commit, names):
         return Fate(commit=origin.commit), True
     return Fate(), False

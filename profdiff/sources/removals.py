@@ -17,7 +17,7 @@ from profdiff.sources.fate import Fate
 from profdiff.sources.git import Git
 from profdiff.sources.history import Edge, History
 from profdiff.sources.hunks import Hunk, changes
-from profdiff.sources.same_lines import Place
+from profdiff.sources.source_line import SourceLine
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Removals:
     git: Git
     history: History
 
-    def of(self, places: Iterable[Place]) -> dict[Place, Fate]:
+    def of(self, wanted: Iterable[SourceLine]) -> dict[SourceLine, Fate]:
         """For lines of the base the commit that removed or changed each on the way to the new
         revision, or the line of the new revision that it is."""
         asked: defaultdict[str, set[int]] = defaultdict(set)
-        for file, line in places:
+        for file, line in wanted:
             asked[file].add(line)
-        found: dict[Place, Fate] = {}
+        found: dict[SourceLine, Fate] = {}
         for file, lines in asked.items():
             known = np.array(sorted(lines), np.int64)
             fates = self._followed(file, known)
@@ -79,7 +79,7 @@ class Removals:
         end = where[top]
         culprits = self._culprits(graph, where, np.flatnonzero(end.line == 0))
         return [
-            Fate(place=(names[int(end.name[i])], int(end.line[i])))
+            Fate(line=(names[int(end.name[i])], int(end.line[i])))
             if end.line[i]
             else Fate(commit=culprits.get(i))
             for i in range(len(lines))

@@ -9,10 +9,11 @@ from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.sources import blobs, same_lines, trace
 from profdiff.sources.git import Git
-from profdiff.sources.same_lines import Place, SameLines
+from profdiff.sources.same_lines import SameLines
+from profdiff.sources.source_line import SourceLine
 from profdiff.sources.trace import Trace
 
-__all__ = ["Commit", "Place", "Repository", "SameLines", "Trace"]
+__all__ = ["Commit", "Repository", "SameLines", "SourceLine", "Trace"]
 
 _FORMAT = "%H%x00%an%x00%aI%x00%s"
 _SUBJECT = 1000
@@ -114,8 +115,8 @@ class Repository:
         self,
         base: str,
         new: str,
-        added: Collection[Place],
-        removed: Collection[Place],
+        added: Collection[SourceLine],
+        removed: Collection[SourceLine],
         same: SameLines,
     ) -> Trace:
         """Which commits added lines of ``new`` and removed lines of ``base``, of those that

@@ -8,9 +8,7 @@ from pathlib import PurePosixPath
 from profdiff.sources.blobs import line_counts
 from profdiff.sources.git import Git
 from profdiff.sources.hunks import Hunk, between
-
-Place = tuple[str, int]
-"""A file, relative to the repository, and a line from 1."""
+from profdiff.sources.source_line import SourceLine
 
 # What one process can be given as arguments; Linux allows 2 MiB with the environment.
 _NAMES = 2**20
@@ -42,14 +40,14 @@ class SameLines:
         """Whether the base has that line."""
         return file in self._base and 0 < line <= self._base[file].lines
 
-    def in_base(self, file: str, line: int) -> Place | None:
+    def in_base(self, file: str, line: int) -> SourceLine | None:
         """The line of the base that a line of the new revision is; None: it was added or changed,
         or there is no such line."""
         if not self.has(file, line):
             return None
         return _across(self._new[file], line, [(h.new, h.base) for h in self._new[file].hunks])
 
-    def in_new(self, file: str, line: int) -> Place | None:
+    def in_new(self, file: str, line: int) -> SourceLine | None:
         """The line of the new revision that a line of the base is; None: it was removed or
         changed, or there is no such line."""
         if not self.base_has(file, line):
@@ -69,7 +67,7 @@ class SameLines:
         return next((hunk.base for hunk in hunks if line in hunk.base), range(0))
 
 
-def _across(file: _File, line: int, hunks: Iterable[tuple[range, range]]) -> Place | None:
+def _across(file: _File, line: int, hunks: Iterable[tuple[range, range]]) -> SourceLine | None:
     moved = 0
     for here, there in hunks:
         if line < here.start:

@@ -12,33 +12,34 @@ from profdiff.sources.history import History
 from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins
 from profdiff.sources.removals import Removals
-from profdiff.sources.same_lines import Place, SameLines, same_lines
+from profdiff.sources.same_lines import SameLines, same_lines
+from profdiff.sources.source_line import SourceLine
 
 _PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 
 
 @dataclass(frozen=True)
 class Trace:
-    """``added``: of places of the new revision, the commit that added or changed the line.
-    ``removed``: of places of the base, the commit that removed or changed it. ``moved``: places of
-    the new revision with the place of the base that they are, elsewhere in the file or in another
-    one. Places in none of them are explained by no commit."""
+    """``added``: of lines of the new revision, the commit that added or changed each.
+    ``removed``: of lines of the base, the commit that removed or changed each. ``moved``: lines of
+    the new revision with the line of the base that each is, elsewhere in the file or in another
+    one. Lines in none of them are explained by no commit."""
 
-    added: dict[Place, str]
-    removed: dict[Place, str]
-    moved: dict[Place, Place]
+    added: dict[SourceLine, str]
+    removed: dict[SourceLine, str]
+    moved: dict[SourceLine, SourceLine]
 
 
 def trace(
     git: Git,
     base: str,
     new: str,
-    added: Collection[Place],
-    removed: Collection[Place],
+    added: Collection[SourceLine],
+    removed: Collection[SourceLine],
     same: SameLines,
     ignored: Sequence[Path] = (),
 ) -> Trace:
-    """Trace places of ``new`` in ``added`` and of ``base`` in ``removed`` (full hashes); what
+    """Trace lines of ``new`` in ``added`` and of ``base`` in ``removed`` (full hashes); what
     ``same`` finds on the other side, or not at all, is left out. Where the base is on another
     branch, what that branch did since they parted counts too: a line that it added was removed by
     that commit, seen from the new revision. Raises InputError without a common history."""
@@ -64,7 +65,7 @@ def trace(
     moved, copied = _paired(git, base, new, same, from_new, from_base)
     from_new |= _across(copied, up, down, copies=False)
     added_by, removed_by = (
-        {place: fate.commit for place, fate in fates.items() if fate.commit}
+        {line: fate.commit for line, fate in fates.items() if fate.commit}
         for fates in (from_new, from_base)
     )
     texts = [
@@ -75,12 +76,12 @@ def trace(
         )
     ]
     gone = set(moved.values())
-    left = {place: commit for place, commit in removed_by.items() if place not in gone}
+    left = {line: commit for line, commit in removed_by.items() if line not in gone}
     moved |= moves(added_by, left, *texts)
     gone = set(moved.values())
     return Trace(
-        {p: commit for p, commit in added_by.items() if p in added and p not in moved},
-        {p: commit for p, commit in removed_by.items() if p in removed and p not in gone},
+        {one: by for one, by in added_by.items() if one in added and one not in moved},
+        {one: by for one, by in removed_by.items() if one in removed and one not in gone},
         {now: old for now, old in moved.items() if now in added or old in removed},
     )
 
@@ -94,18 +95,18 @@ class _Way:
 
 
 def _across(
-    places: Iterable[Place], back: _Way | None, onward: _Way | None, *, copies: bool = True
-) -> dict[Place, Fate]:
+    wanted: Iterable[SourceLine], back: _Way | None, onward: _Way | None, *, copies: bool = True
+) -> dict[SourceLine, Fate]:
     """The fate of lines of one revision on the way to the other: back to where they parted, and
     onward from there."""
-    fates = {place: Fate(place=place) for place in places}
+    fates = {line: Fate(line=line) for line in wanted}
     if back:
         fates = back.origins.of(fates) if copies else back.origins.unmoved(fates)
     if onward:
-        there = onward.removals.of({fate.place for fate in fates.values() if fate.place})
+        there = onward.removals.of({fate.line for fate in fates.values() if fate.line})
         fates = {
-            place: there.get(fate.place, Fate()) if fate.place else fate
-            for place, fate in fates.items()
+            line: there.get(fate.line, Fate()) if fate.line else fate
+            for line, fate in fates.items()
         }
     return fates
 
@@ -115,18 +116,18 @@ def _paired(
     base: str,
     new: str,
     same: SameLines,
-    from_new: dict[Place, Fate],
-    from_base: dict[Place, Fate],
-) -> tuple[dict[Place, Place], list[Place]]:
-    """Lines that moved, as place of new to place of base; and lines of new that are copies of what
-    is still at its place."""
-    pairs = [(now, fate.place) for now, fate in sorted(from_new.items()) if fate.place]
-    back = [(fate.place, old) for old, fate in sorted(from_base.items()) if fate.place]
+    from_new: dict[SourceLine, Fate],
+    from_base: dict[SourceLine, Fate],
+) -> tuple[dict[SourceLine, SourceLine], list[SourceLine]]:
+    """Lines that moved, as line of new to line of base; and lines of new that are copies of what
+    is still where it was."""
+    pairs = [(now, fate.line) for now, fate in sorted(from_new.items()) if fate.line]
+    back = [(fate.line, old) for old, fate in sorted(from_base.items()) if fate.line]
     files = {file for pair in pairs + back for file, _ in pair}
     unknown = {file for file in files if not same.has(file) and not same.base_has(file)}
     others = same_lines(git, base, new, unknown) if unknown else SameLines()
-    moved: dict[Place, Place] = {}
-    taken: set[Place] = set()
+    moved: dict[SourceLine, SourceLine] = {}
+    taken: set[SourceLine] = set()
     for now, old in pairs + back:
         free = now not in moved and old not in taken
         if free and not any(one.in_base(*now) or one.in_new(*old) for one in (same, others)):

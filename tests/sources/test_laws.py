@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make, text
 
-from profdiff.sources.repository import Place, Repository
+from profdiff.sources.repository import Repository, SourceLine
 
 FILES = ("a.c", "b.c")
 # A process for each question: few examples, each with many lines.
@@ -114,34 +114,34 @@ def _check(made: MadeRepository, told: Told, base: str, new: str) -> None:
     repository = Repository.open(made.folder)
     same = repository.same_lines(base, new, FILES)
     old, now = (_lines(told.commits[name]) for name in (base, new))
-    for place, word in now.items():
-        there = same.in_base(*place)
+    for line, word in now.items():
+        there = same.in_base(*line)
         assert (there is None) == (word not in old.values())
-        assert there is None or (old[there] == word and same.in_new(*there) == place)
-    added = {place for place, word in now.items() if word not in old.values()}
-    removed = {place for place, word in old.items() if word not in now.values()}
+        assert there is None or (old[there] == word and same.in_new(*there) == line)
+    added = {line for line, word in now.items() if word not in old.values()}
+    removed = {line for line, word in old.items() if word not in now.values()}
     found = repository.trace(base, new, added, removed, same)
     names = {value: key for key, value in made.commits.items()}
     assert not found.moved
     parents = {name: made.parents for name, made in told.commits.items()}
-    for places, commits, words, end in (
+    for lines, commits, words, end in (
         (added, found.added, now, new),
         (removed, found.removed, old, base),
     ):
         other = base if end == new else new
         only = _ancestors(parents, end) - _ancestors(parents, other)
-        for place in places:
-            word = words[place]
+        for line in lines:
+            word = words[line]
             # Born on this side of the fork, or else dead on the other one.
             guilty = (
                 {told.born[word]}
                 if told.born[word] in only
                 else set(told.killers.get(word, ())) & _ancestors(parents, other)
             )
-            assert names.get(commits.get(place, "")) in guilty, (word, guilty)
+            assert names.get(commits.get(line, "")) in guilty, (word, guilty)
 
 
-def _lines(made: Made) -> dict[Place, str]:
+def _lines(made: Made) -> dict[SourceLine, str]:
     return {
         (file, i): line
         for file, content in made.files.items()

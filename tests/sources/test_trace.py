@@ -7,7 +7,7 @@ import pytest
 from made_repository import Made, MadeRepository, make, numbered, text
 
 from profdiff.base.errors import InputError
-from profdiff.sources.repository import Place, Repository, Trace
+from profdiff.sources.repository import Repository, SourceLine, Trace
 
 BODY = numbered(1, 30)
 
@@ -22,21 +22,21 @@ def traced(made: MadeRepository, base: str, new: str, files: Collection[str]) ->
         (base, same.in_new, same.base_has),
     ):
         content = repository.files(revision, files)
-        places = {
+        lines = {
             (file, line)
             for file, data in content.items()
             for line in range(1, data.count(b"\n") + 1)
             if find(file, line) is None
         }
-        assert all(has(*place) for place in places)
-        sides.append(places)
+        assert all(has(*line) for line in lines)
+        sides.append(lines)
     return repository.trace(base, new, *sides, same)
 
 
-def names(made: MadeRepository, found: Mapping[Place, str]) -> dict[Place, str]:
+def names(made: MadeRepository, found: Mapping[SourceLine, str]) -> dict[SourceLine, str]:
     """Commits by what the test calls them."""
     known = {value: key for key, value in made.commits.items()}
-    return {place: known[commit] for place, commit in found.items()}
+    return {line: known[commit] for line, commit in found.items()}
 
 
 def test_each_line_of_a_line_of_commits(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_shallow_clone(tmp_path: Path) -> None:
 
 def test_a_few_words_are_not_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """git asks for 40 letters and digits of a move between files, and so does what stands in for
-    it; a line that stands at many places begins no move."""
+    it; a line that occurs often begins no move."""
     monkeypatch.setattr("profdiff.sources.origins._FEW", 0)
     short, common = ["\tshort(12345678);"], ["\tcommon_line_of_all(12345678);", "}"]
     long = ["\tif (one_long_condition(argument)) {", "\t\tand_what_follows(from_it);", "\t}"]
