@@ -52,7 +52,7 @@ def large(instructions: int) -> Annotation:
         calls=None,
         size=dict.fromkeys(_LABELS, 4 * instructions),
         split={"new": Split(same=self_["new"] - self_["base"], other=0)},
-        places=[Place(chain=["f"], self=self_)],
+        places=[Place(chain=["f"], chains={label: ["f"] for label in _LABELS}, self=self_)],
         rows=rows,
         lines=[
             Line(

@@ -80,6 +80,7 @@ def annotation(
         places=[
             Place(
                 chain=list(chain),
+                chains={label: list(chain) for label in labels},
                 self=_sum(labels, [one for one in rows if one.place == number]),
             )
             for number, chain in enumerate(chains)

@@ -17,7 +17,7 @@ print([name for name in {_LARGE!r} if name in sys.modules], file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("command", ["", "report", "check", "import", "diff"])
+@pytest.mark.parametrize("command", ["", "report", "annotate", "check", "import", "diff"])
 def test_help_loads_nothing_large(command: str) -> None:
     arguments = [sys.executable, "-c", _CHILD, *command.split()]
     result = subprocess.run(arguments, capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ COMMANDS = {
     "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
     "report": Command("report:report", "Show the results of a session."),
+    "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
     "import": Command("imports:import_", "Make a session from existing recordings."),

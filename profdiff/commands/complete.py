@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +73,55 @@ def labels(context: click.Context, parameter: click.Parameter, typed: str) -> li
 
 
 @_quiet
+def every_label(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The kernels of the session."""
+    return _beginning(typed, [kernel.label for kernel in _session(context).manifest.kernels])
+
+
+@_quiet
+def sources(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """``LABEL=TREE``: the kernels of the session, then folders."""
+    label, equals, path = typed.partition("=")
+    if not equals:
+        known = [kernel.label for kernel in _session(context).manifest.kernels]
+        return [f"{name}=" for name in _beginning(label, known)]
+    folders = [entry for entry in _entries(path) if Path(entry).expanduser().is_dir()]
+    return [f"{label}={_shown(entry)}" for entry in folders]
+
+
+@_quiet
+def functions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The functions that kernels of the session executed."""
+    return _beginning(typed, sorted(_functions(_session(context))))
+
+
+@_quiet
+def sessions_or_functions(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[str]:
+    """Of the first of two words, of which the session may be left out: session folders, and the
+    functions of the newest."""
+    from profdiff.commands.newest import newest
+    from profdiff.session.folder import Session, is_session
+
+    folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
+    found = [entry for entry in folders if is_session(Path(entry).expanduser())]
+    with suppress(ProfdiffError):
+        found += _beginning(typed, sorted(_functions(Session.open(newest(Path())))))
+    return found or [_shown(entry) for entry in folders]
+
+
+@_quiet
+def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The metrics whose functions the session knows."""
+    from profdiff.collectors import registry
+
+    runs = _session(context).manifest.runs
+    able = [run for run in runs if registry.collector(run.collector).profiles]
+    return _beginning(typed, sorted({one.name for run in able for one in run.measured}))
+
+
+@_quiet
 def conditions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """``METRIC:WHAT`` of a condition: the metrics of the session, then its functions."""
     session = _session(context)
@@ -98,9 +148,13 @@ def _functions(session: Session) -> set[str]:
 
 def _session(context: click.Context) -> Session:
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import Session
+    from profdiff.session.folder import Session, is_session
 
-    return Session.open(context.params.get("session") or newest(Path()))
+    given = context.params.get("session")
+    # Of annotate's two words the first may be left out: then the only one is no session.
+    if given and "function" in context.params and not is_session(Path(given)):
+        given = None
+    return Session.open(Path(given or newest(Path())))
 
 
 def _beginning(typed: str, values: Iterable[str]) -> list[str]:

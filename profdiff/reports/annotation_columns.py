@@ -71,7 +71,8 @@ def _lines(
 ) -> list[Styled]:
     numbers = [_numbers(figures, entry) for entry in entries]
     room = max(width - _used(figures.columns, numbers), _LEAST_CODE)
-    rows = [[*cells, units.ended(text, room)] for cells, text in zip(numbers, texts, strict=True)]
+    cut = [_cut(entry, text, room) for entry, text in zip(entries, texts, strict=True)]
+    rows = [[*cells, text] for cells, text in zip(numbers, cut, strict=True)]
     columns = [*figures.columns, Column(_CODE, name=True)]
     return _styled(figures, entries, draw("", columns, rows, width))
 

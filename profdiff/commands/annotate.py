@@ -1,0 +1,248 @@
+"""``profdiff annotate``: the code of a function, with what each instruction costs."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.commands import complete
+from profdiff.commands.newest import newest
+from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.reports.annotation_forms import FORMS, Subject
+from profdiff.reports.table import MIN_WIDTH
+
+if TYPE_CHECKING:
+    from profdiff.profile.comparison import Comparison
+    from profdiff.reports.annotation_text import Asked
+    from profdiff.session.folder import Session
+    from profdiff.sources.sources import Sources
+    from profdiff.views.annotation import Annotation
+
+
+class _Wanted(NamedTuple):
+    """What is annotated. ``sources``: as they are given."""
+
+    function: str
+    at: str | None
+    metric: str | None
+    inlined_at: str | None
+    labels: Sequence[str]
+    sources: Sequence[str]
+
+
+@click.command()
+@click.argument(
+    "session",
+    required=False,
+    metavar="[SESSION]",
+    shell_complete=complete.sessions_or_functions,
+)
+@click.argument("function", required=False, metavar="FUNCTION", shell_complete=complete.functions)
+@click.option(
+    "--by",
+    type=click.Choice(["instruction", "line"]),
+    default="instruction",
+    show_default=True,
+    help="Show instructions with their source lines, or source lines alone.",
+)
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="LABEL=TREE",
+    shell_complete=complete.sources,
+    help="Show source lines from this tree: a folder, or REPO@REV of a git repository. Once for "
+    "each kernel.",
+)
+@click.option(
+    "--inlined-at",
+    metavar="FUNCTION",
+    shell_complete=complete.functions,
+    help="Show only the copies that are inlined into FUNCTION, or into these in a row: 'A > B'.  "
+    "[default: all copies]",
+)
+@click.option(
+    "--kernel",
+    "labels",
+    multiple=True,
+    metavar="LABEL",
+    shell_complete=complete.every_label,
+    help="Show only this kernel. Can be repeated; deltas are relative to the first.  [default: "
+    "all kernels]",
+)
+@click.option(
+    "--metric",
+    metavar="[COLLECTOR:]NAME",
+    shell_complete=complete.metrics,
+    help="Show this metric.  [default: the first of the report]",
+)
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="Show this point of the sweep; vCPUs=N is a parameter too.  [default: the point with the "
+    "largest change]",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Show N instructions, or lines, that were never executed around each that was.  "
+    "[default: 2 instructions, no lines]",
+)
+@click.option("--addresses", is_flag=True, help="Show the addresses of instructions.")
+@click.option(
+    "--side-by-side/--one-column",
+    default=None,
+    help="Show each kernel's code in a column of its own, or all code in one.  [default: side by "
+    "side where there is room]",
+)
+@click.option(
+    "--per-op/--absolute",
+    default=None,
+    help="Show counts per op, or whole counts.  [default: per op where ops are known]",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(MIN_WIDTH),
+    metavar="COLUMNS",
+    help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
+)
+@click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
+@partial(with_options, form_options(FORMS))
+def annotate(
+    session: str | None,
+    function: str | None,
+    by: Literal["instruction", "line"],
+    sources: tuple[str, ...],
+    inlined_at: str | None,
+    labels: tuple[str, ...],
+    metric: str | None,
+    at: str | None,
+    context: int | None,
+    addresses: bool,
+    side_by_side: bool | None,
+    per_op: bool | None,
+    width: int | None,
+    ascii_only: bool,
+    **forms: str | None,
+) -> None:
+    """Show the code of FUNCTION on every kernel of SESSION, as it was executed: how often each
+    instruction ran, which code the kernels have in common, and which source line it is. FUNCTION is
+    a name as report prints it, also of a function that is inlined. SESSION defaults to the newest
+    session in this folder.
+    """
+    folder, name = _arguments(session, function)
+    wanted = _Wanted(name, at, metric, inlined_at, labels, sources)
+
+    def asked(columns: int) -> "Asked":
+        from profdiff.reports.annotation_text import Asked
+
+        return Asked(width or columns, by, side_by_side, per_op, context, addresses, ascii_only)
+
+    subject = Subject(partial(_found, folder, wanted, per_op=per_op), asked)
+    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
+
+
+def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
+    """The session's folder and the function: of one word, the function."""
+    from profdiff.session.folder import is_session
+
+    if first is None:
+        raise InputError("name a FUNCTION: profdiff report lists them")
+    if second is None and is_session(Path(first)):
+        raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
+    if second is None:
+        return newest(Path()), first
+    if is_session(Path(second)) and not is_session(Path(first)):
+        raise InputError(f"SESSION comes first: profdiff annotate {second} {first}")
+    return Path(first), second
+
+
+def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
+    from msgspec.structs import replace
+
+    from profdiff.session.folder import Session
+    from profdiff.views.annotations import Annotations
+
+    opened = Session.open(folder)
+    comparison = _comparison(opened, wanted)
+    if per_op and comparison.ops is None:
+        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+    for label in wanted.labels:
+        _check_label(f"--kernel {label}", label, comparison.labels)
+    trees = _trees(wanted.sources, comparison)
+    found = Annotations(comparison, opened, trees).annotation(
+        wanted.function,
+        inlined_at=_place(wanted.inlined_at),
+        labels=list(dict.fromkeys(wanted.labels)) or None,
+    )
+    notes = [
+        note for label, tree in trees.items() if label in found.labels and (note := tree.note())
+    ]
+    return replace(found, notes=[*found.notes, *notes])
+
+
+def _comparison(session: "Session", wanted: _Wanted) -> "Comparison":
+    from profdiff.collectors import registry
+    from profdiff.evidence.findings import choose
+    from profdiff.evidence.results import Results
+    from profdiff.profile.recordings import Recordings
+    from profdiff.session import points
+    from profdiff.session.facts import Facts
+
+    manifest = session.manifest
+    several = len(points.settings(manifest)) > 1 and wanted.at is None
+    setting = choose(manifest, wanted.at, Results.gather(manifest) if several else None)
+    # What differs between the kernels is shown by other commands, and reading it takes long.
+    comparisons = Recordings(session, setting).comparisons(Facts())
+    if not comparisons:
+        able = " or ".join(name for name, one in registry.recording().items() if one.profiles)
+        raise InputError(
+            "annotate needs a profile, which no run of this session has: record with --collector "
+            f"{able}"
+        )
+    if wanted.metric is None:
+        return comparisons[0]
+    named = {f"{one.runs[0].collector}:{one.metric.name}": one for one in comparisons}
+    for name, one in named.items():
+        if wanted.metric in (name, one.metric.name):
+            return one
+    raise InputError(f"--metric {wanted.metric}: the session has {', '.join(named)}")
+
+
+def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sources]":
+    """The source tree of each kernel that has one."""
+    from profdiff.sources.sources import Sources
+
+    trees: dict[str, Sources] = {}
+    releases = {kernel.label: kernel.release for kernel in comparison.kernels}
+    for text in given:
+        label, equals, spec = text.partition("=")
+        if not equals or not spec:
+            raise InputError(f"--source {text}: say LABEL=DIR or LABEL=REPO@REV")
+        _check_label(f"--source {text}", label, comparison.labels)
+        if label in trees:
+            raise InputError(f"--source {text}: {label} is given twice")
+        trees[label] = Sources.open(label, spec)
+        if release := releases[label]:
+            trees[label].check_release(release)
+    return trees
+
+
+def _check_label(option: str, label: str, labels: Sequence[str]) -> None:
+    if label not in labels:
+        near = did_you_mean(label, labels) or f"the session has {', '.join(labels)}"
+        raise InputError(f"{option}: no kernel {label!r} has a result: {near}")
+
+
+def _place(text: str | None) -> str | None:
+    """As ``views.annotations`` names it, of what one can type."""
+    if text is None:
+        return None
+    for arrow in ("->", ">"):
+        text = text.replace(arrow, "→")
+    return "→".join(part.strip() for part in text.split("→"))
