@@ -54,8 +54,10 @@ class Recorded:
     recorded. ``samples``: the recording that places and stacks are of, where they were sampled.
     ``text``: stacks whose functions came as names: it has no places. ``iterations``: int64[N], how
     often repeated string instructions started that ``count`` leaves out, None where that is not
-    known. ``sampled``: gives int64[N, M], how many samples were taken at each place itself, None
-    for exact counts."""
+    known. ``taken``: int64[N], how often the conditional branch at each place jumped to its target,
+    0 for what is none; ``untold``: int64[N], of how many of its executions that is not known; None
+    where it was not recorded. ``sampled``: gives int64[N, M], how many samples were taken at each
+    place itself, None for exact counts."""
 
     metrics: tuple[Metric, ...]
     places: Places
@@ -63,6 +65,8 @@ class Recorded:
     counted: Callable[[], NDArray[np.int64]]
     calls: CallTree | None = None
     iterations: NDArray[np.int64] | None = None
+    taken: NDArray[np.int64] | None = None
+    untold: NDArray[np.int64] | None = None
     samples: PerfData | None = None
     text: PerfText | None = None
     sampled: Callable[[], NDArray[np.int64]] | None = None

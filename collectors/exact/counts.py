@@ -19,14 +19,17 @@ MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""
 
 _HEADER = struct.Struct("<8sIIQQQQ")
-_TREE_HEADER = struct.Struct("<QQ")
-_REPEATED_HEADER = struct.Struct("<Q")
+_NUMBER = struct.Struct("<Q")
 _NODE = np.dtype(
     [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("refused", "<u4"), ("calls", "<u8")]
 )
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
 _REPEATED = np.dtype([("place", "<u8"), ("count", "<u8")])
+_BRANCH = np.dtype([("place", "<u8"), ("taken", "<u8"), ("passed", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
+# What is behind the header, and how many of their lengths a version has beside the records'.
+_TABLES = (_RECORD, _NODE, _ROW, _REPEATED, _BRANCH)
+_NUMBERS = {1: 0, 2: 2, 3: 2, 4: 3, 5: 4}
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 
 
@@ -42,7 +45,9 @@ class Counts:
     that did most often, and ``patched``, bool[N], true. A repeated string instruction (``rep
     movsb``) counts once, as hardware retires it; ``each_iteration``: int64[N], the same with its
     iterations counted, None in a file older than version 4, whose ``count`` is that. ``calls``:
-    None where it was not recorded.
+    None where it was not recorded. ``taken``: int64[N], how often a conditional jump led to its
+    target, 0 for what is none; ``untold``: int64[N], of how many of its executions that is not
+    known; None where it was not recorded: without ``calls``, and before version 5.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -56,6 +61,8 @@ class Counts:
     patched: NDArray[np.bool_]
     each_iteration: NDArray[np.int64] | None
     calls: CallTree | None = None
+    taken: NDArray[np.int64] | None = None
+    untold: NDArray[np.int64] | None = None
 
     @staticmethod
     def load(path: Path) -> "Counts":
@@ -67,29 +74,26 @@ class Counts:
         if len(data) < _HEADER.size or data[:8] != b"PDCOUNTS":
             raise SessionError(f"{path} is not a counts file, or was cut short")
         _, version, kind, opened, closed, misplaced, length = _HEADER.unpack_from(data)
-        if version not in (1, 2, 3, 4) or kind not in _KINDS:
+        if version not in _NUMBERS or kind not in _KINDS:
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        start, nodes, rows, repeats = _HEADER.size, 0, 0, 0
-        if version > 1:
-            if len(data) < start + _TREE_HEADER.size:
+        start, more = _HEADER.size, [0, 0, 0, 0]
+        for number in range(_NUMBERS[version]):
+            if len(data) < start + _NUMBER.size:
                 raise damaged
-            nodes, rows = _TREE_HEADER.unpack_from(data, start)
-            start += _TREE_HEADER.size
-        if version > 3:
-            if len(data) < start + _REPEATED_HEADER.size:
-                raise damaged
-            (repeats,) = _REPEATED_HEADER.unpack_from(data, start)
-            start += _REPEATED_HEADER.size
-        sizes = (length * _RECORD.itemsize, nodes * _NODE.itemsize, rows * _ROW.itemsize)
-        if len(data) - start != sum(sizes) + repeats * _REPEATED.itemsize:
+            (more[number],) = _NUMBER.unpack_from(data, start)
+            start += _NUMBER.size
+        tables = list(zip(_TABLES, (length, *more), strict=True))
+        if len(data) - start != sum(dtype.itemsize * rows for dtype, rows in tables):
             raise damaged
-        records = np.frombuffer(data, _RECORD, length, start)
-        start += sizes[0]
+        found = []
+        for dtype, rows in tables:
+            found.append(np.frombuffer(data, dtype, rows, start))
+            start += dtype.itemsize * rows
+        records, nodes, tree, repeated, branches = found
         calls = None
-        if nodes:
-            tree = np.frombuffer(data, _NODE, nodes, start)
-            calls = _call_tree(tree, np.frombuffer(data, _ROW, rows, start + sizes[1]), length)
+        if len(nodes):
+            calls = _call_tree(nodes, tree, length)
             if calls is None:
                 raise damaged
         count = records["count"].astype(np.int64)
@@ -98,10 +102,15 @@ class Counts:
             raise SessionError(f"{path} holds impossible counts")
         each_iteration = None
         if version > 3:
-            repeated = np.frombuffer(data, _REPEATED, repeats, start + sizes[1] + sizes[2])
             each_iteration = _each_iteration(count, repeated)
             if each_iteration is None:
                 raise damaged
+        taken = untold = None
+        if version > 4 and calls:
+            ways = _ways(count, branches)
+            if ways is None:
+                raise damaged
+            taken, untold = ways
         address, executed = records["address"].astype(np.uint64), records["code"].copy()
         if executed.view(np.uint8)[::16].max(initial=0) > 15:
             raise damaged
@@ -116,6 +125,8 @@ class Counts:
             count = np.add.reduceat(count, starts)
             if each_iteration is not None:
                 each_iteration = np.add.reduceat(each_iteration, starts)
+            if taken is not None and untold is not None:
+                taken, untold = (np.add.reduceat(one, starts) for one in (taken, untold))
             address, executed, in_kernel = address[starts], executed[most], in_kernel[starts]
             calls = calls and calls.placed(place)
         code = executed.copy()
@@ -132,6 +143,8 @@ class Counts:
             patched=patched,
             each_iteration=each_iteration,
             calls=calls,
+            taken=taken,
+            untold=untold,
         )
 
     @property
@@ -145,13 +158,35 @@ def _each_iteration(
 ) -> NDArray[np.int64] | None:
     """``count`` with what the repeated instructions have instead, if that can be."""
     place, starts = repeated["place"], repeated["count"]
-    if float(starts.sum(dtype=np.float64)) > 2.0**62 or (place[1:] <= place[:-1]).any():
+    if float(starts.sum(dtype=np.float64)) > 2.0**62 or not _in_order(place, len(count)):
         return None
-    if len(place) and (place[-1] >= len(count) or (starts < count[place].astype("<u8")).any()):
+    if (starts < count[place].astype("<u8")).any():
         return None
     result = count.copy()
     result[place] = starts
     return result
+
+
+def _ways(
+    count: NDArray[np.int64], branches: NDArray[np.void]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """How often conditional jumps were taken, and how often that is not known, if that can be."""
+    place, most = branches["place"], np.uint64(2**62)
+    if not _in_order(place, len(count)):
+        return None
+    if (branches["taken"] >= most).any() or (branches["passed"] >= most).any():
+        return None
+    ways = (branches["taken"] + branches["passed"]).astype(np.int64)
+    if (ways > count[place]).any():
+        return None
+    taken, untold = np.zeros_like(count), np.zeros_like(count)
+    taken[place], untold[place] = branches["taken"], count[place] - ways
+    return taken, untold
+
+
+def _in_order(place: NDArray[np.uint64], places: int) -> bool:
+    """Whether these are rows of so many places, ascending."""
+    return not (place[1:] <= place[:-1]).any() and not (place[-1:] >= places).any()
 
 
 def _call_tree(nodes: NDArray[np.void], rows: NDArray[np.void], places: int) -> CallTree | None:

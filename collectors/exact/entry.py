@@ -133,6 +133,8 @@ class Exact(Collector):
             lambda: column,
             counts.calls,
             iterations=iterations,
+            taken=counts.taken,
+            untold=counts.untold,
         )
 
 

@@ -21,8 +21,11 @@ class Addresses:
     instruction that ran there and its bytes, zeros where they were not seen. ``count`` gives
     ``counts``; it holds no recording, since a comparison keeps the addresses of all its runs.
     ``iterations``: int64[N, R], how often repeated string instructions started that ``counts``
-    leaves out; None where some run does not say it. ``sampled`` gives int64[N, R, M], from how many
-    samples ``counts`` are known; None for exact counts.
+    leaves out; None where some run does not say it. ``taken``: int64[N, R], how often the
+    conditional branch at each place jumped to its target, 0 for what is none; ``untold``:
+    int64[N, R], of how many of its executions that is not known; None where some run does not say
+    it. ``sampled`` gives int64[N, R, M], from how many samples ``counts`` are known; None for exact
+    counts.
     """
 
     places: Places
@@ -31,6 +34,8 @@ class Addresses:
     metrics: tuple[Metric, ...]
     count: Callable[[], NDArray[np.int64]]
     iterations: NDArray[np.int64] | None = None
+    taken: NDArray[np.int64] | None = None
+    untold: NDArray[np.int64] | None = None
     sampled: Callable[[], NDArray[np.int64]] | None = None
 
     @cached_property
@@ -56,19 +61,33 @@ class Addresses:
             counts[where, column] = run.count
         places = of_keys(every)
         addresses = Addresses(places, chains(places), executed, metrics, lambda: counts)
-        told = [run.iterations for run in runs if run.iterations is not None]
-        if len(told) < len(runs):
-            return addresses, rows
-        iterations = np.zeros((len(every), len(runs)), np.int64)
-        for column, (own, where) in enumerate(zip(told, rows, strict=True)):
-            iterations[where, column] = own
-        return replace(addresses, iterations=iterations), rows
+
+        def by_run(columns: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+            result = np.zeros((len(every), len(runs)), np.int64)
+            for number, (own, where) in enumerate(zip(columns, rows, strict=True)):
+                if own is None:
+                    return None
+                result[where, number] = own
+            return result
+
+        told = replace(
+            addresses,
+            iterations=by_run([run.iterations for run in runs]),
+            taken=by_run([run.taken for run in runs]),
+            untold=by_run([run.untold for run in runs]),
+        )
+        return told, rows
 
     def subtracted(self, runs: int) -> "Addresses":
         """Of 2·``runs`` runs the first half minus the second."""
-        both = self.iterations
+
+        def rest(both: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+            return None if both is None else both[:, :runs] - both[:, runs:]
+
         return replace(
             self,
             count=lambda: self.counts[:, :runs] - self.counts[:, runs:],
-            iterations=None if both is None else both[:, :runs] - both[:, runs:],
+            iterations=rest(self.iterations),
+            taken=rest(self.taken),
+            untold=rest(self.untold),
         )

@@ -236,9 +236,64 @@ def test_repeated_instructions_keep_their_starts(tmp_path: Path) -> None:
     assert counts.each_iteration.tolist() == counts.count.tolist()
 
 
+def branches_file(branches: list[tuple[int, int, int]], nodes: bool = True) -> bytes:
+    """A file of version 5: ``branches`` are records, how often they were taken, and not."""
+    data = repeated_file([(1, 4097)]) if nodes else b""
+    if not nodes:
+        sizes = (len(RECORDS), 0, 0, 0)
+        data = struct.pack("<8sIIQQQQQQQ", b"PDCOUNTS", 4, 2, 1, 1, 0, *sizes)
+        data += b"".join(RECORD.pack(a, count, len(code), code) for a, count, code in RECORDS)
+    head = data[:8] + struct.pack("<I", 5) + data[12:72] + struct.pack("<Q", len(branches))
+    return head + data[72:] + b"".join(struct.pack("<QQQ", *one) for one in branches)
+
+
+def test_conditional_jumps_say_how_often_they_were_taken(tmp_path: Path) -> None:
+    path = tmp_path / "counts.bin"
+    path.write_bytes(branches_file([(0, 3, 2), (1, 4, 1)]))
+    counts = Counts.load(path)
+    assert counts.taken is not None
+    assert counts.untold is not None
+    assert (counts.taken.tolist(), counts.untold.tolist()) == ([3, 4], [0, 2])
+    assert counts.each_iteration is not None
+    assert counts.each_iteration.tolist() == [5, 4097]
+    path.write_bytes(branches_file([(1, 0, 0)]))
+    counts = Counts.load(path)
+    assert counts.taken is not None
+    assert counts.untold is not None
+    assert (counts.taken.tolist(), counts.untold.tolist()) == ([0, 0], [0, 7])
+    for older in (branches_file([], nodes=False), repeated_file([])):
+        path.write_bytes(older)
+        counts = Counts.load(path)
+        assert (counts.taken, counts.untold) == (None, None)
+
+
+def test_patched_branches_add_up(tmp_path: Path) -> None:
+    kernel = 0xFFFFFFFF81000000
+    records = [(kernel, 2, b"\x74\x05"), (kernel, 7, b"\x75\x05"), (kernel + 2, 1, b"\x90")]
+    rows: list[tuple[int, ...]] = [(0, row, records[row][1]) for row in range(3)]
+    data = tree_file([NODES[0]], rows, records)
+    head = data[:8] + struct.pack("<I", 5) + data[12:64] + struct.pack("<QQ", 0, 2)
+    path = tmp_path / "counts.bin"
+    path.write_bytes(head + data[64:] + struct.pack("<QQQQQQ", 0, 1, 1, 1, 5, 1))
+    counts = Counts.load(path)
+    assert counts.taken is not None
+    assert counts.untold is not None
+    assert counts.count.tolist() == [9, 1]
+    assert (counts.taken.tolist(), counts.untold.tolist()) == ([6, 0], [1, 0])
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        branches_file([(2, 0, 0)]),  # a place beyond the last
+        branches_file([(1, 1, 1), (0, 1, 1)]),  # not in order
+        branches_file([(0, 1, 1), (0, 1, 1)]),
+        branches_file([(1, 7, 1)]),  # more than it executed
+        branches_file([(1, 2**63, 2**63)]),
+        branches_file([(1, 2**62, 2**62)]),
+        branches_file([(1, 2**64 - 1, 1)]),
+        branches_file([(1, 1, 1)])[:-1],
+        branches_file([])[:79],
         repeated_file([(2, 9)]),  # a place beyond the last
         repeated_file([(1, 9), (0, 9)]),  # not in order
         repeated_file([(0, 9), (0, 9)]),

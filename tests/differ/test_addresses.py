@@ -1,6 +1,7 @@
 """Addresses are what functions and stacks are sums over, whoever recorded them."""
 
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +105,10 @@ def test_runs_with_other_places_line_up(runs: list[dict[int, int]]) -> None:
         order = np.lexsort((code[:, 1], address))
         column = np.array([counts[n] for n in places], np.int64)[order, None]
         known = Places.of_code(address[order], code[order])
-        return Recorded((INSTRUCTIONS,), known, code[order], lambda: column)
+        taken = column[:, 0] // 2
+        return Recorded(
+            (INSTRUCTIONS,), known, code[order], lambda: column, taken=taken, untold=taken % 2
+        )
 
     def resolved(places: Places) -> object:
         rows: list[Row] = [
@@ -122,4 +126,18 @@ def test_runs_with_other_places_line_up(runs: list[dict[int, int]]) -> None:
     code = np.where(addresses.places.in_kernel, 0, addresses.executed[:, 1])
     for row, (address, inside) in enumerate(zip(addresses.places.address, code, strict=True)):
         place = int(inside) if inside else (int(address) - KERNEL) // 4
-        assert addresses.counts[row, :, 0].tolist() == [run.get(place, 0) for run in runs]
+        counted = [run.get(place, 0) for run in runs]
+        assert addresses.counts[row, :, 0].tolist() == counted
+        assert addresses.taken is not None
+        assert addresses.untold is not None
+        assert addresses.taken[row].tolist() == [count // 2 for count in counted]
+        assert addresses.untold[row].tolist() == [count // 2 % 2 for count in counted]
+    twice = Addresses.of_runs([recorded(run) for run in (*runs, *runs)], resolved)[0]  # type: ignore[arg-type]
+    rest = twice.subtracted(len(runs))
+    assert rest.taken is not None
+    assert rest.taken.shape == (len(everything), len(runs))
+    assert not rest.taken.any()
+    assert twice.taken is not None
+    assert (twice.taken.sum(axis=1) == 2 * addresses.taken.sum(axis=1)).all()  # type: ignore[union-attr]
+    untold = replace(recorded(runs[0]), taken=None)
+    assert Addresses.of_runs([recorded(runs[-1]), untold], resolved)[0].taken is None  # type: ignore[arg-type]

@@ -28,8 +28,10 @@ def with_tree(
     rows: list[tuple[int, int, int]],
     version: int = 3,
     repeated: list[tuple[int, int]] | None = None,
+    branches: list[tuple[int, int, int]] | None = None,
 ) -> bytes:
-    """A file of version 2, 3 or, with what is ``repeated``, 4: places, then who called whom."""
+    """A file of version 2, 3 or, with what is ``repeated``, 4, or, with ``branches``, 5: places,
+    then who called whom."""
     sizes = (len(records), len(nodes), len(rows))
     parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", version, 2, 1, 1, 0, *sizes)]
     parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
@@ -37,6 +39,9 @@ def with_tree(
     if repeated is not None:
         parts.insert(1, struct.pack("<Q", len(repeated)))
         parts += [struct.pack("<QQ", *one) for one in repeated]
+    if branches is not None:
+        parts.insert(2, struct.pack("<Q", len(branches)))
+        parts += [struct.pack("<QQQ", *one) for one in branches]
     return b"".join(parts)
 
 
@@ -56,6 +61,7 @@ def seeds() -> list[bytes]:
         with_tree(places, nodes, rows, 2),
         with_tree(patched, nodes, rows, 3),
         with_tree(patched, nodes, rows, 4, [(n, 100 * n) for n in range(3, 45, 3)]),
+        with_tree(patched, nodes, rows, 5, [(9, 10**6)], [(n, n % 5, 1) for n in range(4, 40, 3)]),
         plain([]),
     ]
 
@@ -74,6 +80,10 @@ def _read(data: bytes, folder: Path) -> None:
     assert counts.in_kernel.sum() + (~counts.in_kernel).sum() == len(counts.address)
     if counts.each_iteration is not None:
         assert (counts.each_iteration >= counts.count).all()
+    if counts.taken is not None:
+        assert counts.untold is not None
+        assert min(counts.taken.min(initial=0), counts.untold.min(initial=0)) >= 0
+        assert (counts.taken + counts.untold <= counts.count).all()
     if counts.calls:
         counts.calls.unequal(counts.count)
         counts.calls.placed(np.arange(len(counts.address)))

@@ -62,6 +62,11 @@ pub enum End {
         /// Where a direct jump leads, or a repeated instruction, which runs again.
         target: u64,
     },
+    /// A conditional jump: execution goes on at `target` or behind the block.
+    Branch {
+        /// Where it leads if it is taken.
+        target: u64,
+    },
     /// A call.
     Call,
     /// A return.

@@ -1,5 +1,6 @@
 //! The blocks that QEMU translated, and how far an execution of one came.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,6 +37,10 @@ pub struct Block {
     pub addresses: Box<[u64]>,
     /// Of its last instruction, where generated code counts them.
     pub iterations: Option<Iterations>,
+    /// Whether it ends in a conditional jump of which the next address tells if it was taken.
+    pub branches: bool,
+    /// How often that jump was not taken, and how often it was, as far as it is known.
+    pub went: [Cell<u64>; 2],
     /// How often it was begun.
     pub begun: u64,
     /// The node and cell that it was counted for last.
@@ -50,6 +55,15 @@ impl Block {
     pub fn begin(&mut self) -> u64 {
         self.begun += 1;
         self.last.load(Ordering::Relaxed) + self.step
+    }
+
+    /// If it ends in a conditional jump, that went on at `address`.
+    #[inline]
+    pub fn went_to(&self, address: u64) {
+        if self.branches && (address == self.next || address == self.target) {
+            let way = &self.went[usize::from(address == self.target)];
+            way.set(way.get() + 1);
+        }
     }
 
     /// How often the last instruction that counts started.
@@ -107,8 +121,8 @@ impl Blocks {
         let mut addresses: Vec<u64> = instructions.iter().map(|one| one.1).collect();
         addresses.push(behind);
         let (next, target) = match end {
-            End::Next { target: 0 } => (behind, behind),
-            End::Next { target } => (behind, target),
+            End::Next { target: 0 } | End::Branch { target: 0 } => (behind, behind),
+            End::Next { target } | End::Branch { target } => (behind, target),
             _ => (1, 1),
         };
         for (place, _, counter) in instructions {
@@ -132,6 +146,8 @@ impl Blocks {
             places,
             addresses: addresses.into(),
             iterations,
+            branches: matches!(end, End::Branch { .. }) && next != target,
+            went: Default::default(),
             begun: 0,
             cached: (u32::MAX, 0),
             step: u64::from(last.is_some()),
@@ -169,6 +185,38 @@ impl Blocks {
             started -= 1;
         }
         started
+    }
+
+    /// The conditional jump of a block went on at `address`.
+    pub fn went(&self, id: u32, address: u64) {
+        // SAFETY: as in `stopped`.
+        unsafe { &*self.all[id as usize] }.went_to(address);
+    }
+
+    /// Forget where conditional jumps went.
+    pub fn forget_branches(&self) {
+        for block in &self.all {
+            // SAFETY: as in `stopped`.
+            let went = unsafe { &(**block).went };
+            went.iter().for_each(|way| way.set(0));
+        }
+    }
+
+    /// The conditional jumps: how often each was not taken, and how often it was, as far as it is
+    /// known.
+    pub fn branches(&self) -> HashMap<PlaceNumber, [u64; 2]> {
+        let mut all: HashMap<PlaceNumber, [u64; 2]> = HashMap::default();
+        for block in &self.all {
+            // SAFETY: as in `stopped`.
+            let block = unsafe { &**block };
+            if let (End::Branch { .. }, Some(last)) = (block.end, block.places.last()) {
+                let sums = all.entry(*last).or_default();
+                for (sum, way) in sums.iter_mut().zip(&block.went) {
+                    *sum += way.get();
+                }
+            }
+        }
+        all
     }
 
     /// The instructions of a block that count.

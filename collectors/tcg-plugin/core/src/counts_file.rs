@@ -3,7 +3,7 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
-//! | 4 | version of this format: 4 |
+//! | 4 | version of this format: 5 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
@@ -12,6 +12,7 @@
 //! | 8 | number of nodes: 0 without a call tree |
 //! | 8 | number of rows |
 //! | 8 | number of repeated string instructions |
+//! | 8 | number of conditional jumps: 0 without a call tree |
 //!
 //! A record is 32 bytes: address (8), count (8), length of the instruction (1), its bytes (15).
 //! Records are sorted by address, then bytes; those whose count is zero are there because a node
@@ -28,6 +29,11 @@
 //! A repeated string instruction (`rep movsb`) counts once, however often it iterates. Behind the
 //! rows, each has 16 bytes: its record (8), in order, and how often it started, which is once for
 //! each iteration and once more to find that none is left (8). Before version 4, this was its count.
+//!
+//! Behind those, each conditional jump that executed has 24 bytes: its record (8), in order, how
+//! often it was taken (8), and how often it was not (8). What its count has more is not known: what
+//! was interrupted at its end never went on there, or it leads to the instruction behind it. Before
+//! version 5, this was not recorded.
 
 use std::io::{self, Write};
 
@@ -38,7 +44,7 @@ use crate::slots::Place;
 use crate::window::Window;
 
 const MAGIC: &[u8; 8] = b"PDCOUNTS";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +95,16 @@ impl Counted<'_> {
                 wanted[number] = false;
             }
         }
+        let branches = self.calls.map(|(_, blocks)| blocks.branches());
+        let mut branches: Vec<(usize, [u64; 2])> = branches
+            .into_iter()
+            .flatten()
+            .map(|(place, went)| (place as usize, went))
+            .filter(|(row, went)| counts[*row] > 0 || *went != [0, 0])
+            .collect();
+        for (row, _) in &branches {
+            wanted[*row] = true;
+        }
         for place in calls.places() {
             wanted[*place as usize] = true;
         }
@@ -103,6 +119,7 @@ impl Counted<'_> {
         }
         calls.rows.sort_unstable();
         repeated.sort_unstable_by_key(|(row, _)| records[*row]);
+        branches.sort_unstable_by_key(|(row, _)| records[*row]);
 
         out.write_all(MAGIC)?;
         out.write_all(&VERSION.to_le_bytes())?;
@@ -115,6 +132,7 @@ impl Counted<'_> {
             calls.nodes.len() as u64,
             calls.rows.len() as u64,
             repeated.len() as u64,
+            branches.len() as u64,
         ] {
             out.write_all(&number.to_le_bytes())?;
         }
@@ -140,6 +158,11 @@ impl Counted<'_> {
         for (row, starts) in repeated {
             out.write_all(&u64::from(records[row]).to_le_bytes())?;
             out.write_all(&starts.to_le_bytes())?;
+        }
+        for (row, [passed, taken]) in branches {
+            for number in [u64::from(records[row]), taken, passed] {
+                out.write_all(&number.to_le_bytes())?;
+            }
         }
         out.flush()
     }
@@ -215,14 +238,14 @@ mod tests {
             calls: None,
         };
         counted.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), 72 + 2 * 32);
+        assert_eq!(bytes.len(), 80 + 2 * 32);
         assert_eq!(bytes[12..16], 2u32.to_le_bytes());
         assert_eq!(bytes[40..48], 2u64.to_le_bytes());
-        assert_eq!(bytes[72..80], 0x40_0000u64.to_le_bytes());
-        assert_eq!(bytes[80..88], 1u64.to_le_bytes());
-        assert_eq!(bytes[88..90], [1, 0xc3]);
-        assert_eq!(bytes[104..112], 0xffff_ffff_8000_0000u64.to_le_bytes());
-        assert_eq!(bytes[112..122], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
+        assert_eq!(bytes[80..88], 0x40_0000u64.to_le_bytes());
+        assert_eq!(bytes[88..96], 1u64.to_le_bytes());
+        assert_eq!(bytes[96..98], [1, 0xc3]);
+        assert_eq!(bytes[112..120], 0xffff_ffff_8000_0000u64.to_le_bytes());
+        assert_eq!(bytes[120..130], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
     }
 
     #[test]
@@ -243,11 +266,11 @@ mod tests {
             calls: None,
         };
         counted.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), 72 + 2 * 32 + 16);
+        assert_eq!(bytes.len(), 80 + 2 * 32 + 16);
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        assert_eq!([40, 64].map(number), [2, 1]);
-        assert_eq!([72, 80, 104, 112].map(number), [0x10, 7, 0x20, 2]);
-        assert_eq!([136, 144].map(number), [1, 22]);
+        assert_eq!([40, 64, 72].map(number), [2, 1, 0]);
+        assert_eq!([80, 88, 112, 120].map(number), [0x10, 7, 0x20, 2]);
+        assert_eq!([144, 152].map(number), [1, 22]);
     }
 
     #[test]
@@ -273,7 +296,7 @@ mod tests {
             calls: Some((&tree, &Blocks::default())),
         };
         counted.write(&mut bytes).unwrap();
-        let numbers: Vec<u32> = bytes[72 + 2 * 32..]
+        let numbers: Vec<u32> = bytes[80 + 2 * 32..]
             .chunks(4)
             .map(|four| u32::from_le_bytes(four.try_into().unwrap()))
             .collect();

@@ -77,14 +77,14 @@ extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
 }
 
 /// The access is the store: of an indirect call, the load of its target was not asked for.
-extern "C" fn call_pushes(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.call(slot));
+extern "C" fn call_pushes(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.call(vcpu, slot));
 }
 
-extern "C" fn return_pops(_vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.ret(slot));
+extern "C" fn return_pops(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.ret(vcpu, slot));
 }
 
-extern "C" fn stack_switches(_vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
-    with_tracker(Tracker::switches_stack);
+extern "C" fn stack_switches(vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.switches_stack(vcpu));
 }

@@ -17,6 +17,7 @@
 //! - [`blocks`]: the blocks, and how far an execution of one came
 //! - [`call_tree`]: who called whom, and what ran there
 //! - [`waiting`]: the tasks that wait
+//! - [`frames`]: what is under way in a task: calls, interrupts
 //! - [`shadow_stack`]: the calls that are under way, of each task
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
@@ -33,6 +34,7 @@ pub mod counting;
 pub mod counts_file;
 pub mod ffi;
 pub mod following;
+pub mod frames;
 pub mod iterations;
 pub mod memory;
 pub mod repeated;

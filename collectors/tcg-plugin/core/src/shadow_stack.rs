@@ -7,6 +7,7 @@
 //! top.
 
 use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
+use crate::frames::{Frame, Kind, Undecided};
 use crate::slots::PlaceNumber;
 use crate::waiting::{Slot, Waiting};
 
@@ -15,38 +16,6 @@ const MOST_FRAMES: usize = 1 << 14;
 
 /// The tasks that wait, with their calls.
 pub type WaitingTasks = Waiting<Vec<Frame>>;
-
-/// Why a frame is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A call.
-    Call,
-    /// A system call, an exception or an interrupt.
-    Entry {
-        /// Whether it came from user space.
-        from_user: bool,
-        /// Where execution goes on behind it: one of these addresses, or anywhere for `None`.
-        resume: Option<[u64; 2]>,
-    },
-    /// User space went on elsewhere than it was: a signal handler, or another program (execve).
-    /// What was under way before is no caller.
-    Elsewhere {
-        /// Where what was under way before would go on.
-        resume: Option<[u64; 2]>,
-    },
-}
-
-/// Something under way.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    kind: Kind,
-    slot: Slot,
-    /// Where the call returns to.
-    behind: u64,
-    site: PlaceNumber,
-    target: PlaceNumber,
-    node: NodeNumber,
-}
 
 /// What is under way on one vCPU; the tasks that wait are shared by all.
 #[derive(Debug, Default)]
@@ -119,8 +88,16 @@ impl ShadowStack {
         self.push(kind, self.top_slot(), 0, site, target);
     }
 
-    /// The kernel went back to user space, to `address`.
-    pub fn leave_to_user(&mut self, address: u64) {
+    /// What was just entered interrupted this conditional jump.
+    pub fn keep(&mut self, undecided: Undecided) {
+        if let Some(top) = self.frames.last_mut() {
+            top.undecided = Some(undecided);
+        }
+    }
+
+    /// The kernel went back to user space, to `address`. The conditional jump that had been
+    /// interrupted there, if it was one.
+    pub fn leave_to_user(&mut self, address: u64) -> Option<Undecided> {
         let entry = self.frames.iter().rposition(|frame| {
             matches!(
                 frame.kind,
@@ -133,37 +110,48 @@ impl ShadowStack {
         let Some(entry) = entry else {
             // A new task, or a kernel thread that became a program.
             self.frames.clear();
-            return;
+            return None;
         };
-        let left = self.frames[entry].kind;
+        let left = self.frames[entry];
         self.frames.truncate(entry);
-        let Kind::Entry { resume, .. } = left else {
-            return;
+        let Kind::Entry { resume, .. } = left.kind else {
+            return None;
         };
         if resume.is_none_or(|resume| resume.contains(&address)) {
-            return;
+            return left.undecided;
         }
         let before = self.frames.iter().rposition(|frame| {
             matches!(frame.kind, Kind::Elsewhere { resume: Some(resume) } if resume.contains(&address))
         });
         if let Some(before) = before {
+            let undecided = self.frames[before].undecided;
             self.frames.truncate(before);
-            return;
+            return undecided;
         }
         let kind = Kind::Elsewhere { resume };
         self.push(kind, self.top_slot(), 0, NONE, NONE);
+        if let Some(undecided) = left.undecided {
+            self.keep(undecided);
+        }
+        None
     }
 
     /// The kernel went back to itself, to `target` at `address`; `is_entry`: which is where
-    /// exceptions and interrupts lead, so that another one came at once.
-    pub fn leave_to_kernel(&mut self, address: u64, target: PlaceNumber, is_entry: bool) {
+    /// exceptions and interrupts lead, so that another one came at once. The conditional jump that
+    /// had been interrupted, if it was one.
+    pub fn leave_to_kernel(
+        &mut self,
+        address: u64,
+        target: PlaceNumber,
+        is_entry: bool,
+    ) -> Option<Undecided> {
         let entry = self
             .frames
             .iter()
-            .rposition(|frame| matches!(frame.kind, Kind::Entry { .. }));
-        let Some(entry) = entry else { return };
-        let Kind::Entry { from_user, resume } = self.frames[entry].kind else {
-            return;
+            .rposition(|frame| matches!(frame.kind, Kind::Entry { .. }))?;
+        let left = self.frames[entry];
+        let Kind::Entry { from_user, resume } = left.kind else {
+            return None;
         };
         let again = is_entry && !resume.is_some_and(|resume| resume.contains(&address));
         if again {
@@ -172,7 +160,9 @@ impl ShadowStack {
             self.frames[entry].node = NONE;
         } else if !from_user {
             self.frames.truncate(entry);
+            return left.undecided;
         }
+        None
     }
 
     /// The node of what is under way.
@@ -226,6 +216,7 @@ impl ShadowStack {
             site,
             target,
             node: if elsewhere { ROOT } else { NONE },
+            undecided: None,
         });
     }
 

@@ -10,6 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::architecture::{Architecture, End};
 use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
+use crate::frames::Undecided;
 use crate::shadow_stack::{ShadowStack, WaitingTasks};
 use crate::slots::PlaceNumber;
 use crate::waiting::Slot;
@@ -21,6 +22,8 @@ struct Vcpu {
     block: Option<*mut Block>,
     /// While it is not its turn: how many instructions of the block started, if not all did.
     stopped: Option<usize>,
+    /// While it is not its turn: the part of the recording that the block's end counts in, if any.
+    counted: Option<u32>,
 }
 
 /// The state of all vCPUs, and the tree.
@@ -31,6 +34,8 @@ pub struct Tracker {
     /// What ran where.
     pub tree: CallTree,
     counting: bool,
+    /// How often what was counted was forgotten.
+    cleared: u32,
     /// The node in which the present block runs, or NONE where it must be looked for.
     node: NodeNumber,
     /// What the present block's [`Block::reached`] will be if it comes to its end.
@@ -39,6 +44,9 @@ pub struct Tracker {
     /// that counts the block: QEMU 7.2 reports the stores of an interrupt that follows as the
     /// block's own, after which the stack leads elsewhere.
     iterations: Option<(u64, Option<u32>)>,
+    /// The block whose last instruction made the last access that was reported, and how often it had
+    /// begun.
+    accessed: (u32, u64),
     vcpu: u32,
     now: Vcpu,
     parked: HashMap<u32, Vcpu>,
@@ -55,9 +63,11 @@ impl Tracker {
             blocks: Blocks::default(),
             tree: CallTree::default(),
             counting: false,
+            cleared: 0,
             node: NONE,
             expected: 0,
             iterations: None,
+            accessed: (u32::MAX, 0),
             vcpu: 0,
             now: Vcpu::default(),
             parked: HashMap::default(),
@@ -88,6 +98,9 @@ impl Tracker {
         if !straight {
             // SAFETY: as above.
             self.turn(vcpu, unsafe { &*block });
+        } else if let Some(before) = before.filter(|_| self.counting) {
+            // SAFETY: as above.
+            unsafe { (*before).went_to(start) };
         }
         self.now.block = Some(block);
         // SAFETY: as above.
@@ -106,9 +119,11 @@ impl Tracker {
     }
 
     /// A call in the present block, its last instruction, pushed to the slot at `address`.
-    pub fn call(&mut self, address: u64) {
+    pub fn call(&mut self, vcpu: u32, address: u64) {
         let slot = self.slot(address);
-        let Some(block) = self.present() else { return };
+        let Some(block) = self.accesses(vcpu, End::Call) else {
+            return;
+        };
         let end = block.places.len();
         let (site, behind) = (block.places[end - 1], block.addresses[end]);
         self.now.stack.call(slot, site, behind, &mut self.waiting);
@@ -116,15 +131,31 @@ impl Tracker {
     }
 
     /// A return in the present block took its address from the slot at `address`.
-    pub fn ret(&mut self, address: u64) {
+    pub fn ret(&mut self, vcpu: u32, address: u64) {
         let slot = self.slot(address);
-        self.now.stack.ret(slot, &mut self.waiting);
-        self.node = NONE;
+        if self.accesses(vcpu, End::Return).is_some() {
+            self.now.stack.ret(slot, &mut self.waiting);
+            self.node = NONE;
+        }
+    }
+
+    /// The present block, if an access is its last instruction's: the first one when a block that
+    /// ends so has come to its end. QEMU 7.2 reports the accesses of an exception or interrupt as those of the last
+    /// instruction of its vCPU that was asked for, which may be long ago.
+    fn accesses(&mut self, vcpu: u32, end: End) -> Option<&'static Block> {
+        // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
+        let block = unsafe { &*self.now.block? };
+        let execution = (block.id, block.begun);
+        let own = vcpu == self.vcpu && block.end == end && block.reached() == self.expected;
+        if !own || mem::replace(&mut self.accessed, execution) == execution {
+            return None;
+        }
+        Some(block)
     }
 
     /// The stack pointer was loaded from memory: in the kernel, another task's.
-    pub fn switches_stack(&mut self) {
-        if self.present().is_some_and(|block| block.in_kernel) {
+    pub fn switches_stack(&mut self, vcpu: u32) {
+        if vcpu == self.vcpu && self.present().is_some_and(|block| block.in_kernel) {
             self.now.stack.switches_task();
         }
     }
@@ -157,7 +188,9 @@ impl Tracker {
     /// Forget what was counted; the present block too.
     pub fn clear(&mut self) {
         self.counting = false;
+        self.cleared += 1;
         self.tree.clear();
+        self.blocks.forget_branches();
     }
 
     /// If the last instruction of the block that ran before iterated, it did not end.
@@ -175,17 +208,24 @@ impl Tracker {
     #[cold]
     fn turn(&mut self, vcpu: u32, now: &Block) {
         let mut stopped = self.stop_running();
+        let mut counted = self.counting.then_some(self.cleared);
         if vcpu != self.vcpu {
-            self.now.stopped = stopped;
+            (self.now.stopped, self.now.counted) = (stopped, counted);
             let next = self.parked.remove(&vcpu).unwrap_or_default();
-            stopped = next.stopped;
+            (stopped, counted) = (next.stopped, next.counted);
             let before = mem::replace(&mut self.now, next);
             self.parked
                 .insert(mem::replace(&mut self.vcpu, vcpu), before);
         }
         if let Some(before) = self.now.block {
             // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
-            self.pass(unsafe { &*before }, stopped, now);
+            let before = unsafe { &*before };
+            let undecided = counted.filter(|_| before.branches && stopped.is_none());
+            let undecided = undecided.map(|cleared| Undecided {
+                block: before.id,
+                cleared,
+            });
+            self.pass(before, stopped, undecided, now);
         }
         self.node = NONE;
     }
@@ -206,8 +246,15 @@ impl Tracker {
         Some(started)
     }
 
-    /// From one block to another that it need not lead to.
-    fn pass(&mut self, before: &Block, stopped: Option<usize>, now: &Block) {
+    /// From one block to another that it need not lead to. `undecided`: the conditional jump at its
+    /// end, if it has one that counts.
+    fn pass(
+        &mut self,
+        before: &Block,
+        stopped: Option<usize>,
+        undecided: Option<Undecided>,
+        now: &Block,
+    ) {
         if let Some(started) = stopped {
             let at = started.saturating_sub(1);
             // QEMU ends a block early for reasons of its own as well, and goes on where it was.
@@ -221,9 +268,16 @@ impl Tracker {
         let crosses = !before.in_kernel && now.in_kernel;
         let interrupted = crosses || self.entries.contains(&now.start);
         match before.end {
-            End::Next { .. } if before.next == now.start || before.target == now.start => {}
-            End::Next { .. } => {
+            End::Next { .. } | End::Branch { .. }
+                if before.next == now.start || before.target == now.start =>
+            {
+                self.decide(undecided, now.start);
+            }
+            End::Next { .. } | End::Branch { .. } => {
                 self.interrupted(before, last, now, [before.next, before.target]);
+                if let Some(undecided) = undecided.filter(|_| now.in_kernel) {
+                    self.now.stack.keep(undecided);
+                }
             }
             End::Call | End::Return | End::Jump if interrupted => {
                 self.enter(before, last, now, None);
@@ -262,15 +316,23 @@ impl Tracker {
         self.count_entry();
     }
 
+    /// A conditional jump, behind which nothing was executed until now, went on at `address`.
+    fn decide(&mut self, undecided: Option<Undecided>, address: u64) {
+        if let Some(one) = undecided.filter(|one| one.cleared == self.cleared) {
+            self.blocks.went(one.block, address);
+        }
+    }
+
     fn leave(&mut self, now: &Block) {
-        if now.in_kernel {
+        let undecided = if now.in_kernel {
             let is_entry = self.entries.contains(&now.start);
             self.now
                 .stack
-                .leave_to_kernel(now.start, now.places[0], is_entry);
+                .leave_to_kernel(now.start, now.places[0], is_entry)
         } else {
-            self.now.stack.leave_to_user(now.start);
-        }
+            self.now.stack.leave_to_user(now.start)
+        };
+        self.decide(undecided, now.start);
         // An interrupt that came between a call and what it called.
         self.now.stack.arrived(now.places[0]);
     }

@@ -28,14 +28,18 @@ impl Architecture for X86_64 {
     fn end(&self, code: &[u8], address: u64) -> End {
         let behind = address.wrapping_add(code.len() as u64);
         let (_, rest) = split_prefixes(code);
-        let target = |bytes: &[u8]| End::Next {
-            target: match bytes {
-                [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
-                [a, b, c, d] => {
-                    behind.wrapping_add_signed(i64::from(i32::from_le_bytes([*a, *b, *c, *d])))
-                }
-                _ => 0,
-            },
+        let target = |bytes: &[u8]| match bytes {
+            [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
+            [a, b, c, d] => {
+                behind.wrapping_add_signed(i64::from(i32::from_le_bytes([*a, *b, *c, *d])))
+            }
+            _ => 0,
+        };
+        let jump = |rel| End::Next {
+            target: target(rel),
+        };
+        let branch = |rel| End::Branch {
+            target: target(rel),
         };
         match rest {
             [0xe8, ..] => End::Call,
@@ -46,8 +50,9 @@ impl Architecture for X86_64 {
             },
             [0xc2 | 0xc3, ..] => End::Return,
             [0xca | 0xcb | 0xea | 0x9a, ..] => End::Jump,
-            [0xe9, rel @ ..] | [0xeb | 0x70..=0x7f | 0xe0..=0xe3, rel @ ..] => target(rel),
-            [0x0f, 0x80..=0x8f, rel @ ..] => target(rel),
+            [0xe9 | 0xeb, rel @ ..] => jump(rel),
+            [0x70..=0x7f | 0xe0..=0xe3, rel @ ..] => branch(rel),
+            [0x0f, 0x80..=0x8f, rel @ ..] => branch(rel),
             [0x0f, 0x05 | 0x34 | 0x0b, ..] | [0xcc | 0xcd | 0xf1, ..] => End::Enter,
             [0x0f, 0x07 | 0x35, ..] | [0xcf, ..] => End::Leave,
             _ if self.iterates(code).is_some() => End::Next { target: address },
@@ -136,9 +141,14 @@ mod tests {
             (&[0xf3, 0xc3], End::Return), // repz ret
             (&[0xc2, 8, 0], End::Return),
             (&[0xeb, 0xfe], End::Next { target: at }),
-            (&[0x74, 2], End::Next { target: at + 4 }),
+            (&[0x74, 2], End::Branch { target: at + 4 }),
+            (&[0xe2, 0xfe], End::Branch { target: at }), // loop to itself
+            (&[0x67, 0xe3, 1], End::Branch { target: at + 4 }), // jecxz
             (&[0xe9, 0, 1, 0, 0], End::Next { target: at + 0x105 }),
-            (&[0x0f, 0x84, 0, 1, 0, 0], End::Next { target: at + 0x106 }),
+            (
+                &[0x0f, 0x84, 0, 1, 0, 0],
+                End::Branch { target: at + 0x106 },
+            ),
             (&[0x0f, 0x05], End::Enter),
             (&[0x0f, 0x0b], End::Enter),
             (&[0x48, 0x0f, 0x07], End::Leave), // sysretq

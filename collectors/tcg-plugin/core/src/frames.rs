@@ -1,0 +1,53 @@
+//! What is under way in a task.
+
+use crate::call_tree::NodeNumber;
+use crate::slots::PlaceNumber;
+use crate::waiting::Slot;
+
+/// Why a frame is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A call.
+    Call,
+    /// A system call, an exception or an interrupt.
+    Entry {
+        /// Whether it came from user space.
+        from_user: bool,
+        /// Where execution goes on behind it: one of these addresses, or anywhere for `None`.
+        resume: Option<[u64; 2]>,
+    },
+    /// User space went on elsewhere than it was: a signal handler, or another program (execve).
+    /// What was under way before is no caller.
+    Elsewhere {
+        /// Where what was under way before would go on.
+        resume: Option<[u64; 2]>,
+    },
+}
+
+/// A conditional jump that an interrupt or exception keeps from what is behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undecided {
+    /// The block that ends in it.
+    pub block: u32,
+    /// How often what was counted had been forgotten when it executed.
+    pub cleared: u32,
+}
+
+/// Something under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Why it is there.
+    pub kind: Kind,
+    /// Where the call put the address behind it; of what is no call, the slot below.
+    pub slot: Slot,
+    /// Where the call returns to.
+    pub behind: u64,
+    /// The call, or what was interrupted.
+    pub site: PlaceNumber,
+    /// The first instruction behind it, or [`crate::call_tree::NONE`].
+    pub target: PlaceNumber,
+    /// Its node in the call tree, or [`crate::call_tree::NONE`] where that was not looked for.
+    pub node: NodeNumber,
+    /// What was interrupted, if it was at the end of a conditional jump.
+    pub undecided: Option<Undecided>,
+}
