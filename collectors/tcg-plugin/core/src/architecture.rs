@@ -15,20 +15,25 @@ pub trait Architecture: Send + Sync {
     /// runs the same everywhere; `collectors/guest/profdiff.h` emits the same bytes.
     fn mark(&self, code: &[u8]) -> Option<Mark>;
 
-    /// How the instruction `code` at `address` ends a block.
-    fn end(&self, code: &[u8], address: u64) -> End;
-
-    /// How the instruction `code` iterates, if it is a repeated string instruction.
-    fn iterates(&self, code: &[u8]) -> Option<Iterates>;
-
-    /// What must be seen when the instruction `code`, which ends a block like `end`, executes.
-    fn watched(&self, code: &[u8], end: End) -> Option<Watched>;
+    /// What the instruction `code` at `address` does.
+    fn does(&self, code: &[u8], address: u64) -> Does;
 
     /// Whether `address` is the kernel's.
     fn in_kernel(&self, address: u64) -> bool;
 
     /// What tells the stack that holds `slot` from others: 0 for user space, which counts as one.
     fn stack(&self, slot: u64) -> u64;
+}
+
+/// What an instruction does, as far as the plugin must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Does {
+    /// How it ends a block.
+    pub end: End,
+    /// How it iterates, if it is a repeated string instruction.
+    pub iterates: Option<Iterates>,
+    /// What must be seen when it executes.
+    pub watched: Option<Watched>,
 }
 
 /// What a mark does.

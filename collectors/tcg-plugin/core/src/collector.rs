@@ -141,9 +141,10 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
             // SAFETY: `insn` is valid during this callback.
             let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
             let number = counting.slots.number(Place::new(address, code));
-            end = architecture.end(code, address);
+            let does = architecture.does(code, address);
+            end = does.end;
             behind = address.wrapping_add(length as u64);
-            if let Some(watched) = architecture.watched(code, end) {
+            if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };
             }
@@ -168,7 +169,7 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
             let counter = counting.counter(number);
             counting.api.count(insn, number as usize, counter);
             repeated.passed(address, counter);
-            iterations = architecture.iterates(code).and_then(|how| {
+            iterations = does.iterates.and_then(|how| {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { repeated.count(insn, number, behind, how, counting) }
             });

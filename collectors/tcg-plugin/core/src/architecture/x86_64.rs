@@ -1,7 +1,11 @@
 //! x86-64. Encodings: Intel SDM volume 2, appendix A. Code of 16 and 32 bits (the firmware, early
 //! boot) is read as if it had 64, which costs names there and no counts.
 
-use crate::architecture::{Architecture, End, Iterates, Mark, Watched};
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
+};
+
+use crate::architecture::{Architecture, Does, End, Iterates, Mark, Watched};
 
 /// 64-bit x86.
 pub struct X86_64;
@@ -25,61 +29,22 @@ impl Architecture for X86_64 {
         Mark::ALL.get(number as usize).copied()
     }
 
-    fn end(&self, code: &[u8], address: u64) -> End {
-        let behind = address.wrapping_add(code.len() as u64);
-        let (_, rest) = split_prefixes(code);
-        let target = |bytes: &[u8]| match bytes {
-            [one] => behind.wrapping_add_signed(i64::from(*one as i8)),
-            [a, b, c, d] => {
-                behind.wrapping_add_signed(i64::from(i32::from_le_bytes([*a, *b, *c, *d])))
-            }
-            _ => 0,
+    fn does(&self, code: &[u8], address: u64) -> Does {
+        let instruction = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
+        let iterates = iterates(&instruction);
+        let end = match iterates {
+            Some(_) => End::Next { target: address },
+            None => end(&instruction),
         };
-        let jump = |rel| End::Next {
-            target: target(rel),
-        };
-        let branch = |rel| End::Branch {
-            target: target(rel),
-        };
-        match rest {
-            [0xe8, ..] => End::Call,
-            [0xff, modrm, ..] => match modrm >> 3 & 7 {
-                2 => End::Call,
-                4 | 5 => End::Jump,
-                _ => End::Next { target: 0 },
-            },
-            [0xc2 | 0xc3, ..] => End::Return,
-            [0xca | 0xcb | 0xea | 0x9a, ..] => End::Jump,
-            [0xe9 | 0xeb, rel @ ..] => jump(rel),
-            [0x70..=0x7f | 0xe0..=0xe3, rel @ ..] => branch(rel),
-            [0x0f, 0x80..=0x8f, rel @ ..] => branch(rel),
-            [0x0f, 0x05 | 0x34 | 0x0b, ..] | [0xcc | 0xcd | 0xf1, ..] => End::Enter,
-            [0x0f, 0x07 | 0x35, ..] | [0xcf, ..] => End::Leave,
-            _ if self.iterates(code).is_some() => End::Next { target: address },
-            _ => End::Next { target: 0 },
-        }
-    }
-
-    fn iterates(&self, code: &[u8]) -> Option<Iterates> {
-        let (prefixes, rest) = split_prefixes(code);
-        let iterates = match rest.first()? {
-            0x6c | 0x6d => Iterates::Accesses(2), // ins: QEMU tries the store before it reads
-            0x6e | 0x6f => Iterates::Accesses(1), // outs
-            0xa4 | 0xa5 => Iterates::Moves,
-            0xa6 | 0xa7 => Iterates::Compares(2), // cmps
-            0xaa..=0xad => Iterates::Accesses(1), // stos, lods
-            0xae | 0xaf => Iterates::Compares(1), // scas
-            _ => return None,
-        };
-        let repeated = prefixes.iter().any(|byte| matches!(byte, 0xf2 | 0xf3));
-        repeated.then_some(iterates)
-    }
-
-    fn watched(&self, code: &[u8], end: End) -> Option<Watched> {
-        match end {
+        let watched = match end {
             End::Call => Some(Watched::Pushes),
             End::Return => Some(Watched::Pops),
-            _ => switches_stack(code).then_some(Watched::SwitchesStack),
+            _ => switches_stack(&instruction).then_some(Watched::SwitchesStack),
+        };
+        Does {
+            end,
+            iterates,
+            watched,
         }
     }
 
@@ -96,30 +61,69 @@ impl Architecture for X86_64 {
     }
 }
 
-/// Whether `code` loads the stack pointer from memory that neither the stack nor a segment base
-/// leads to. In the kernel that is a task switch: `__switch_to_asm()` (arch/x86/entry/entry_64.S).
-fn switches_stack(code: &[u8]) -> bool {
-    let [rex, 0x8b, modrm, ..] = code else {
-        return false;
-    };
-    let (mode, register, base) = (modrm >> 6, modrm >> 3 & 7, modrm & 7);
-    // REX.W without REX.R: the register is rsp. Base 4 is rsp itself or needs a SIB byte, 5 is rbp
-    // or an address beside the instruction.
-    rex & 0xfc == 0x48 && register == 4 && mode != 3 && !matches!(base, 4 | 5)
+fn end(instruction: &Instruction) -> End {
+    let target = instruction.near_branch_target();
+    match instruction.flow_control() {
+        FlowControl::ConditionalBranch => End::Branch { target },
+        FlowControl::UnconditionalBranch if target != 0 => End::Next { target },
+        FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => End::Jump,
+        FlowControl::Call | FlowControl::IndirectCall => match instruction.code() {
+            Code::Call_rel32_64 | Code::Call_rm64 => End::Call,
+            Code::Syscall | Code::Sysenter => End::Enter,
+            Code::Call_m1664 | Code::Call_m1632 | Code::Call_m1616 => End::Jump,
+            _ => End::Next { target: 0 }, // for hypervisors
+        },
+        FlowControl::Return => match instruction.mnemonic() {
+            Mnemonic::Ret => End::Return,
+            Mnemonic::Retf => End::Jump,
+            _ => End::Leave,
+        },
+        FlowControl::Interrupt => End::Enter,
+        FlowControl::Exception if !instruction.is_invalid() => End::Enter,
+        _ => End::Next { target: 0 },
+    }
 }
 
-fn split_prefixes(code: &[u8]) -> (&[u8], &[u8]) {
-    let legacy = code
-        .iter()
-        .take_while(|byte| {
-            matches!(
-                byte,
-                0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3
-            )
-        })
-        .count();
-    let rex = usize::from(code.get(legacy).is_some_and(|byte| byte & 0xf0 == 0x40));
-    (&code[..legacy], &code[legacy + rex..])
+fn iterates(instruction: &Instruction) -> Option<Iterates> {
+    if !instruction.has_rep_prefix() && !instruction.has_repne_prefix() {
+        return None;
+    }
+    match instruction.code() {
+        // QEMU tries the store before it reads.
+        Code::Insb_m8_DX | Code::Insw_m16_DX | Code::Insd_m32_DX => Some(Iterates::Accesses(2)),
+        Code::Outsb_DX_m8 | Code::Outsw_DX_m16 | Code::Outsd_DX_m32 => Some(Iterates::Accesses(1)),
+        Code::Movsb_m8_m8 | Code::Movsw_m16_m16 | Code::Movsd_m32_m32 | Code::Movsq_m64_m64 => {
+            Some(Iterates::Moves)
+        }
+        Code::Cmpsb_m8_m8 | Code::Cmpsw_m16_m16 | Code::Cmpsd_m32_m32 | Code::Cmpsq_m64_m64 => {
+            Some(Iterates::Compares(2))
+        }
+        Code::Stosb_m8_AL | Code::Stosw_m16_AX | Code::Stosd_m32_EAX | Code::Stosq_m64_RAX => {
+            Some(Iterates::Accesses(1))
+        }
+        Code::Lodsb_AL_m8 | Code::Lodsw_AX_m16 | Code::Lodsd_EAX_m32 | Code::Lodsq_RAX_m64 => {
+            Some(Iterates::Accesses(1))
+        }
+        Code::Scasb_AL_m8 | Code::Scasw_AX_m16 | Code::Scasd_EAX_m32 | Code::Scasq_RAX_m64 => {
+            Some(Iterates::Compares(1))
+        }
+        _ => None,
+    }
+}
+
+/// Whether an instruction loads the stack pointer from memory that neither the stack nor a segment
+/// base leads to. In the kernel that is a task switch: `__switch_to_asm()`
+/// (arch/x86/entry/entry_64.S).
+fn switches_stack(instruction: &Instruction) -> bool {
+    let base = instruction.memory_base();
+    instruction.code() == Code::Mov_r64_rm64
+        && instruction.op0_register() == Register::RSP
+        && instruction.op1_kind() == OpKind::Memory
+        && !matches!(
+            base,
+            Register::None | Register::RSP | Register::RBP | Register::RIP
+        )
+        && !instruction.has_segment_prefix()
 }
 
 #[cfg(test)]
@@ -158,7 +162,7 @@ mod tests {
             (&[0x90], End::Next { target: 0 }),
             (&[], End::Next { target: 0 }),
         ] {
-            assert_eq!(X86_64.end(code, at), expected, "{code:x?}");
+            assert_eq!(X86_64.does(code, at).end, expected, "{code:x?}");
         }
     }
 
@@ -176,20 +180,23 @@ mod tests {
             (&[0xf3], None),
             (&[], None),
         ] {
-            assert_eq!(X86_64.iterates(code), expected, "{code:x?}");
+            assert_eq!(X86_64.does(code, 0).iterates, expected, "{code:x?}");
         }
     }
 
     #[test]
     fn a_task_switch_loads_the_stack_pointer() {
+        let switches = |code: &[u8]| X86_64.does(code, 0).watched == Some(Watched::SwitchesStack);
         // mov 0x1b18(%rsi),%rsp
-        assert!(switches_stack(&[0x48, 0x8b, 0xa6, 0x18, 0x1b, 0, 0]));
-        // mov %gs:0x1fa10,%rsp: the entry of a system call
-        assert!(!switches_stack(&[0x65, 0x48, 0x8b, 0x24, 0x25, 0, 0, 0, 0]));
-        assert!(!switches_stack(&[0x48, 0x8b, 0x64, 0x24, 8])); // mov 8(%rsp),%rsp
-        assert!(!switches_stack(&[0x48, 0x8b, 0xe0])); // mov %rax,%rsp
-        assert!(!switches_stack(&[0x48, 0x8b, 0x46, 8])); // mov 8(%rsi),%rax
-        assert!(!switches_stack(&[]));
+        assert!(switches(&[0x48, 0x8b, 0xa6, 0x18, 0x1b, 0, 0]));
+        assert!(switches(&[0x49, 0x8b, 0x24, 0x24])); // mov (%r12),%rsp
+                                                      // mov %gs:0x1fa10,%rsp: the entry of a system call
+        assert!(!switches(&[0x65, 0x48, 0x8b, 0x24, 0x25, 0x10, 0xfa, 1, 0]));
+        assert!(!switches(&[0x48, 0x8b, 0x64, 0x24, 8])); // mov 8(%rsp),%rsp
+        assert!(!switches(&[0x48, 0x8b, 0x65, 8])); // mov 8(%rbp),%rsp
+        assert!(!switches(&[0x48, 0x8b, 0xe0])); // mov %rax,%rsp
+        assert!(!switches(&[0x48, 0x8b, 0x46, 8])); // mov 8(%rsi),%rax
+        assert!(!switches(&[]));
     }
 
     #[test]
