@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from branches import check as check_branches
 from repeated_instructions import check
 from support import EXAMPLE, run_guests
 
@@ -79,6 +80,12 @@ def test_repeated_string_instructions_count_once(
     newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
 ) -> None:
     check(newer_qemu, new_kernel, tmp_path, compile_c)
+
+
+def test_branches_taken(
+    newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
+) -> None:
+    check_branches(newer_qemu, new_kernel, tmp_path, compile_c, cpus=1)
 
 
 def test_both_qemus_count_the_same_work(
