@@ -1,7 +1,19 @@
 """All targets: one file for each reader or family of readers."""
 
 from fuzz.target import Target
-from fuzz.targets import code, counts, elf, experiment, guest, kernel, mail, perf, session, texts
+from fuzz.targets import (
+    code,
+    counts,
+    elf,
+    experiment,
+    guest,
+    kernel,
+    mail,
+    perf,
+    session,
+    sources,
+    texts,
+)
 
 TARGETS: tuple[Target, ...] = (
     *perf.TARGETS,
@@ -13,5 +25,6 @@ TARGETS: tuple[Target, ...] = (
     *mail.TARGETS,
     *session.TARGETS,
     *experiment.TARGETS,
+    *sources.TARGETS,
     *texts.TARGETS,
 )
