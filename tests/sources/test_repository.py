@@ -121,3 +121,20 @@ def test_a_repository_of_another_user(tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.skip("giving files away needs root")
     with pytest.raises(InputError, match=r"belongs to another user.*safe.directory"):
         Repository.open(made.folder)
+
+
+def test_a_partial_clone(tmp_path: Path) -> None:
+    """Its missing objects are not fetched unasked."""
+    made = make(
+        tmp_path / "r",
+        {"base": Made({"a.c": text(*BODY)}), "new": Made({"a.c": text(*BODY[1:])}, ["base"])},
+    )
+    made.git("config", "uploadpack.allowFilter", "true")
+    made.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = ("clone", "-q", "--bare", "--filter=blob:none", f"file://{made.folder}")
+    made.git(*clone, str(tmp_path / "partial"))
+    repository = Repository.open(tmp_path / "partial")
+    with pytest.raises(InputError, match="partial clone, and objects are missing: git fetch"):
+        repository.same_lines("base", "new", ["a.c"])
+    with pytest.raises(InputError, match="partial clone, and objects are missing: git fetch"):
+        repository.files("base", ["a.c"])
