@@ -49,7 +49,7 @@ class KernelFunctions:
         """Where something of a function executed; functions are rows of the comparison."""
         found: set[Place] = set()
         for part in self.parts:
-            rows = np.flatnonzero(part.function == function)
+            rows = np.flatnonzero((part.function == function) & part.ran)
             found.update(places_of(part.functions, rows))
         return found
 
@@ -97,9 +97,9 @@ class KernelFunctions:
     @cached_property
     def _ran(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Where the kernel's instructions that executed begin, sorted, and end."""
-        addresses = [part.addresses for part in self.parts]
-        start = np.concatenate([one.places.address for one in addresses])
-        length = np.concatenate([one.executed[:, 0] for one in addresses])
+        parts = self.parts
+        start = np.concatenate([one.addresses.places.address[one.ran] for one in parts])
+        length = np.concatenate([one.addresses.executed[one.ran, 0] for one in parts])
         kernel = start >= KERNEL_HALF
         start, end = start[kernel], start[kernel] + np.maximum(length[kernel], 1)
         order = np.argsort(start, kind="stable")
@@ -134,7 +134,7 @@ class KernelFunctions:
     def _executed(
         self, part: PickedCounts, function: int, wanted: Collection[Place], known: Piece | None
     ) -> Piece:
-        rows = np.flatnonzero(part.function == function)
+        rows = np.flatnonzero((part.function == function) & part.ran)
         there = [place in wanted for place in places_of(part.functions, rows)]
         rows = rows[np.array(there, np.bool_)]
         addresses = part.addresses

@@ -31,6 +31,14 @@ class PickedCounts:
     number: NDArray[np.int64]
     function: NDArray[np.int64]
 
+    @property
+    def ran(self) -> NDArray[np.bool_]:
+        """bool[N]: where an instruction is known to have executed. A recording of samples also has
+        places of calls, which are within an instruction (its return address less one)."""
+        if self.samples is None:
+            return np.ones(len(self.count), np.bool_)
+        return self.samples > 0
+
 
 def picked_counts(comparison: Comparison, kernel: int) -> list[PickedCounts]:
     """Of a kernel by its number; none where functions came as names. The counts of a function's
