@@ -1,5 +1,6 @@
 """The source lines of a function's instructions, those of several kernels together."""
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -8,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.function_code import FunctionCode
-from profdiff.symbolization._native import matched
+from profdiff.sources.matched_lines import matched_lines
+
+# As many instructions that two lines have in common are no chance.
+_SURE = 3
 
 
 class SourceTree(Protocol):
@@ -87,16 +91,9 @@ class Hints:
         """For each line of a kernel's file, that of the base, from 0; -1: none."""
         if (kernel, file) not in self._in_base:
             trees = [self._sources.get(self._labels[at]) for at in (kernel, 0)]
-            texts = [tree.lines(file) if tree else None for tree in trees]
-            mine, base = texts
-            found = None
-            if mine is not None and base is not None:
-                numbers: dict[str, int] = {}
-                own, other = (
-                    np.array([numbers.setdefault(text, len(numbers)) for text in one], np.uint32)
-                    for one in (mine, base)
-                )
-                found = matched(own, other).tolist()
+            mine, base = (tree.lines(file) if tree else None for tree in trees)
+            both = mine is not None and base is not None
+            found = matched_lines(mine or (), base or ()).tolist() if both else None
             self._in_base[kernel, file] = found
         return self._in_base[kernel, file]
 
@@ -110,7 +107,8 @@ def paired_lines(
 
     By the sources where both kernels have them; else the lines of instructions that belong
     together, those with most of them first; then those at one distance from the declaration.
-    ``rows``: int64[R, K] of each place.
+    ``rows``: int64[R, K] of each place, of instructions that do the same. The lines of the base are
+    in their order; those that it has not stand behind the one before them.
     """
     records: list[dict[int, SourceLine]] = []
     for kernel, mine in enumerate(lines):
@@ -130,8 +128,28 @@ def paired_lines(
         if kernel:
             left = _voted(records, kernel, left, free, rows, lines, where, hints)
             left = _near(records, kernel, left, free, hints)
-        records += [{kernel: line} for line in left]
+        records = _ordered(records, kernel, left)
     return records
+
+
+def _ordered(
+    records: list[dict[int, SourceLine]], kernel: int, left: Sequence[SourceLine]
+) -> list[dict[int, SourceLine]]:
+    """Records with the lines that only this kernel has, each behind the nearest line before it."""
+    known = sorted((record[kernel], at) for at, record in enumerate(records) if kernel in record)
+    # A file that no other kernel has comes last.
+    last = {record[min(record)].file: at for at, record in enumerate(records)}
+    placed: list[tuple[float, SourceLine, dict[int, SourceLine]]] = []
+    for line in sorted(left):
+        before = bisect(known, (line, len(records))) - 1
+        if before >= 0 and known[before][0].file == line.file:
+            at: float = known[before][1]
+        else:
+            after = [at for one, at in known if one.file == line.file and one > line]
+            at = after[0] - 1 if after else last.get(line.file, len(records))
+        placed.append((at + 0.5, line, {kernel: line}))
+    old = [(float(at), SourceLine("", 0), record) for at, record in enumerate(records)]
+    return [record for *_, record in sorted(old + placed, key=lambda one: one[:2])]
 
 
 def _voted(
@@ -155,7 +173,15 @@ def _voted(
                 if row[other] >= 0:
                     votes[where[other, lines[other][row[other]]], line] += 1
     wanted = set(left)
-    for (record, line), _ in sorted(votes.items(), key=lambda one: (-one[1], one[0])):
+    size = [Counter(own) for own in lines[: kernel + 1]]
+    for (record, line), number in sorted(votes.items(), key=lambda one: (-one[1], one[0])):
+        # Few of many are chance: a compare and a jump; so are few that cross others.
+        sizes = [size[kernel][line], *(size[k][one] for k, one in records[record].items())]
+        few = number < _SURE and any(
+            _cross(records[record], other, kernel, line) for other in records if kernel in other
+        )
+        if 3 * number < min(sizes) or few:
+            continue
         # What the sources tell apart stays apart.
         told = hints.told(kernel, line.file) and line.line > 0
         if record in free and line in wanted and not (told and hints.same(kernel, line)):
@@ -165,6 +191,18 @@ def _voted(
                 free.discard(record)
                 wanted.discard(line)
     return [line for line in left if line in wanted]
+
+
+def _cross(
+    record: Mapping[int, SourceLine], other: Mapping[int, SourceLine], kernel: int, line: SourceLine
+) -> bool:
+    """Whether lines stand in another order on this kernel than another pair of one file says."""
+    mine = other[kernel]
+    return mine.file == line.file and any(
+        record[k].file == one.file and (one < record[k]) != (mine < line)
+        for k, one in other.items()
+        if k in record
+    )
 
 
 def _near(

@@ -276,7 +276,8 @@ class _Record:
         )
 
     def _made_lines(self, sampled: bool) -> list[records.Line]:
-        paired = paired_lines([place.rows for place in self._places], self._lines, self._hints)
+        alike = [self._alike(place.rows) for place in self._places]
+        paired = paired_lines(alike, self._lines, self._hints)
         number = {(k, line): n for n, record in enumerate(paired) for k, line in record.items()}
         count: list[Counts] = [{} for _ in paired]
         samples: list[Counts] = [{} for _ in paired]
@@ -307,8 +308,21 @@ class _Record:
                     places=sorted(places[at]),
                 )
             )
+        # Within a file, they are in order.
         declared = self._comparison.functions[self._row].file
-        return sorted(found, key=lambda line: (line.file != declared, line.file, line.line))
+        return sorted(found, key=lambda line: (line.file != declared, line.file))
+
+    def _alike(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows without the instructions that do not do what the row's first one does."""
+        alike = rows.copy()
+        for row, members in enumerate(rows.tolist()):
+            there = [(at, member) for at, member in enumerate(members) if member >= 0]
+            kernel, first = there[0]
+            key = self._columns[kernel].key[first]
+            for at, member in there[1:]:
+                if self._columns[at].key[member] != key:
+                    alike[row, at] = -1
+        return alike
 
     def _split(self) -> dict[str, records.Split]:
         found = {}
