@@ -52,7 +52,7 @@ def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
     """A line for each instruction; where operands differ, one for each kernel's."""
     texts = _texts(figures, shown, figures.labels, look)
     entries = [entry for listing in shown for entry in listing.entries]
-    lines = _lines(figures, entries, texts.cells, look.width)
+    lines = _lines(figures, entries, texts.cells, look)
     return Drawn(lines, texts.arrows, texts.left_out)
 
 
@@ -63,18 +63,18 @@ def line_table(figures: Figures, entries: Sequence[Entry], look: Look) -> Drawn:
         text if entry.kind == "place" else f"  {text}"
         for entry, text in zip(entries, texts, strict=True)
     ]
-    return Drawn(_lines(figures, entries, indented, look.width))
+    return Drawn(_lines(figures, entries, indented, look))
 
 
 def _lines(
-    figures: Figures, entries: Sequence[Entry], texts: Sequence[str], width: int
+    figures: Figures, entries: Sequence[Entry], texts: Sequence[str], look: Look
 ) -> list[Styled]:
     numbers = [_numbers(figures, entry) for entry in entries]
-    room = max(width - _used(figures.columns, numbers), _LEAST_CODE)
-    cut = [_cut(entry, text, room) for entry, text in zip(entries, texts, strict=True)]
+    room = max(look.width - _used(figures.columns, numbers), _LEAST_CODE)
+    cut = [_cut(entry, text, room, look) for entry, text in zip(entries, texts, strict=True)]
     rows = [[*cells, text] for cells, text in zip(numbers, cut, strict=True)]
     columns = [*figures.columns, Column(_CODE, name=True)]
-    return _styled(figures, entries, draw("", columns, rows, width))
+    return _styled(figures, entries, draw("", columns, rows, look.width))
 
 
 def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
@@ -103,7 +103,9 @@ def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Draw
         arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
         own = None if label == base or len(labels) == 2 else part
         columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
-        cut = [_cut(entry, text, room) for entry, text in zip(entries, texts.cells, strict=True)]
+        cut = [
+            _cut(entry, text, room, look) for entry, text in zip(entries, texts.cells, strict=True)
+        ]
         cells += [counts[label], [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
         if label != base:
             columns.insert(-1, Column("delta", part=own))
@@ -190,9 +192,15 @@ def _widest(cells: Sequence[str]) -> int:
     return max(map(units.width, cells))
 
 
-def _cut(entry: Entry, text: str, columns: int) -> str:
-    """Of a chain, the ends say most; of code, the beginning."""
-    return (units.shorten if entry.kind == "place" else units.ended)(text, columns)
+def _cut(entry: Entry, text: str, columns: int, look: Look) -> str:
+    """``text`` in its room: of code, the beginning says most."""
+    if units.width(text) <= columns:
+        return text
+    for shorter in entry.shorter:
+        plain = _plain(shorter, look)
+        if units.width(plain) <= columns:
+            return plain
+    return units.ended(text, columns)
 
 
 def _styled(

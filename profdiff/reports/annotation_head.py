@@ -65,7 +65,9 @@ def _row(figures: Figures, counts: Counts, name: str) -> list[str]:
 
 def _split(figures: Figures) -> list[list[str]]:
     annotation, numbers = figures.annotation, figures.numbers
-    if not annotation.split:
+    executed = sum(bool(count) for count in annotation.self.values())
+    # What one kernel alone executes is no other's.
+    if not annotation.split or executed < 2:
         return []
     others = annotation.labels[1:]
     made = []

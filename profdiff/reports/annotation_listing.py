@@ -21,7 +21,8 @@ _TAB = 2
 class Entry:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
-    ``counted``: whether it is known how often ``targets`` were jumped to."""
+    ``shorter``: what may stand for the text, the longest first. ``counted``: whether it is known
+    how often ``targets`` were jumped to."""
 
     kind: Literal["place", "source", "code", "left out"]
     texts: Mapping[str, str]
@@ -33,6 +34,7 @@ class Entry:
     addresses: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, str] = field(default_factory=dict)
     counted: bool = True
+    shorter: Sequence[str] = ()
 
     @property
     def executed(self) -> bool:
@@ -58,8 +60,9 @@ def listings(annotation: Annotation, context: int, *, side_by_side: bool) -> lis
     made = []
     for number in _order(annotation):
         place, rows = annotation.places[number], by_place[number]
-        title = dict.fromkeys(annotation.labels, _title(place, rows))
-        head = Entry("place", title, counts=place.self, whole=place.self)
+        titles = _titles(place, rows)
+        title = dict.fromkeys(annotation.labels, titles[0])
+        head = Entry("place", title, counts=place.self, whole=place.self, shorter=titles[1:])
         entries = [head, *_entries(annotation, known, rows, context, side_by_side=side_by_side)]
         made.append(Listing(place, entries))
     return made
@@ -79,10 +82,14 @@ def _order(annotation: Annotation) -> list[int]:
     return sorted((number for number in every if number in executed or not executed), key=key)
 
 
-def _title(place: Place, rows: Sequence[Row]) -> str:
+def _titles(place: Place, rows: Sequence[Row]) -> list[str]:
+    """The functions from the physical one to this one, and the file; then with less between them,
+    for where there is no room."""
     file = next((row.file for row in rows if row.file), "")
-    chain = CHAIN.join(place.chain)
-    return f"{chain}, {file}" if file else chain
+    first, *_, last = [*place.chain[:1], *place.chain]
+    chains = [place.chain, [first, "..", last], ["..", last]] if len(place.chain) > 2 else []
+    told = [CHAIN.join(names) for names in chains or [place.chain]]
+    return [*(f"{text}, {file}" for text in told if file), *told, last]
 
 
 def _entries(
