@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from profdiff.profile.comparison import Comparison
     from profdiff.reports.annotation_text import Asked
     from profdiff.session.folder import Session
+    from profdiff.session.manifest import Manifest
+    from profdiff.session.points import Setting
     from profdiff.sources.sources import Sources
     from profdiff.views.annotation import Annotation
 
@@ -188,15 +190,10 @@ def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation
 
 def _comparison(session: "Session", wanted: _Wanted) -> "Comparison":
     from profdiff.collectors import registry
-    from profdiff.evidence.findings import choose
-    from profdiff.evidence.results import Results
     from profdiff.profile.recordings import Recordings
-    from profdiff.session import points
     from profdiff.session.facts import Facts
 
-    manifest = session.manifest
-    several = len(points.settings(manifest)) > 1 and wanted.at is None
-    setting = choose(manifest, wanted.at, Results.gather(manifest) if several else None)
+    setting = _setting(session.manifest, wanted.at)
     # What differs between the kernels is shown by other commands, and reading it takes long.
     comparisons = Recordings(session, setting).comparisons(Facts())
     if not comparisons:
@@ -214,8 +211,23 @@ def _comparison(session: "Session", wanted: _Wanted) -> "Comparison":
     raise InputError(f"--metric {wanted.metric}: the session has {', '.join(named)}")
 
 
+def _setting(manifest: "Manifest", at: str | None) -> "Setting":
+    """As report chooses it; what compares metrics is loaded only where there are several."""
+    from profdiff.session import points
+
+    known = points.settings(manifest)
+    if len(known) == 1 and at is None:
+        return known[0]
+    from profdiff.evidence.findings import choose
+    from profdiff.evidence.results import Results
+
+    return choose(manifest, at, None if at else Results.gather(manifest))
+
+
 def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sources]":
     """The source tree of each kernel that has one."""
+    if not given:
+        return {}
     from profdiff.sources.sources import Sources
 
     trees: dict[str, Sources] = {}

@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base import units
-from profdiff.evidence.function_verdicts import function_verdicts
-from profdiff.evidence.statistics import Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.views import marks
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
@@ -164,6 +162,10 @@ def unresolved(comparison: Comparison, wanted: Side | None = None) -> list[Unres
 def verdicts(comparison: Comparison, rows: NDArray[np.int64]) -> list[str] | None:
     """What the boots of two kernels tell of functions, ``-`` for those too small to be tested; None
     where one run tells all."""
+    # Most that names functions tests none.
+    from profdiff.evidence.function_verdicts import function_verdicts
+    from profdiff.evidence.statistics import Verdict
+
     tests = function_verdicts(comparison, 1) if len(comparison.labels) == 2 else None
     if tests is None:
         return None
