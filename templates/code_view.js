@@ -1,5 +1,6 @@
 // The code of the open function: what is said above it, its rows, and arrows beside them.
 
+import { metric } from "./chosen.js";
 import { arrowsOf, drawArrows, gutter, lanesOf, picture } from "./code_arrows.js";
 import { countDelta, headCells, rowElement } from "./code_cells.js";
 import { addressOf, codeOf, isHeld } from "./code.js";
@@ -144,7 +145,8 @@ function sentences({ split, size, calls, self, places, notes }) {
       calls[label] ? fixed(self[label] / calls[label], 2) : "-";
     said.push(`self per call: ${both(each)}`);
   }
-  if (places.length > 1) said.push(`${count(places.length)} places`);
+  // Of exact counts, more is known.
+  if (places.length > 1 && !metric.code) said.push(`${count(places.length)} places`);
   return [...said, ...notes];
 }
 

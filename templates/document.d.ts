@@ -126,6 +126,24 @@ export interface Metric {
   calls: ByKernel<number[]> | null;
   unresolved: { reason: string; side: Side; self: Counts }[];
   functions: FunctionRow[];
+  classes: Classes | null;
+  code: KernelCode | null;
+}
+
+/** By class; `functions` are columns over the metric's functions. */
+export interface Classes {
+  total: ByKernel<Counts>;
+  functions: ByKernel<ByKernel<number[]>>;
+  rest: ByKernel<Counts>;
+  unseen: Counts;
+}
+
+/** Columns over the functions: bytes with what is inlined, null where that is not known; in how
+ * many places a function ran inlined, and whether it ran by itself. */
+export interface KernelCode {
+  size: ByKernel<(number | null)[]>;
+  copies: ByKernel<number[]>;
+  called: ByKernel<boolean[]>;
 }
 
 export interface FunctionRow {

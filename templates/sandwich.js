@@ -1,6 +1,7 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
 
 import { callsOf, frameName, metric, pair, pairOf, ranks, tree, unhurried } from "./chosen.js";
+import { codeSentences, drawClasses } from "./classes.js";
 import { drawCode, startCode } from "./code_view.js";
 import { data } from "./data.js";
 import { declared, hideTip, showTip } from "./details.js";
@@ -116,7 +117,9 @@ function drawHeading() {
   at("sandwich-name").textContent = visible(row.name);
   const where = [row.object, row.side, declared(id)].filter(Boolean).join(" · ");
   at("sandwich-where").textContent = visible(where);
-  fill("sandwich-numbers", "li", [said("self"), said("total"), ...callSentences(id)]);
+  const told = [said("self"), said("total"), ...callSentences(id), ...codeSentences(id)];
+  fill("sandwich-numbers", "li", told);
+  drawClasses(id);
   drawCode(id);
 }
 

@@ -133,7 +133,6 @@ def test_heads_say_what_the_delta_is_made_of(opened: Page) -> None:
     said = opened.page.inner_text("#code-said")
     assert "the same code, executed more or less often: +8.00; other code: +5.70" in said
     assert "self per call: 6.30 → 20.00" in said
-    assert "2 places" in said
     assert "a note" in said
     opened.page.select_option("#unit", "absolute")
     assert "often: +80; other code: +57" in opened.page.inner_text("#code-said")

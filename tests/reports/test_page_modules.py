@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from browsed_page import browser
+from classes import compare as executed_code
 from support import ROOT
 from synthetic import compare, example
 from synthetic_code import large
@@ -133,7 +134,10 @@ def test_types_name_what_the_document_has() -> None:
             blame=blame,
         )
     )
-    metric = document["metrics"][0]
+    (metric,) = document["metrics"]
+    rows = {label: [(row, "nop") for row in rows] for label, rows in example().items()}
+    exact = html.document.build(Findings.of_recordings([executed_code(rows)]))
+    counted = json.loads(html.document.encode(exact))["metrics"][0]
     parts = {
         "Report": document,
         "Kernel": document["kernels"][0],
@@ -144,6 +148,8 @@ def test_types_name_what_the_document_has() -> None:
         "Stacks": document["stacks"][0],
         "Metric": metric,
         "FunctionRow": metric["functions"][0],
+        "Classes": counted["classes"],
+        "KernelCode": counted["code"],
         "Chart": document["charts"][0],
         "Point": document["points"][0],
         "Blame": blame,
