@@ -122,7 +122,7 @@ def test_branches_are_not_told_where_they_were_not_counted() -> None:
 # Mnemonics and operands as objdump prints them, in AT&T syntax.
 ORACLE = {
     "locked": re.compile(r"^lock |^xchg .*\("),
-    "divisions": re.compile(r"^i?div[bwlq]? "),
+    "divisions": re.compile(r"^(i?div[bwlq]?|v?div[sp][sdh]|fi?div\w*) "),
     "repeated": re.compile(r"^(rep|repz|repnz) (movs|stos|cmps|scas|lods|ins|outs)"),
     "direct-calls": re.compile(r"^call +[^*]"),
     "indirect-calls": re.compile(r"^(notrack )?call +\*"),
