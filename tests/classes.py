@@ -51,9 +51,10 @@ def compare(
     *,
     ops: int | None = None,
     taken: Mapping[str, Sequence[Sequence[int]]] | None = None,
+    untold: Mapping[str, Sequence[Sequence[int]]] | None = None,
 ) -> Comparison:
-    """The comparison of rows with the instruction of each. ``taken``: by kernel and row, as
-    ``Addresses.taken``."""
+    """The comparison of rows with the instruction of each. ``taken`` and ``untold``: by kernel and
+    row, as those of ``Addresses``."""
     profiles = {}
     for label, described in kernels.items():
         rows = [row for row, _ in described]
@@ -67,7 +68,9 @@ def compare(
             count=lambda counts=counts: counts,  # type: ignore[misc]
         )
         if taken is not None:
-            object.__setattr__(addresses, "taken", np.array(taken[label], np.int64))
+            assert untold is not None
+            jumped, unknown = (np.array(one, np.int64) for one in (taken[label], untold[label]))
+            addresses = replace(addresses, taken=jumped, untold=unknown)
         profiles[label] = replace(profile(rows), addresses=(addresses,))
     runs = {len(row[3]) for described in kernels.values() for row, _ in described}
     (number,) = runs

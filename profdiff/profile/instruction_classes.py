@@ -102,11 +102,9 @@ def instruction_classes(comparison: Comparison) -> InstructionClasses | None:
 
 def _branches(addresses: Addresses) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """int64[N, R] each: how often branches were taken, and how often that is not known."""
-    # Until every reader of counts files knows it.
-    taken, untold = getattr(addresses, "taken", None), getattr(addresses, "untold", None)
-    if taken is None:
+    if addresses.taken is None or addresses.untold is None:
         return None
-    return taken, np.zeros_like(taken) if untold is None else untold
+    return addresses.taken, addresses.untold
 
 
 def _architecture(comparison: Comparison) -> str:

@@ -97,20 +97,23 @@ def test_classes_are_sums_over_places(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
-def test_taken_and_not_taken_are_all_branches(branches: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=9))
+def test_taken_and_not_taken_are_all_branches(branches: list[tuple[int, int, int]]) -> None:
+    """But for those of which it is not known."""
     rows: list[tuple[Row, str]] = [
-        (([OUTER], "outer", True, [taken + not_taken]), "je") for taken, not_taken in branches
+        (([OUTER], "outer", True, [sum(executed)]), "je") for executed in branches
     ]
     # What is no conditional branch is never taken, whatever a file says.
     rows.append((([OUTER], "outer", True, [5]), "ret"))
-    taken = [[one] for one, _ in branches] + [[0]]
-    found = instruction_classes(made.compare({"base": rows}, taken={"base": taken}))
+    taken = {"base": [[one] for one, _, _ in branches] + [[0]]}
+    untold = {"base": [[one] for _, _, one in branches] + [[0]]}
+    found = instruction_classes(made.compare({"base": rows}, taken=taken, untold=untold))
     assert found is not None
     counts = dict(zip(found.names, found.counts.sum(axis=(0, 2)).tolist(), strict=True))
-    assert counts["taken"] == sum(one for one, _ in branches)
-    assert counts["not-taken"] == sum(other for _, other in branches)
-    assert counts["conditional"] == counts["taken"] + counts["not-taken"]
+    assert counts["taken"] == sum(one for one, _, _ in branches)
+    assert counts["not-taken"] == sum(other for _, other, _ in branches)
+    unknown = sum(one for _, _, one in branches)
+    assert counts["conditional"] == counts["taken"] + counts["not-taken"] + unknown
 
 
 def test_branches_are_not_told_where_they_were_not_counted() -> None:
