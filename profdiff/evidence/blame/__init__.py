@@ -1,0 +1,1 @@
+"""The delta of a kernel by the commits that made it: blame."""

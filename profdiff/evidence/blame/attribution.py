@@ -1,0 +1,153 @@
+"""Which instructions of a delta go to which commit, and what the others are: every instruction that
+either kernel executed is in exactly one part."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+from profdiff.evidence.blame.executed import Line
+
+# A file and a line, from 1.
+Place = tuple[str, int]
+# views.blame.Kind says what they mean.
+Kind = Literal[
+    "commit",
+    "more-often",
+    "other-code",
+    "config",
+    "unmatched",
+    "no-line",
+    "generated",
+    "unresolved",
+]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the repository says of one kernel's lines. ``lengths``: how many lines each of its files
+    has; others are not in the repository. ``commits``: who added these lines (of the new kernel) or
+    removed them (of the base)."""
+
+    lengths: Mapping[str, int]
+    commits: Mapping[Place, str]
+
+
+class Part(NamedTuple):
+    """Instructions of a function. ``reason``: a commit's hash, or an option of the config; "" of
+    other kinds. ``added``: executed by the new kernel; ``removed``: by the base, negative."""
+
+    kind: Kind
+    reason: str
+    function: int
+    added: int
+    removed: int
+
+    @property
+    def delta(self) -> int:
+        """What it adds to the delta."""
+        return self.added + self.removed
+
+
+# Of a line (of the base, of the new kernel) that only one executes, the new one if the last is
+# true: the option of the config that is why, or "".
+Option = Callable[[Place, Place, bool], str]
+
+
+def attribute(
+    base: Sequence[Line],
+    new: Sequence[Line],
+    same: Mapping[Place, Place],
+    before: Known,
+    after: Known,
+    unresolved: frozenset[int],
+    option: Option = lambda _old, _new, _by_new: "",
+) -> list[Part]:
+    """The parts of new minus base, one for each kind, reason and function; their deltas sum to the
+    delta. ``same``: lines of the base with the line of the new kernel that is the same one, each
+    at most once. ``unresolved``: the functions that stand for what has none."""
+    sums = _Sums()
+    pairs: dict[Place, tuple[list[Line], list[Line]]] = defaultdict(lambda: ([], []))
+    nets: dict[tuple[Kind, int, str, int], int] = defaultdict(int)
+    back = {mine: theirs for theirs, mine in same.items()}
+    for lines, side, known, sign in ((base, 0, before, -1), (new, 1, after, 1)):
+        for line in lines:
+            place = (line.file, line.line)
+            kind = _without_commit(line, known, unresolved)
+            common = (place if place in back else None) if side else same.get(place)
+            if kind is None and common is not None:
+                pairs[common][side].append(line)
+            elif kind is None and (commit := known.commits.get(place)):
+                sums.add("commit", commit, line.function, sign * line.instructions, side)
+            else:
+                nets[kind or "unmatched", line.function, *place] += sign * line.instructions
+    for (kind, function, *_), net in nets.items():
+        sums.add(kind, "", function, net)
+    for place, (old, now) in pairs.items():
+        _compare(sums, old, now, partial(option, back[place], place))
+    return sums.parts()
+
+
+def _without_commit(line: Line, known: Known, unresolved: frozenset[int]) -> Kind | None:
+    if line.function in unresolved:
+        return "unresolved"
+    if not line.line:
+        return "no-line"
+    length = known.lengths.get(line.file)
+    if length is None:
+        return "generated"
+    return "unmatched" if line.line > length else None
+
+
+class _Sums:
+    def __init__(self) -> None:
+        self._sums: dict[tuple[Kind, str, int], list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(
+        self, kind: Kind, reason: str, function: int, count: int, side: int | None = None
+    ) -> None:
+        """``side``: 0 removed, 1 added; None: by the sign."""
+        column = (count < 0) if side is None else (side == 0)
+        self._sums[kind, reason, function][column] += count
+
+    def parts(self) -> list[Part]:
+        return [
+            Part(*key, added, removed)
+            for key, (added, removed) in self._sums.items()
+            if added or removed
+        ]
+
+
+def _compare(
+    sums: _Sums, old: Sequence[Line], new: Sequence[Line], option: Callable[[bool], str]
+) -> None:
+    """A line that both kernels have: only what they differ by."""
+    before, after = _by_function(old), _by_function(new)
+    net = sum(after.values()) - sum(before.values())
+    kind: Kind = "more-often" if _alike(old, new) else "other-code"
+    reason, ran = "", any(after.values())
+    if net and ran != any(before.values()) and (reason := option(ran)):
+        kind = "config"
+    if before.keys() == after.keys():
+        for function, count in after.items():
+            sums.add(kind, reason, function, count - before[function])
+    elif net:
+        # The function has another name, or the line runs in a macro's other user.
+        one = after or before
+        sums.add(kind, reason, max(one, key=lambda function: abs(one[function])), net)
+
+
+def _by_function(lines: Iterable[Line]) -> dict[int, int]:
+    found: dict[int, int] = defaultdict(int)
+    for line in lines:
+        found[line.function] += line.instructions
+    return dict(found)
+
+
+def _alike(old: Sequence[Line], new: Sequence[Line]) -> bool:
+    """Whether every copy of one of both sides is one of the other's too: the line may have been
+    inlined in more places, or in fewer."""
+    before = frozenset().union(*(line.code for line in old))
+    after = frozenset().union(*(line.code for line in new))
+    return before <= after or after <= before

@@ -1,0 +1,68 @@
+"""Why a line that nobody changed may be executed more often, or be other code: who changed what
+calls it, or what stands beside it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from profdiff.evidence.blame.attribution import Kind, Part
+from profdiff.profile.comparison import Comparison
+
+# Of a function: behind the first ones, nobody looks.
+MOST = 4
+
+
+def suspects(
+    comparison: Comparison, kernel: int, parts: Iterable[Part]
+) -> Mapping[tuple[Kind, int], tuple[str, ...]]:
+    """For each kind and function, most of the delta first.
+
+    For lines that are other code: the commits that changed executed lines of the function, which
+    the compiler sees as a whole. For lines that are executed more or less often: the commits that
+    changed executed lines nearest to the function on its stacks. A function that was called as
+    often as before may itself do more for each call, so its own lines count; where it was called
+    more or less often, or its callers alone have changed lines, those of the nearest caller do.
+    """
+    changed: dict[int, dict[str, int]] = defaultdict(dict)
+    wanted, compiled = set(), set()
+    for part in parts:
+        if part.kind == "commit":
+            own = changed[part.function]
+            own[part.reason] = own.get(part.reason, 0) + part.added - part.removed
+        elif part.kind == "more-often" and part.delta:
+            wanted.add(part.function)
+        elif part.kind == "other-code" and part.delta:
+            compiled.add(part.function)
+    called = _called_otherwise(comparison, kernel)
+    weights: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    deltas = np.abs(comparison.counts[:, kernel] - comparison.counts[:, 0])
+    function, parent = comparison.stacks.function.tolist(), comparison.stacks.parent.tolist()
+    for stack in np.flatnonzero(deltas).tolist():
+        leaf = function[stack]
+        if leaf not in wanted:
+            continue
+        at = parent[stack] if leaf in called else stack
+        while at >= 0 and function[at] not in changed:
+            at = parent[at]
+        if at >= 0:
+            for commit, size in changed[function[at]].items():
+                # By the delta that it may explain, then by how much of the caller it changed.
+                weights[leaf][commit] += int(deltas[stack]) * (size + 1)
+    often: dict[tuple[Kind, int], tuple[str, ...]] = {
+        ("more-often", leaf): _first(found) for leaf, found in weights.items()
+    }
+    return often | {("other-code", one): _first(changed[one]) for one in compiled & changed.keys()}
+
+
+def _first(found: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(sorted(found, key=lambda commit: (-found[commit], commit))[:MOST])
+
+
+def _called_otherwise(comparison: Comparison, kernel: int) -> frozenset[int]:
+    """The functions that were entered more or less often than on the base."""
+    if comparison.calls is None:
+        return frozenset()
+    every = len(comparison.functions) + len(comparison.unnamed)
+    calls = comparison.stacks.self_by_function(comparison.calls, every)
+    return frozenset(np.flatnonzero(calls[:, kernel] != calls[:, 0]).tolist())
