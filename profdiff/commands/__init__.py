@@ -16,6 +16,7 @@ COMMANDS = {
     "report": Command("report:report", "Show the results of a session."),
     "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
+    "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),

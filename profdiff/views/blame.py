@@ -2,17 +2,34 @@
 writes. ``docs/blame.md`` explains it. The instructions of all rows sum to ``delta``.
 """
 
-from typing import Final, Literal
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
 
+import msgspec
+import numpy as np
+
+from profdiff.base.errors import InputError
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.blame import delta
+from profdiff.evidence.blame.attribution import Part
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_identity import Function
+from profdiff.sources.releases import revision
+from profdiff.sources.repository import Repository
+from profdiff.views import functions as views
 from profdiff.views.record import Record
 
 SCHEMA: Final = "profdiff.blame/1"
 
 # commit: instructions of lines that a commit added, changed or removed. more-often, other-code:
-# of lines that both kernels have, executed more or less often, or compiled to other code.
-# unmatched: lines that no commit between the revisions explains (the sources are not those that
-# the kernel was built from). no-line: the debug information has none. generated: not in the
-# repository. unresolved: no function was found.
+# of lines that both kernels have, executed more or less often, or compiled to other code. config:
+# of lines that an option of the config leaves out of one kernel. unmatched: lines that no commit
+# between the revisions explains (the sources are not those that the kernel was built from).
+# no-line: the debug information has none. generated: not in the repository. unresolved: no function
+# was found.
 Kind = Literal[
     "commit",
     "more-often",
@@ -23,6 +40,15 @@ Kind = Literal[
     "generated",
     "unresolved",
 ]
+SAID: Final[Mapping[str, str]] = {
+    "more-often": "same line, executed more or less often",
+    "other-code": "same line, other code",
+    "config": "compiled in only with {}",
+    "unmatched": "built from other sources than these",
+    "no-line": "no line in the debug information",
+    "generated": "not in the repository: generated, libraries, workload",
+    "unresolved": "no function was found",
+}
 
 
 class Share(Record, frozen=True):
@@ -36,8 +62,14 @@ class Row(Record, frozen=True):
     """Instructions of one kind. ``commit`` is a hash, ``subject`` and ``author_date`` (ISO 8601)
     are its own. Of other kinds ``subject`` says what they are. ``instructions`` = ``added``
     (executed by the new kernel) + ``removed`` (negative: executed by the base), in the whole
-    window. ``suspects``: commits that changed lines of callers, for what is executed more or less
-    often. ``functions``: largest first."""
+    window; of lines that are no commit's only what the kernels differ by. ``functions``: largest
+    first.
+
+    ``suspects``: of lines that are executed more or less often, commits that changed lines nearest
+    on the stacks; of other code, commits that changed lines of the same function. Rows of these
+    kinds differ by them. ``together``: other commits that changed the same lines, of which only the
+    rows together say what they cost: the base's line went with the first, and what is there now
+    came with the last."""
 
     kind: Kind
     commit: str | None
@@ -48,6 +80,7 @@ class Row(Record, frozen=True):
     removed: int
     functions: list[Share]
     suspects: list[str]
+    together: list[str]
 
 
 class Pair(Record, frozen=True):
@@ -71,3 +104,131 @@ class Blame(Record, frozen=True):
     rows: list[Row]
     renamed: list[Pair]
     notes: list[str]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all documents; ``profdiff/blame.schema.json`` is a copy."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    return {**draft, **msgspec.json.schema(Blame)}
+
+
+def of_findings(
+    findings: Findings,
+    repo: Path,
+    given: tuple[str | None, str | None] = (None, None),
+    label: str | None = None,
+    ignore_revs: Path | None = None,
+) -> Blame:
+    """The delta of the kernel ``label``, or of the last one. ``repo``: a git repository; ``given``:
+    the revisions of base and kernel that were named. Raises InputError."""
+    comparison = next((one for one in findings.comparisons if one.metric == INSTRUCTIONS), None)
+    if comparison is None or not comparison.metric.exact:
+        raise InputError(delta.INEXACT)
+    others = comparison.labels[1:]
+    if not others:
+        raise InputError(
+            f"{comparison.labels[0]} has nothing to be compared with: record two kernels"
+        )
+    if label is not None and label not in others:
+        raise InputError(f"--kernel {label}: the session compares {', '.join(others)}")
+    kernel = comparison.labels.index(label or others[-1])
+    repository = Repository.open(repo, ignore_revs)
+    return blame(comparison, kernel, repository, revisions(comparison, kernel, repository, given))
+
+
+def revisions(
+    comparison: Comparison,
+    kernel: int,
+    repository: Repository,
+    given: tuple[str | None, str | None] = (None, None),
+) -> tuple[str, str]:
+    """What the base and a kernel were built from, as full hashes: what was ``given``, or the tags
+    of their releases. Raises InputError."""
+    found = []
+    for number, name in zip((0, kernel), given, strict=True):
+        one = comparison.kernels[number]
+        if name is not None:
+            found.append(repository.commit(name))
+        elif one.release is None:
+            side = "base" if number == 0 else "new"
+            raise InputError(
+                f"{one.label}: its release is unknown: name what it was built from "
+                f"with --{side} REV"
+            )
+        else:
+            found.append(revision(repository, one.release))
+    return found[0], found[1]
+
+
+def blame(
+    comparison: Comparison, kernel: int, repository: Repository, built_from: tuple[str, str]
+) -> Blame:
+    """The delta of a kernel, by its number, to the base. ``built_from``: as `revisions`. Raises
+    InputError: no exact counts, or git has not what is needed."""
+    found = delta.blamed(comparison, kernel, repository, built_from)
+    titles = _titles(comparison, found.functions)
+    grouped: dict[tuple[Kind, str, tuple[str, ...]], list[Part]] = defaultdict(list)
+    for part in found.parts:
+        blamed = found.suspects.get((part.kind, part.function), ())
+        grouped[part.kind, part.reason, blamed].append(part)
+    rows = [_row(*key, parts, found, titles) for key, parts in grouped.items()]
+    labels = comparison.labels[0], comparison.labels[kernel]
+    return Blame(
+        schema=SCHEMA,
+        base=labels[0],
+        new=labels[1],
+        revisions=dict(zip(labels, built_from, strict=True)),
+        ops=comparison.ops,
+        delta=found.delta,
+        rows=sorted(
+            rows, key=lambda row: (-abs(row.instructions), row.removed - row.added, row.subject)
+        ),
+        renamed=[
+            Pair(vanished=titles[one.vanished], new=titles[one.new], alike=round(one.alike, 3))
+            for one in found.renamed
+        ],
+        notes=[_strange(label, files) for label, files in found.strange.items() if files],
+    )
+
+
+def _row(
+    kind: Kind,
+    reason: str,
+    suspects: tuple[str, ...],
+    parts: list[Part],
+    found: delta.Blamed,
+    titles: list[str],
+) -> Row:
+    sizes: dict[str, int] = defaultdict(int)
+    for part in parts:
+        sizes[titles[part.function]] += part.delta
+    commit = found.commits[reason] if kind == "commit" else None
+    return Row(
+        kind=kind,
+        commit=commit.hash if commit else None,
+        subject=commit.subject if commit else SAID[kind].format(reason),
+        author_date=commit.author_date if commit else None,
+        instructions=sum(sizes.values()),
+        added=sum(part.added for part in parts),
+        removed=sum(part.removed for part in parts),
+        functions=[
+            Share(function=name, instructions=size)
+            for name, size in sorted(sizes.items(), key=lambda one: (-abs(one[1]), one[0]))
+        ],
+        suspects=list(suspects),
+        together=sorted(found.together.get(reason, ()) & found.commits.keys()) if commit else [],
+    )
+
+
+def _titles(comparison: Comparison, every: Sequence[Function]) -> list[str]:
+    """Functions as reports print them."""
+    known = views.functions(comparison, np.arange(len(comparison.functions)))
+    return [*(one.title for one in known), *(one.name for one in every[len(known) :])]
+
+
+def _strange(label: str, files: Sequence[str]) -> str:
+    several = f" and {len(files) - 1:,} more files" if len(files) > 1 else ""
+    return (
+        f"{files[0]}{several} of {label}: functions are not where the debug information has them, "
+        "so that it is another version: its lines are unmatched"
+    )

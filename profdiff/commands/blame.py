@@ -1,0 +1,109 @@
+"""``profdiff blame``: the instructions of a delta by commit, without building anything."""
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.commands import complete
+from profdiff.commands.newest import newest
+from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.reports.blame_forms import BLAME_FORMS, Asked
+from profdiff.reports.table import MIN_WIDTH
+
+
+@click.command()
+@click.argument(
+    "session",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=complete.sessions,
+)
+@click.option(
+    "--repo",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="LINUX",
+    help="The git repository that the kernels were built from.",
+)
+@click.option(
+    "--base",
+    metavar="REV",
+    help="What the base was built from.  [default: the tag of its release]",
+)
+@click.option(
+    "--new",
+    metavar="REV",
+    help="What the other kernel was built from.  [default: the tag of its release]",
+)
+@click.option(
+    "--ignore-revs-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Commits to pass over, as git blame has it.  [default: git's blame.ignoreRevsFile]",
+)
+@click.option(
+    "--kernel",
+    "label",
+    metavar="LABEL",
+    shell_complete=complete.labels,
+    help="Blame the delta of this kernel.  [default: the last one]",
+)
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="Blame the delta at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
+    "point with the largest change]",
+)
+@click.option(
+    "--top", type=click.IntRange(0), metavar="N", help="Show at most N rows.  [default: 20]"
+)
+@click.option(
+    "--per-op/--absolute",
+    default=None,
+    help="Show counts per op, or whole counts.  [default: per op where ops are known]",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(MIN_WIDTH),
+    metavar="COLUMNS",
+    help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
+)
+@click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
+@partial(with_options, form_options(BLAME_FORMS))
+def blame(
+    session: Path | None,
+    repo: Path,
+    base: str | None,
+    new: str | None,
+    ignore_revs_file: Path | None,
+    label: str | None,
+    at: str | None,
+    top: int | None,
+    per_op: bool | None,
+    width: int | None,
+    ascii_only: bool,
+    **forms: str | None,
+) -> None:
+    """Show which commits the executed instructions of a delta in SESSION belong to, by the lines
+    that they added, changed or removed. SESSION defaults to the newest session in this folder.
+
+    The rows add up to the delta exactly. What no commit's lines explain has rows of its own, such
+    as lines that both kernels have and one executes more often. git blame is asked, nothing is
+    built: a commit named here is a suspect, not a culprit.
+    """
+    from profdiff.evidence.findings import Findings, choose
+    from profdiff.evidence.results import Results
+    from profdiff.session.folder import Session
+    from profdiff.views.blame import of_findings
+
+    opened = Session.open(session or newest(Path()))
+    results = Results.gather(opened.manifest)
+    setting = choose(opened.manifest, at, results)
+    if per_op and setting.ops is None:
+        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+    found = Findings.of(opened, setting, results)
+    made = of_findings(found, repo, (base, new), label, ignore_revs_file)
+    asked = Asked(made, found, top, per_op, width, ascii_only)
+    write_forms(BLAME_FORMS, targets(BLAME_FORMS, forms) or {"text": "-"}, asked)

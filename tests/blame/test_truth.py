@@ -1,0 +1,161 @@
+"""What blame says of a known history, against what each commit was measured to cost."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import whole_run
+from blame import truth
+from blame.versions import version
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import profdiff
+from synthetic import build, manifest
+
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.recordings import Recordings
+from profdiff.session.folder import Session
+from profdiff.sources.repository import Repository
+from profdiff.views.blame import Blame, blame
+
+pytestmark = pytest.mark.guest
+NUMBERS = range(len(truth.STEPS))
+
+
+@pytest.fixture(scope="session")
+def recorded_history(old_kernel: Path, qemu: Qemu) -> Path:
+    """A folder with the repository (``repo``) and one session in which every commit's program ran,
+    all of them in one guest."""
+
+    def make(folder: Path) -> None:
+        repo, programs = folder / "repo", folder / "programs"
+        repo.mkdir()
+        programs.mkdir()
+        built = [
+            truth.build(repo, commit, number, programs)
+            for number, commit in enumerate(truth.make(repo))
+        ]
+        truth.git(repo, "checkout", "-q", "main")
+        script = folder / "all.sh"
+        script.write_text("#!/bin/sh\nset -e\nfor one in /work/work-??; do $one; done\n")
+        script.chmod(0o755)
+        kernels = [f"--kernel={label}={old_kernel}" for label in ("one", "two")]
+        files = [f"--file={program}" for program in built]
+        profdiff("record", *kernels, *files, "-o", folder / "s.profdiff", "--", script)
+
+    return whole_run.once("blame-history", make)
+
+
+@pytest.fixture(scope="session")
+def profiles(recorded_history: Path) -> list[Profile]:
+    """What each commit's program executed."""
+    (whole,) = Recordings(Session.open(recorded_history / "s.profdiff")).comparisons()
+    return [version(whole, f"work-{number:02}") for number in NUMBERS]
+
+
+@pytest.fixture(scope="session")
+def hashes(recorded_history: Path) -> list[str]:
+    return truth.git(recorded_history / "repo", "rev-list", "--reverse", "main").split()
+
+
+def compared(profiles: list[Profile], base: int, new: int) -> Comparison:
+    return build(manifest(["base", "new"]), {"base": profiles[base], "new": profiles[new]})
+
+
+@pytest.fixture(scope="session")
+def blamed(recorded_history: Path, profiles: list[Profile], hashes: list[str]) -> Blame:
+    """The first commit against the last one."""
+    repository = Repository.open(recorded_history / "repo")
+    return blame(compared(profiles, 0, -1), 1, repository, (hashes[0], hashes[-1]))
+
+
+def by_commit(blamed: Blame, commit: str) -> dict[str, int]:
+    """What the rows of a commit have, and those that suspect it first, by kind."""
+    found: dict[str, int] = defaultdict(int)
+    for row in blamed.rows:
+        if row.commit == commit or row.suspects[:1] == [commit]:
+            found[row.kind] += row.instructions
+    return found
+
+
+def test_it_adds_up(blamed: Blame, profiles: list[Profile]) -> None:
+    first, last = (int(profiles[number].totals[0, 0]) for number in (0, -1))
+    assert last - first == blamed.delta == sum(row.instructions for row in blamed.rows)
+    assert blamed.delta > 50_000
+    for row in blamed.rows:
+        assert row.instructions == row.added + row.removed
+        assert row.instructions == sum(share.instructions for share in row.functions)
+
+
+@pytest.mark.parametrize("number", [n for n in NUMBERS[1:] if truth.STEPS[n].by != "together"])
+def test_each_commit_has_what_it_cost(
+    number: int, blamed: Blame, profiles: list[Profile], hashes: list[str]
+) -> None:
+    """Its own lines; a caller made longer also has those that are executed more often for it, in
+    rows that name it as the suspect."""
+    step = truth.STEPS[number]
+    cost = int(profiles[number].totals[0, 0] - profiles[number - 1].totals[0, 0])
+    said = by_commit(blamed, hashes[number])
+    # The compiler may lay out the lines beside otherwise; they are its suspects too.
+    assert sum(said.values()) == pytest.approx(cost, abs=100), (step.subject, said)
+    if step.by == "more-often":
+        assert said["commit"] > 0
+        assert said["more-often"] > 0
+    else:
+        assert said["commit"] == pytest.approx(cost, abs=100), step.subject
+
+
+def test_two_commits_in_one_line_are_told_together(
+    blamed: Blame, profiles: list[Profile], hashes: list[str]
+) -> None:
+    numbers = [n for n in NUMBERS if truth.STEPS[n].by == "together"]
+    first, second = numbers
+    cost = int(profiles[second].totals[0, 0] - profiles[first - 1].totals[0, 0])
+    pair = {hashes[first], hashes[second]}
+    rows = [row for row in blamed.rows if row.commit in pair or pair & {*row.suspects}]
+    assert sum(row.instructions for row in rows) == cost
+    for row in rows:
+        if row.commit:
+            assert {row.commit, *row.together} == pair
+    # The base's line went with the first, and the last one's is there now.
+    assert (
+        by_commit(blamed, hashes[first])["commit"] < 0 < by_commit(blamed, hashes[second])["commit"]
+    )
+    others = [row for row in blamed.rows if row.commit and row.commit not in pair]
+    assert not [row for row in others if row.together]
+
+
+def test_moved_code_and_new_names_cost_nothing(blamed: Blame, hashes: list[str]) -> None:
+    for number, step in enumerate(truth.STEPS):
+        if step.subject.startswith(("sums: move", "all: a better", "sums: another", "calls: tidy")):
+            assert not any(by_commit(blamed, hashes[number]).values()), step.subject
+    (pair,) = blamed.renamed
+    assert (pair.vanished, pair.new) == ("old_name (work)", "new_name (work)")
+    assert pair.alike > 0.9
+
+
+def test_nothing_is_unexplained(blamed: Blame) -> None:
+    """The C library executes the same, and every line of the program is known."""
+    kinds = {row.kind for row in blamed.rows}
+    assert kinds <= {"commit", "more-often", "other-code"}
+    assert not blamed.notes
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.tuples(*[st.sampled_from(NUMBERS)] * 2))
+def test_any_two_commits_add_up(
+    recorded_history: Path, profiles: list[Profile], hashes: list[str], pair: tuple[int, int]
+) -> None:
+    """Backwards too: what the newer one has and the older one has not was removed then."""
+    base, new = min(pair), max(pair)
+    repository = Repository.open(recorded_history / "repo")
+    found = blame(compared(profiles, base, new), 1, repository, (hashes[base], hashes[new]))
+    cost = int(profiles[new].totals[0, 0] - profiles[base].totals[0, 0])
+    assert found.delta == cost == sum(row.instructions for row in found.rows)
+    assert {row.commit for row in found.rows if row.commit} <= {*hashes[base + 1 : new + 1]}
+    if new == base:
+        assert not found.rows

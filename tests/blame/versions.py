@@ -1,0 +1,63 @@
+"""Programs that ran in one guest, each as a kernel's profile of its own."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kernel_profile import Profile
+
+NAME = "work"
+
+
+def version(whole: Comparison, program: str) -> Profile:
+    """What the base executed of ``program`` in user space, as if it were called ``NAME``."""
+    every = [*whole.functions, *whole.unnamed]
+    mine = np.array([one.object == program for one in every])
+    table, rows = whole.stacks.kept(mine[whole.stacks.function])
+    counts = np.where(mine[table.function], whole.counts[rows, 0], 0)
+    assert whole.calls is not None
+    renamed = [one._replace(object=NAME) if one.object == program else one for one in every]
+    used = np.unique(table.function)
+    addresses = _addresses(whole.addresses[0][0], program)
+    return Profile(
+        functions=[renamed[number] for number in used.tolist()],
+        lines=np.array([0] * len(used), np.int64),
+        symbols={},
+        stacks=replace(table, function=np.searchsorted(used, table.function)),
+        inlined=whole.inlined[rows, 0],
+        metrics=(whole.metric,),
+        counts=counts[:, None, None],
+        samples=None,
+        calls=whole.calls[rows, :1],
+        inlines_visible=True,
+        identical=True,
+        addresses=[addresses],
+    )
+
+
+def _addresses(every: Addresses, program: str) -> Addresses:
+    chains = every.chains
+    outermost = np.full(len(chains), -1, np.int64)
+    resolved = np.flatnonzero(np.diff(chains.offsets))
+    frames = chains.frames[chains.offsets[resolved]]
+    outermost[resolved] = chains.function_object[chains.frame_function[frames]]
+    rows = np.flatnonzero(outermost == chains.strings.index(program))
+    strings = [NAME if text == program else text for text in chains.strings]
+    places = every.places
+    places = replace(
+        places,
+        address=places.address[rows],
+        object=places.object[rows],
+        code=None if places.code is None else places.code[rows],
+    )
+    counts = every.counts[rows, :1]
+    return replace(
+        every,
+        places=places,
+        chains=replace(chains.taken(rows), strings=strings),
+        executed=every.executed[rows],
+        count=lambda: counts,
+        iterations=None,
+    )
