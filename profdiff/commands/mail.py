@@ -88,6 +88,15 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
 @_repeated("--closes", "URL", "Add a Closes trailer.")
 @_repeated("--link", "URL", "Add a Link trailer.")
 @_repeated("--regzbot", "LINE", "Add a regzbot command, for example 'introduced: v6.17'.")
+@_option(
+    "--repo",
+    "LINUX",
+    "Name suspects: the commits whose lines executed more or less, by profdiff blame in this git "
+    "repository.",
+    type=_FILE,
+)
+@_option("--base", "REV", "What the base was built from, for --repo.  [default: its release's tag]")
+@_option("--new", "REV", "What the other kernel was built from, for --repo.  [default: likewise]")
 @_option("--real-use", "TEXT", "Say who runs this workload for real.")
 @_option(
     "--reproducer",
@@ -126,6 +135,9 @@ def mail(
     to: Sequence[str],
     cc: Sequence[str],
     regzbot: Sequence[str],
+    repo: Path | None,
+    base: str | None,
+    new: str | None,
     real_use: str | None,
     reproducer: Path | None,
     with_source: bool,
@@ -148,6 +160,7 @@ def mail(
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
     from profdiff.session.folder import Session
+    from profdiff.views.blame import of_findings
 
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
@@ -162,6 +175,10 @@ def mail(
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
         source = Reproducer.of(opened)
+    if repo is None and (base or new):
+        raise InputError("--base and --new say what to blame: name the git repository with --repo")
+    results = Results.gather(opened.manifest)
+    findings = Findings.of(opened, choose(opened.manifest, at, results), results)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
@@ -172,13 +189,12 @@ def mail(
         reproducer=source,
         quote=quoted,
         checklist=checklist,
+        blame=of_findings(findings, repo, (base, new), content.about(findings)) if repo else None,
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
         [address.one(text, "--cc") for text in [*cc, *([_REGRESSIONS] if regression else [])]],
     )
-    results = Results.gather(opened.manifest)
-    findings = Findings.of(opened, choose(opened.manifest, at, results), results)
     said = content.letter(findings, wishes)
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)

@@ -9,7 +9,7 @@ from profdiff import __version__
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
-from profdiff.mail import measured, paths, tables
+from profdiff.mail import measured, paths, suspects, tables
 from profdiff.mail.letter import (
     LINES,
     ROWS,
@@ -25,6 +25,7 @@ from profdiff.mail.letter import (
 )
 from profdiff.mail.reproducer import Reproducer
 from profdiff.views import checklist
+from profdiff.views.blame import Blame
 from profdiff.views.claim import claim
 
 _MARKS = "profdiff.h"
@@ -35,7 +36,8 @@ _NO_MARKS = "'-DPROFDIFF_START()=' '-DPROFDIFF_STOP()='"
 class Wishes:
     """What the writer adds to what the session knows. ``command``: the command line that made the
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
-    or not wanted; ``trailers`` and ``regzbot`` are checked lines."""
+    or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
+    that the letter is `about`."""
 
     command: Sequence[str]
     real_use: str | None = None
@@ -46,6 +48,12 @@ class Wishes:
     reproducer: Reproducer | None = None
     quote: Quote | None = None
     checklist: bool = False
+    blame: Blame | None = None
+
+
+def about(findings: Findings) -> str:
+    """The label of the kernel that the letter is about."""
+    return _kernel(findings, largest_change(findings.results, findings.setting))
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
@@ -64,6 +72,7 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
     sections = {
         "result": _result(findings, largest),
         "functions": _functions(findings, kernel, wishes.top),
+        "suspects": suspects.section(wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
         "config": measured.config(findings, kernel),
@@ -102,7 +111,6 @@ def boxes(findings: Findings, wishes: Wishes) -> list[str]:
 
 
 def _kernel(findings: Findings, largest: LargestChange | None) -> str:
-    """The label of the kernel that the letter is about."""
     if largest:
         return findings.results.kernels[largest.kernel].label
     if findings.comparisons:

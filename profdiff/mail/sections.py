@@ -4,6 +4,7 @@
 SECTIONS = {
     "result": "the table of points, metrics or kernels",
     "functions": "the functions that changed most",
+    "suspects": "commits whose lines executed more or less, with --repo",
     "measured": "how it was measured",
     "state": "what of the kernels' state is the same; differences are always said",
     "config": "config options that differ",
