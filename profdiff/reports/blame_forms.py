@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """``blame``, what it is of, and how it is to be shown: ``top``, ``per_op`` and ``width`` are None where
-    nothing was said of them."""
+    """``blame``, what it is of, and how it is to be shown: ``top``, ``per_op`` and ``width`` are
+    None where nothing was said of them."""
 
     blame: "Blame"
     findings: "Findings"
