@@ -62,8 +62,7 @@ def _picked(
 ) -> PickedCounts:
     metric = addresses.metrics.index(comparison.metric)
     sampled = None if addresses.sampled is None else addresses.sampled()[:, run, metric]
-    # Until every reader of counts files knows it.
-    taken: NDArray[np.int64] | None = getattr(addresses, "taken", None)
+    taken = addresses.taken
     functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
     known = comparison.numbers[kernel]
     rows = [known.get(function, -1) for function in functions.functions]
