@@ -2,18 +2,18 @@
 
 import { metric } from "./chosen.js";
 import { at, element } from "./elements.js";
-import { count, formatCount, formatDifference } from "./numbers.js";
+import { count, fineCount, fineDifference } from "./numbers.js";
 import { alone, sides, state } from "./state.js";
 
 /** @import { ByKernel, KernelCode } from "./document.d.ts" */
 
 /** A class and the values of both sides. @param {string} name @param {[number, number]} both */
 function classItem(name, [left, right]) {
-  const made = element("li", `${name} ${formatCount(left, state.left)}`);
+  const made = element("li", `${name} ${fineCount(left, state.left)}`);
   if (alone() || left === right) return made;
-  const delta = formatDifference(left, right);
+  const delta = fineDifference(left, right);
   const tint = right > left ? "more" : "less";
-  made.append(` → ${formatCount(right, state.right)}: `, element("span", delta, tint));
+  made.append(` → ${fineCount(right, state.right)}: `, element("span", delta, tint));
   return made;
 }
 

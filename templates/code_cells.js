@@ -2,7 +2,7 @@
 
 import { metric } from "./chosen.js";
 import { clipped, element, visible } from "./elements.js";
-import { count, difference, formatCount, formatDifference, percent } from "./numbers.js";
+import { count, difference, fineCount, fineDifference, percent } from "./numbers.js";
 import { alone, state } from "./state.js";
 
 /** @import { FunctionCode } from "./document.d.ts" */
@@ -59,7 +59,7 @@ export function headCells(byLine) {
 function numberCell(value, label, samples = null) {
   const made = cell("", "number");
   if (value === null) return made;
-  made.append(value ? formatCount(value, label) : "0");
+  made.append(value ? fineCount(value, label) : "0");
   if (samples) made.append(element("small", ` (${count(samples)})`));
   return made;
 }
@@ -71,7 +71,7 @@ function numbers([left, right], [mine, other], reach) {
   if (alone()) return [first];
   const delta = countDelta([left, right]);
   const tint = delta > 0 ? "more" : delta < 0 ? "less" : "";
-  const said = delta ? formatDifference(left ?? 0, right ?? 0) : "";
+  const said = delta ? fineDifference(left ?? 0, right ?? 0) : "";
   return [
     first, numberCell(right, state.right, other), cell(said, `number ${tint}`), bar(delta, reach),
   ];
@@ -137,10 +137,10 @@ function inWords(row, words) {
   if (!row.executed) said.push(unseen());
   else {
     const [left, right] = row.counts;
-    said.push(`${state.left} ${left === null ? "none" : formatCount(left, state.left)}`);
+    said.push(`${state.left} ${left === null ? "none" : fineCount(left, state.left)}`);
     if (!alone()) {
-      said.push(`${state.right} ${right === null ? "none" : formatCount(right, state.right)}`);
-      said.push(`delta ${formatDifference(left ?? 0, right ?? 0)}`);
+      said.push(`${state.right} ${right === null ? "none" : fineCount(right, state.right)}`);
+      said.push(`delta ${fineDifference(left ?? 0, right ?? 0)}`);
     }
   }
   const shares = row.taken.map((taken, side) => takenShare(taken, row.counts[side]));

@@ -8,7 +8,7 @@ import { jumpsOf, rowsOf } from "./code_rows.js";
 import { data, ownPoint, point } from "./data.js";
 import { at, fill } from "./elements.js";
 import { LongList } from "./long_list.js";
-import { count, formatCount, formatDifference, fixed } from "./numbers.js";
+import { count, fineCount, fineDifference, fixed } from "./numbers.js";
 import { alone, sides, state } from "./state.js";
 
 /** @import { Arrow } from "./code_arrows.js" */
@@ -93,26 +93,24 @@ function reachOf(rows) {
   return { less: -deltas.reduce((a, b) => Math.min(a, b), 0), more: most };
 }
 
-/** As wide as the largest number needs: rows know nothing of each other. @param {Row[]} rows */
+/** As wide as the longest number needs: rows know nothing of each other. @param {Row[]} rows */
 function setWidths(rows) {
-  let [left, right, delta, samples] = [0, 0, 0, 0];
+  let [number, delta, samples] = [0, 0, 0];
   for (const row of rows) {
     if (!("counts" in row)) continue;
-    const [mine, other] = row.counts;
-    if (Math.abs(mine ?? 0) > Math.abs(left)) left = mine ?? 0;
-    if (Math.abs(other ?? 0) > Math.abs(right)) right = other ?? 0;
-    if (Math.abs(countDelta(row.counts)) > Math.abs(delta)) delta = countDelta(row.counts);
+    const [left, right] = row.counts.map((one) => one ?? 0);
+    number = Math.max(number, fineCount(left, state.left).length,
+      fineCount(right, state.right).length);
+    delta = Math.max(delta, fineDifference(left, right).length);
     if ("samples" in row) samples = Math.max(samples, ...row.samples.map((one) => one ?? 0));
   }
   const more = samples ? count(samples).length + 3 : 0;
-  const widest = Math.max(formatCount(left, state.left).length,
-    formatCount(right, state.right).length);
   // Labels above them, unless they are long ones.
   const named = Math.min(12, Math.max(state.left.length, state.right.length) + 1) +
     (samples ? " (samples)".length : 0);
   const box = at("code-list");
-  box.style.setProperty("--number", `${Math.max(7, named, widest + more + 1)}ch`);
-  box.style.setProperty("--delta", `${Math.max(7, formatDifference(0, delta).length + 1)}ch`);
+  box.style.setProperty("--number", `${Math.max(7, named, number + more + 1)}ch`);
+  box.style.setProperty("--delta", `${Math.max(7, delta + 1)}ch`);
 }
 
 /** @param {number} first row @param {number} end */
@@ -133,7 +131,7 @@ function sentences({ split, size, calls, self, places, notes }) {
   const { left, right } = state;
   const found = left === data.base && !alone() ? split[right] : undefined;
   if (found) {
-    const words = (/** @type {number} */ value) => formatDifference(0, value);
+    const words = (/** @type {number} */ value) => fineDifference(0, value);
     said.push(`the same code, executed more or less often: ${words(found.same)}; other code: ${
       words(found.other)}`);
   }

@@ -5,12 +5,12 @@ import { data } from "./data.js";
 import { state } from "./state.js";
 
 // Making a format takes longer than using it, and a table has thousands of numbers.
-const formats = [0, 1, 2].map((digits) => {
+const formats = [0, 1, 2, 3, 4, 5, 6].map((digits) => {
   const same = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return new Intl.NumberFormat("en-US", same);
 });
 
-/** @param {number} value @param {0 | 1 | 2} digits */
+/** @param {number} value @param {number} digits up to 6 */
 export const fixed = (value, digits) => formats[digits].format(value);
 
 /** @param {number} value */
@@ -67,6 +67,26 @@ export function formatChange(before, after) {
   if (after >= 10 * before) return `${count(after / before)} times`;
   return signed((100 * (after - before)) / before, (change) => percent(change, 1));
 }
+
+/** Two digits behind the point, and of what is small two that say something: an instruction that
+ * one page in a thousand needs is not 0.00. @param {number} value */
+function fine(value) {
+  if (!value || Math.abs(value) >= 0.1) return fixed(value, 2);
+  return fixed(value, Math.min(6, 1 - Math.floor(Math.log10(Math.abs(value)))));
+}
+
+/** As `formatCount`, for parts of a function. @param {number} value @param {string} label */
+export function fineCount(value, label) {
+  if (state.unit === "per-op") return fine(value / (data.workload.ops ?? 1));
+  return state.unit === "share" ? `${fine(share(value, label))}%` : count(value);
+}
+
+/** As `formatDifference`, for parts of a function. @param {number} left @param {number} right */
+export const fineDifference = (left, right) =>
+  signed(difference(left, right), (value) => {
+    if (state.unit === "per-op") return fine(value / (data.workload.ops ?? 1));
+    return state.unit === "share" ? `${fine(value)} points` : count(value);
+  });
 
 /** What the numbers are, in words. */
 export function unitTitle() {

@@ -335,6 +335,21 @@ def test_samples_stand_beside_their_counts(browser: Any, tmp_path: Path) -> None
     page.close()
 
 
+def test_what_few_operations_need_is_not_nothing(browser: Any, tmp_path: Path) -> None:
+    code = annotation([instruction(START, {"base": 3, "new": 40_000}) for _ in range(2)])
+    made = compare(
+        {label: [([frame("work")], "work", True, [code.self[label]])] for label in ("base", "new")},
+        ops=10_000,
+    )
+    with shown({"work": code}):
+        page = Page(browser, made, tmp_path, 1280)
+    open_code(page, "work")
+    assert of_kind(page, "code")[0][:3] == ["0.00030", "4.00", "+4.00"]
+    page.page.select_option("#unit", "share")
+    assert of_kind(page, "code")[0][:3] == ["50.00%", "50.00%", ""]
+    page.close()
+
+
 def test_code_that_the_page_lacks_is_said_so(browser: Any, tmp_path: Path) -> None:
     codes = {"work": example()}
     made = comparison({**codes, "unknown": example()})
