@@ -125,6 +125,15 @@ def _hot_functions(known: Known) -> _Judged:
     return True, "in the table, inlined functions included"
 
 
+def _code_layout(known: Known) -> _Judged:
+    if not known.findings.comparisons:
+        return False, "no functions were recorded"
+    lacking = [kernel.label for kernel in known.findings.kernels if not kernel.code]
+    if lacking:
+        return False, f"the session keeps no code of {', '.join(lacking)}"
+    return True, "sizes and disassembly as executed: profdiff annotate FUNCTION"
+
+
 def _same_state(known: Known) -> _Judged:
     found = known.findings.state
     if found.differences:
@@ -249,7 +258,7 @@ ITEMS: list[tuple[str, Callable[[Known], _Judged] | str]] = [
     ("Every patch, with spread", _series),
     ("A case that it could hurt", "only this workload was measured"),
     ("Hot functions and their instructions", _hot_functions),
-    ("Code layout", "symbol sizes and disassembly were not compared"),
+    ("Code layout", _code_layout),
     ("Same work in the same state", _same_state),
     ("Reproducer", _reproducer),
     ("Maintainer's tree", "not retested there"),
