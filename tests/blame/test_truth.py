@@ -143,6 +143,23 @@ def test_nothing_is_unexplained(blamed: Blame) -> None:
     assert not blamed.notes
 
 
+def test_another_version_is_told(
+    recorded_history: Path, profiles: list[Profile], hashes: list[str]
+) -> None:
+    """The last program is said to be of the second commit, in which functions stood elsewhere and
+    a file had another name."""
+    repository = Repository.open(recorded_history / "repo")
+    found = blame(compared(profiles, 0, -1), 1, repository, (hashes[0], hashes[1]))
+    assert found.delta == sum(row.instructions for row in found.rows)
+    kinds = {row.kind: row for row in found.rows}
+    assert {"unmatched", "generated"} <= kinds.keys()
+    assert {share.function for share in kinds["unmatched"].functions} >= {"caller (work)"}
+    assert "totals.c" not in str(found.notes)
+    (note,) = found.notes
+    assert "calls.c" in note
+    assert "of new" in note
+
+
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

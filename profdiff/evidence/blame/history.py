@@ -1,7 +1,7 @@
 """What a repository says of the lines that two kernels executed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -60,10 +60,13 @@ def history(repository: Repository, base: Side, new: Side, unresolved: frozenset
         found = repository.files(side.revision, sorted({file for file, _ in own}))
         lines = {file: data.splitlines() for file, data in found.items()}
         texts.append(lines)
-        strange.append(_strange(lines, side.addresses))
+        short = {file for file, line in own if file in lines and line > len(lines[file])}
+        strange.append(sorted(short | _strange(lines, side.addresses)))
+    # What became of a line is not known where either side's file is of another version.
+    odd = {*strange[0], *strange[1]}
     known = [
-        {(file, line) for file, line in own if line <= len(lines.get(file, ())) and file not in odd}
-        for own, lines, odd in zip(places, texts, strange, strict=True)
+        {(file, line) for file, line in own if file in lines and file not in odd}
+        for own, lines in zip(places, texts, strict=True)
     ]
     files = sorted({file for own in known for file, _ in own})
     paired = repository.same_lines(base.revision, new.revision, files)
@@ -84,12 +87,10 @@ def history(repository: Repository, base: Side, new: Side, unresolved: frozenset
     for mine, theirs in sorted(traced.moved.items()):
         if theirs not in same and mine not in back:
             same[theirs] = mine
-    odd = {*strange[1]}
     return History(
-        # What a line would be in a file of another version is not known.
         {theirs: mine for theirs, mine in same.items() if mine[0] not in odd},
-        Known(_lengths(texts[0], strange[0]), traced.removed),
-        Known(_lengths(texts[1], strange[1]), traced.added),
+        Known(_lengths(texts[0], odd), traced.removed),
+        Known(_lengths(texts[1], odd), traced.added),
         (texts[0], texts[1]),
         (strange[0], strange[1]),
         _together(paired, traced, texts),
@@ -135,12 +136,12 @@ def _nearest(text: bytes, rows: Mapping[int, bytes]) -> int:
     return ratios[best] if best >= _ALIKE else 0
 
 
-def _lengths(texts: Mapping[str, list[bytes]], strange: Sequence[str]) -> dict[str, int]:
+def _lengths(texts: Mapping[str, list[bytes]], strange: Collection[str]) -> dict[str, int]:
     """Of files of another version no line is known."""
     return {file: 0 if file in strange else len(lines) for file, lines in texts.items()}
 
 
-def _strange(texts: Mapping[str, list[bytes]], addresses: Addresses) -> list[str]:
+def _strange(texts: Mapping[str, list[bytes]], addresses: Addresses) -> set[str]:
     """The files whose functions are not where the debug information has them."""
     right: dict[str, list[bool]] = {}
     chains = addresses.chains
@@ -151,7 +152,7 @@ def _strange(texts: Mapping[str, list[bytes]], addresses: Addresses) -> list[str
         if lines is not None and line:
             found = _declares(lines, line, name)
             right.setdefault(chains.strings[file], []).append(found)
-    return sorted(file for file, told in right.items() if 2 * sum(told) < len(told))
+    return {file for file, told in right.items() if 2 * sum(told) < len(told)}
 
 
 def _declares(lines: Sequence[bytes], line: int, name: bytes) -> bool:
