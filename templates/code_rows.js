@@ -115,12 +115,21 @@ function both(kernels, row, value) {
 /** @param {Both<number>} before @param {Both<number>} now @returns {Both<number>} */
 const merged = (before, now) => [now[0] ?? before[0], now[1] ?? before[1]];
 
-/** Some third kernel may be why a row is not the same one everywhere.
- * @param {Both<string>} texts @param {number} relation @returns {Mark} */
+/** Registers and where jumps lead are no difference. @param {string} text */
+const shapeOf = (text) =>
+  text
+    .replace(/%(?![er]?[sib]p\b)[a-z][a-z0-9]*/g, "%")
+    .replace(/\b[xw]\d+\b/g, "x")
+    .replace(/ \S+\+0x[0-9a-f]+$/, "");
+
+/** How the two sides relate. Some third kernel may be why a row is not the same one everywhere:
+ * then the texts tell. @param {Both<string>} texts @param {number} relation @returns {Mark} */
 function markOf([left, right], relation) {
   if (left === null) return "right";
   if (right === null) return "left";
-  return RELATIONS[relation] === "changed" && left !== right ? "changed" : "same";
+  const said = RELATIONS[relation];
+  if (said === "same" || left === right) return "same";
+  return said === "changed" || shapeOf(left) !== shapeOf(right) ? "changed" : "same";
 }
 
 /** Source by kernel, line and file. @param {FunctionCode} code */
