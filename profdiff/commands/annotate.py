@@ -179,7 +179,7 @@ def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation
     trees = _trees(wanted.sources, comparison)
     found = Annotations(comparison, opened, trees).annotation(
         wanted.function,
-        inlined_at=_place(wanted.inlined_at),
+        inlined_at=_place(wanted.inlined_at, wanted.function),
         labels=list(dict.fromkeys(wanted.labels)) or None,
     )
     notes = [
@@ -251,10 +251,14 @@ def _check_label(option: str, label: str, labels: Sequence[str]) -> None:
         raise InputError(f"{option}: no kernel {label!r} has a result: {near}")
 
 
-def _place(text: str | None) -> str | None:
-    """As ``views.annotations`` names it, of what one can type."""
+def _place(text: str | None, function: str) -> str | None:
+    """As ``views.annotations`` names it, of what one can type; a copy's line ends with the function
+    itself."""
     if text is None:
         return None
     for arrow in ("->", ">"):
         text = text.replace(arrow, "→")
-    return "→".join(part.strip() for part in text.split("→"))
+    first, *others = (part.strip() for part in text.split("→"))
+    if others and others[-1] == function:
+        others.pop()
+    return "→".join([first, *others])
