@@ -13,7 +13,8 @@ import { state } from "./state.js";
 const MOST_NAMED = 4;
 const HASH = 12;
 /** The first rows of many: the flamegraph is not to be far below. */
-const FIRST_ROWS = 10;
+const FIRST_ROWS = 6;
+const FIRST_PAIRS = 3;
 let allShown = false;
 
 /** Instructions, per op if the reader wants that. @param {number} value */
@@ -43,7 +44,7 @@ function functionsCell({ functions }) {
 
 /** @param {BlameRow} row @param {number} whole delta @param {number} most of a row */
 function blameRow(row, whole, most) {
-  const { commit, subject, author_date: date, instructions, suspects } = row;
+  const { commit, subject, author_date: date, instructions, suspects, together } = row;
   const line = element("tr", "", row.kind === "commit" ? "" : "other");
   const tint = instructions > 0 ? "more" : "less";
   const bar = element("td", "", "bar");
@@ -57,9 +58,13 @@ function blameRow(row, whole, most) {
   if (commit) what.append(element("code", commit.slice(0, HASH)), " ");
   what.append(element("span", clipped(subject, 120)));
   if (date) what.append(" ", element("small", date.slice(0, 10)));
-  if (suspects.length) {
-    const named = suspects.map((one) => one.slice(0, HASH)).join(", ");
-    what.append(element("p", `suspects: commits that changed callers: ${named}`));
+  const near = row.kind === "more-often" ? "callers" : "the function";
+  for (const [words, hashes] of /** @type {[string, string[]][]} */ ([
+    [`suspects: commits that changed ${near}`, suspects],
+    ["the same lines were changed by", together],
+  ])) {
+    const named = hashes.map((one) => one.slice(0, HASH)).join(", ");
+    if (named) what.append(element("p", `${words}: ${named}`));
   }
   line.append(
     element("td", perUnit(instructions), `number ${instructions ? tint : ""}`),
@@ -103,7 +108,10 @@ function drawRows({ base, new: other, delta, rows, renamed, notes, revisions }) 
     kernelTitle(label) + (revisions[label] ? ` at ${revisions[label].slice(0, HASH)}` : "");
   const pairs = renamed.map(({ vanished, new: now, alike }) =>
     `${vanished} → ${now}? Of their code, ${fixed(100 * alike, 0)}% is alike.`);
-  fill("blame-notes", "li", [`${at_(other)} against ${at_(base)}`, ...pairs, ...notes]);
+  const listedPairs = allShown ? pairs : pairs.slice(0, FIRST_PAIRS);
+  const rest = pairs.length - listedPairs.length;
+  if (rest) listedPairs.push(`${count(rest)} more pairs may be one function, renamed or moved`);
+  fill("blame-notes", "li", [`${at_(other)} against ${at_(base)}`, ...listedPairs, ...notes]);
 }
 
 /** The table, where the page has one and it is about the chosen point. */

@@ -245,4 +245,5 @@ export interface BlameRow {
   removed: number;
   functions: { function: string; instructions: number }[];
   suspects: string[];
+  together: string[];
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser, counted_calls
+from msgspec import structs
 
 from profdiff.evidence.findings import Findings
 from profdiff.views.blame import SCHEMA, Blame, Kind, Pair, Row, Share
@@ -17,7 +18,7 @@ def row(
     kind: Kind, subject: str, added: int, removed: int = 0, *functions: Share, **more: Any
 ) -> Row:
     """A row; of a commit if ``more`` names it."""
-    usual: dict[str, Any] = {"commit": None, "author_date": None, "suspects": []}
+    usual: dict[str, Any] = {"commit": None, "author_date": None, "suspects": [], "together": []}
     return Row(
         kind=kind,
         subject=subject,
@@ -68,6 +69,7 @@ def example() -> Blame:
             author_date="2026-01-02T03:04:05+00:00",
         ),
         row("more-often", "same line, executed more or less often", 250, suspects=[ADDED]),
+        row("other-code", "same line, other code", 0, suspects=[REMOVED], together=[ADDED]),
         notes=("the tree of new is dirty",),
     )
 
@@ -84,18 +86,20 @@ def test_rows_add_up_to_the_delta(browser: Any, tmp_path: Path) -> None:
     head, *rows, foot = cells(page)
     assert head[0] == "per op"
     assert [one[:2] for one in rows] == [
-        ["+70.00", "127.3%"], ["-40.00", "-72.7%"], ["+25.00", "45.5%"]
+        ["+70.00", "127.3%"], ["-40.00", "-72.7%"], ["+25.00", "45.5%"], ["0.00", "0.0%"]
     ]  # fmt: skip
     assert foot[:2] == ["+55.00", "100.0%"]
     assert rows[0][3] == "a1a1a1a1a1a1 mm: help more often 2026-02-03"
     assert rows[0][4] == "helper +70.00, f5 +0.50, f4 +0.40, f3 +0.30, 2 more"
     assert "suspects: commits that changed callers: a1a1a1a1a1a1" in rows[2][3]
+    assert "suspects: commits that changed the function: b2b2b2b2b2b2" in rows[3][3]
+    assert "the same lines were changed by: a1a1a1a1a1a1" in rows[3][3]
     notes = page.page.inner_text("#blame-notes")
     assert "new at d4d4d4d4d4d4 against base at c3c3c3c3c3c3" in notes.replace(" (base)", "")
     assert "old_way → new_way? Of their code, 87% is alike." in notes
     assert "the tree of new is dirty" in notes
     page.page.select_option("#unit", "absolute")
-    assert [one[0] for one in cells(page)] == ["instructions", "+700", "-400", "+250", "+550"]
+    assert [one[0] for one in cells(page)] == ["instructions", "+700", "-400", "+250", "0", "+550"]
     page.close()
 
 
@@ -116,13 +120,17 @@ def test_a_page_without_blame_has_no_such_table(browser: Any, tmp_path: Path) ->
 
 def test_many_rows_are_folded(browser: Any, tmp_path: Path) -> None:
     made = blame(*(row("commit", f"mm: {n}", 100 - n, commit=ADDED) for n in range(30)))
+    pairs = [Pair(vanished="a", new="b", alike=n / 100) for n in range(99, 0, -10)]
+    made = structs.replace(made, renamed=pairs)
     page = Page(browser, counted_calls(), tmp_path, 1440, blame=made)
     _, *rows, rest, foot = cells(page)
-    assert len(rows) == 10
-    assert rest[0] == f"+{sum(100 - n for n in range(10, 30)) / 10:.2f}"
-    assert rest[3] == "Show 20 more rows"
+    assert len(rows) == 6
+    assert "7 more pairs" in page.page.inner_text("#blame-notes")
+    assert rest[0] == f"+{sum(100 - n for n in range(6, 30)) / 10:.2f}"
+    assert rest[3] == "Show 24 more rows"
     page.page.click("#blame-rows button:has-text('more rows')")
     assert len(cells(page)) == 32
+    assert "9% is alike" in page.page.inner_text("#blame-notes")
     assert cells(page)[-1] == foot
     page.close()
 

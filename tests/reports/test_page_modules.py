@@ -119,6 +119,7 @@ def test_types_name_what_the_document_has() -> None:
                     removed=0,
                     functions=[],
                     suspects=[],
+                    together=[],
                 )
             ],
             renamed=[],
