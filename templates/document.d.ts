@@ -195,8 +195,8 @@ export interface FunctionCode {
 }
 
 /** Where the kernel lacks a row, `text` is 0. `address`: from `start`, the difference to the row
- * before it that the kernel has; `taken`: -1 where it is no conditional branch's, or was not
- * counted; `target`: the row that a jump leads to, -1 if none. */
+ * before it that the kernel has; `taken`: -1 where it is no conditional branch's, or is not
+ * known of all executions; `target`: the row that a jump leads to, -1 if none. */
 export interface CodeColumns {
   start: string;
   address: number[];

@@ -22,8 +22,9 @@ class FunctionCode:
     ``place``: row of ``places``. ``address``: uint64[N], avma. ``code``: uint8[N, 16], length and
     bytes: what executed, or else what the debug ELF has; zeros where nothing tells. ``count``:
     int64[N]; ``samples``: int64[N], None for exact counts; ``taken``: int64[N], how often a
-    conditional branch jumped, None where that was not recorded. ``file`` and ``symbol``: rows of
-    ``strings``; ``line``: int64[N], 0 if unknown.
+    conditional branch jumped, None where that was not recorded; ``untold``: int64[N], of how many
+    of its executions it is not known. ``file`` and ``symbol``: rows of ``strings``; ``line``:
+    int64[N], 0 if unknown.
     """
 
     places: list[Place]
@@ -33,6 +34,7 @@ class FunctionCode:
     count: NDArray[np.int64]
     samples: NDArray[np.int64] | None
     taken: NDArray[np.int64] | None
+    untold: NDArray[np.int64] | None
     strings: list[str]
     file: NDArray[np.int64]
     line: NDArray[np.int64]
@@ -55,6 +57,7 @@ class Piece:
     count: NDArray[np.int64]
     samples: NDArray[np.int64] | None
     taken: NDArray[np.int64] | None
+    untold: NDArray[np.int64] | None
 
     def only(self, wanted: NDArray[np.bool_]) -> "Piece":
         """Those that are ``wanted``, bool[N]."""
@@ -67,6 +70,7 @@ class Piece:
             self.count[wanted],
             None if self.samples is None else self.samples[wanted],
             None if self.taken is None else self.taken[wanted],
+            None if self.untold is None else self.untold[wanted],
         )
 
 
@@ -120,6 +124,7 @@ def joined(pieces: Sequence[Piece]) -> FunctionCode:
         count=count,
         samples=summed([piece.samples for piece in pieces]),
         taken=summed([piece.taken for piece in pieces]),
+        untold=summed([piece.untold for piece in pieces]),
         strings=names,
         file=keys["file"][first],
         line=keys["line"][first],

@@ -120,6 +120,7 @@ class KernelFunctions:
         number = int(own.sum())
         sampled = any(part.samples is not None for part in self.parts)
         jumps = all(part.taken is not None for part in self.parts)
+        told = all(part.untold is not None for part in self.parts)
         return Piece(
             chains=code.chains,
             functions=functions,
@@ -129,6 +130,7 @@ class KernelFunctions:
             count=np.zeros(number, np.int64),
             samples=np.zeros(number, np.int64) if sampled else None,
             taken=np.zeros(number, np.int64) if jumps else None,
+            untold=np.zeros(number, np.int64) if told else None,
         )
 
     def _executed(
@@ -156,6 +158,7 @@ class KernelFunctions:
             count=part.sign * part.count[rows],
             samples=None if part.samples is None else part.samples[rows],
             taken=None if part.taken is None else part.sign * part.taken[rows],
+            untold=None if part.untold is None else part.sign * part.untold[rows],
         )
 
     def _overlapping(self, known: Piece) -> NDArray[np.bool_]:

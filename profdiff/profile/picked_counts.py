@@ -17,9 +17,10 @@ class PickedCounts:
 
     ``count``: int64[N] in the comparison's metric; ``samples``: int64[N], from how many samples
     that is known, None for exact counts; ``taken``: int64[N], how often the conditional branch at
-    each place jumped, None where that was not recorded. ``functions``: the chains as functions of
-    their own; ``number``: int64 per function of those, its row in the comparison, -1 of those that
-    it has not: unresolved ones. ``function``: int64[N], that of each place's innermost frame.
+    each place jumped, None where that was not recorded; ``untold``: int64[N], of how many of its
+    executions it is not known. ``functions``: the chains as functions of their own; ``number``:
+    int64 per function of those, its row in the comparison, -1 of those that it has not: unresolved
+    ones. ``function``: int64[N], that of each place's innermost frame.
     """
 
     sign: int
@@ -27,6 +28,7 @@ class PickedCounts:
     count: NDArray[np.int64]
     samples: NDArray[np.int64] | None
     taken: NDArray[np.int64] | None
+    untold: NDArray[np.int64] | None
     functions: ChainFunctions
     number: NDArray[np.int64]
     function: NDArray[np.int64]
@@ -62,7 +64,7 @@ def _picked(
 ) -> PickedCounts:
     metric = addresses.metrics.index(comparison.metric)
     sampled = None if addresses.sampled is None else addresses.sampled()[:, run, metric]
-    taken = addresses.taken
+    taken, untold = addresses.taken, addresses.untold
     functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
     known = comparison.numbers[kernel]
     rows = [known.get(function, -1) for function in functions.functions]
@@ -75,6 +77,7 @@ def _picked(
         addresses.counts[:, run, metric],
         sampled,
         None if taken is None else taken[:, run],
+        None if untold is None else untold[:, run],
         functions,
         number,
         number[innermost],

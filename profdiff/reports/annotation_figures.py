@@ -93,8 +93,11 @@ class Figures:
         """How often a conditional branch jumped: ``taken 97.5%``, by kernel where they differ."""
         if taken is None:
             return ""
-        known = [label for label in self.labels if label in counts and label in taken]
-        told = [_part(taken[label], counts[label], absolute=absolute) for label in known]
+        told = [
+            _part(taken[label], counts[label], absolute=absolute) if label in taken else ""
+            for label in self.labels
+            if label in counts
+        ]
         if not any(told):
             return ""
         said = told[:1] if len(set(told)) == 1 else [one or "-" for one in told]

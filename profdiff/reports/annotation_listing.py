@@ -22,7 +22,7 @@ class Entry:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
     ``shorter``: what may stand for the text, the longest first. ``counted``: whether it is known
-    how often ``targets`` were jumped to."""
+    of all ``targets`` how often they were jumped to."""
 
     kind: Literal["place", "source", "code", "left out"]
     texts: Mapping[str, str]
@@ -175,7 +175,8 @@ def _code(row: Row, labels: Sequence[str], sign: str, last: bool) -> Entry:
             for label in labels
             if label in row.target and _jumped(row, label)
         },
-        counted=row.taken is not None or "conditional" not in row.classes,
+        counted="conditional" not in row.classes
+        or all(label in (row.taken or ()) for label in labels if row.count.get(label)),
     )
 
 

@@ -31,10 +31,11 @@ class Row(Record, frozen=True):
     """An instruction that some kernels have in common; columns are by the labels of those that have
     it. ``place``: the number of its place. ``text``: AT&T syntax on x86-64, addresses as
     symbol+offset. ``count``: 0 where it was never executed; ``samples``: from how many samples that
-    is known, None for exact counts. ``taken``: how often a conditional branch jumped, None where
-    that is not a conditional branch's or was not counted; ``target``: the address that a direct
-    jump leads to. ``classes``: what kind of instruction it is. ``file`` and ``line`` are those of
-    the first kernel that has the row, "" and 0 if unknown; ``lines``: of every one."""
+    is known, None for exact counts. ``taken``: how often a conditional branch jumped, of the
+    kernels on which that is known of all its executions, None where it is of none, and of other
+    instructions; ``target``: the address that a direct jump leads to. ``classes``: what kind of
+    instruction it is. ``file`` and ``line`` are those of the first kernel that has the row, "" and
+    0 if unknown; ``lines``: of every one."""
 
     place: int
     relation: Relation

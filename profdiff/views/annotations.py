@@ -104,7 +104,7 @@ class Annotations:
         ]
         found = aligned(sides)
         return _Record(self._comparison, chosen, row, title, sides, found, lines, hints).made(
-            self._notes(chosen, row, sides, places - wanted)
+            self._notes(chosen, row, sides, found, places - wanted)
         )
 
     def _chosen(self, labels: Sequence[str] | None) -> list[int]:
@@ -120,7 +120,12 @@ class Annotations:
         return {row: function.title for row, function in zip(rows, found, strict=True)}
 
     def _notes(
-        self, chosen: Sequence[int], row: int, sides: Sequence[KernelSide], left: set[Place]
+        self,
+        chosen: Sequence[int],
+        row: int,
+        sides: Sequence[KernelSide],
+        found: Sequence[AlignedPlace],
+        left: set[Place],
     ) -> list[str]:
         notes = []
         in_kernel = self._comparison.functions[row].in_kernel
@@ -133,6 +138,10 @@ class Annotations:
                 notes.append(f"{label}: only code that executed is shown ({known.missing})")
         if not in_kernel:
             notes.append("of user space, only code that executed is shown")
+        if untold := _untold_branches(sides, found):
+            which = "1 branch" if untold == 1 else f"{untold:,} branches"
+            who = "it" if untold == 1 else "they"
+            notes.append(f"of {which} it is not known whether {who} jumped")
         if left:
             copies = (
                 "1 more copy of it is" if len(left) == 1 else f"{len(left)} more copies of it are"
@@ -160,6 +169,25 @@ def _at(places: set[Place], inlined_at: str | None, title: str) -> set[Place]:
             + (f" and {len(at) - len(near)} more" if len(at) > len(near) else "")
         )
     return found
+
+
+def _untold_branches(sides: Sequence[KernelSide], places: Sequence[AlignedPlace]) -> int:
+    """Of how many rows with a conditional branch some kernel executed it and it is not known where
+    it then went."""
+    unknown = []
+    for one in sides:
+        code = one.code
+        untold = np.zeros(len(code), np.int64) if code.untold is None else code.untold
+        unknown.append((untold != 0) & (code.count != 0) & one.decoded.conditional)
+    number = 0
+    for place in places:
+        rows = [
+            (members >= 0) & known[np.maximum(members, 0)]
+            for members, known in zip(place.rows.T, unknown, strict=True)
+            if len(known)
+        ]
+        number += int(np.any(rows, axis=0).sum())
+    return number
 
 
 class _Record:
@@ -239,11 +267,10 @@ class _Record:
         ]
         _, first, number, kernel = there[0]
         file, _ = self._lines[kernel][number]
-        conditional = [one for one in there if one[1].conditional[one[2]]]
         taken = {
-            label: columns.taken[member]
-            for label, columns, member, _ in conditional
-            if columns.taken is not None
+            label: jumped
+            for label, columns, member, _ in there
+            if (jumped := columns.taken[member]) is not None
         }
         samples = {
             label: columns.samples[member]
@@ -348,10 +375,14 @@ class _Columns:
         self.address: list[int] = code.address.tolist()
         self.count: list[int] = code.count.tolist()
         self.samples = _list(code.samples)
-        self.taken = _list(code.taken)
         self.text, self.key, self.classes = dis.text, dis.key, dis.classes
         self.target: list[int] = dis.target.tolist()
-        self.conditional: list[bool] = dis.conditional.tolist()
+        # None of what is no conditional branch, and where it is not known of all executions.
+        self.taken: list[int | None] = [None] * len(code)
+        if code.taken is not None:
+            known = dis.conditional if code.untold is None else dis.conditional & (code.untold == 0)
+            for row in np.flatnonzero(known).tolist():
+                self.taken[row] = int(code.taken[row])
 
 
 def _list(column: NDArray[np.int64] | None) -> list[int] | None:

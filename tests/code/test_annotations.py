@@ -9,14 +9,19 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from classes import compare as compare_code
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from support import ROOT, profile_pair
-from synthetic import compare, example
+from synthetic import KERNEL_BASE, compare, example, frame
 
 from profdiff.base.errors import InputError
 from profdiff.profile import importing
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_functions import KernelFunctions
 from profdiff.profile.recordings import Recordings
+from profdiff.reports.annotation_text import Asked, render
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
 from profdiff.symbolization.places import KERNEL_HALF
@@ -273,3 +278,65 @@ def test_inlined_functions_are_shown_where_they_are(recorded: Path) -> None:
         made.annotation("arch_atomic_read", inlined_at="nowhere")
     with pytest.raises(InputError, match="no kernel has that label; known: base, new"):
         made.annotation("arch_atomic_read", labels=["other"])
+
+
+# Of a branch on one kernel: how often it jumped, did not, and did what is not known.
+WAYS = st.tuples(*[st.integers(0, 3)] * 3)
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(WAYS, WAYS), min_size=1, max_size=6))
+def test_a_branch_is_told_only_where_all_its_executions_are(
+    branches: list[tuple[tuple[int, int, int], tuple[int, int, int]]],
+) -> None:
+    """Where that is a part of them, or none, nothing is said, and a note counts such branches."""
+    labels = ("base", "new")
+    work = [frame("work")]
+    columns = dict(zip(labels, zip(*branches, strict=True), strict=True))
+    rows = {
+        label: [((work, "work", True, [sum(one)]), "je") for one in own]
+        + [((work, "work", True, [7]), "nop")]
+        for label, own in columns.items()
+    }
+    # What is no conditional branch has neither, whatever a file says.
+    taken = {label: [[one[0]] for one in own] + [[0]] for label, own in columns.items()}
+    untold = {label: [[one[2]] for one in own] + [[1]] for label, own in columns.items()}
+    found = Annotations(compare_code(rows, taken=taken, untold=untold)).annotation("work")
+    seen: dict[str, list[int]] = {label: [] for label in labels}
+    unknown = 0
+    for row in found.rows:
+        number = {
+            label: (int(address, 16) - KERNEL_BASE) // 4 for label, address in row.address.items()
+        }
+        told = {
+            label: columns[label][at][0]
+            for label, at in number.items()
+            if at < len(branches) and not columns[label][at][2]
+        }
+        assert row.taken == (told or None)
+        unknown += any(columns[label][at][2] for label, at in number.items() if at < len(branches))
+        for label, at in number.items():
+            seen[label].append(at)
+    assert all(sorted(own) == [*range(len(branches) + 1)] for own in seen.values())
+    notes = [note for note in found.notes if "it is not known whether" in note]
+    said = {0: [], 1: ["of 1 branch it is not known whether it jumped"]}
+    assert notes == said.get(
+        unknown, [f"of {unknown} branches it is not known whether they jumped"]
+    )
+
+
+def test_no_share_is_shown_of_a_branch_that_is_untold() -> None:
+    work = [frame("work")]
+    rows = {
+        label: [((work, "work", True, [10]), "je"), ((work, "work", True, [20]), "je")]
+        for label in ("base", "new")
+    }
+    taken = {"base": [[0], [0]], "new": [[4], [0]]}
+    untold = {"base": [[10], [20]], "new": [[0], [20]]}
+    found = Annotations(compare_code(rows, taken=taken, untold=untold)).annotation("work")
+    lines = [line.text for line in render(found, Asked(100))]
+    first, second = (line for line in lines if " je " in line)
+    assert first.endswith("  taken - / 4 of 10")
+    assert "taken" not in second
+    assert "of 2 branches it is not known whether they jumped" in " ".join(lines)
+    assert not any("jumps that were taken" in line for line in lines)

@@ -85,6 +85,14 @@ def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
     assert made["kernels"]["new"]["target"] == [-1, 0, -1, -1]
 
 
+def test_a_branch_that_is_untold_on_a_kernel_is_not_one_that_never_jumped() -> None:
+    counts = {"base": 10, "new": 10}
+    rows = [instruction(START, counts, "je work", taken={"new": 0}), instruction(START + 4, counts)]
+    made = packed(annotation(rows))
+    assert made["kernels"]["base"]["taken"] == [-1, -1]
+    assert made["kernels"]["new"]["taken"] == [0, -1]
+
+
 def test_many_functions_with_code_are_one_megabyte() -> None:
     """Of the size that functions of the kernel have: 60 executed instructions each."""
     names = [f"function_{n}" for n in range(300)]

@@ -199,6 +199,8 @@ def test_untaken_and_unexecuted_jumps(browser: Any, tmp_path: Path) -> None:
         instruction(START + 4, {"base": 5, "new": 5}, "jmp b", target=START + 8),
         instruction(START + 8, {"base": 5, "new": 5}),
         instruction(START + 12, {"base": 0, "new": 0}, "jmp c", target=START),
+        # Of all but one kernel it is known.
+        instruction(START + 16, {"base": 5, "new": 5}, "jne d", taken={"new": 2}),
     ]
     for page in _opened(browser, tmp_path, annotation(rows_)):
         kinds = page.page.eval_on_selector_all(
@@ -206,6 +208,7 @@ def test_untaken_and_unexecuted_jumps(browser: Any, tmp_path: Path) -> None:
         )
         assert sorted(kinds) == ["", "untaken"]
         assert of_kind(page, "code")[0][-1] == "je a\ntaken 0.0%"
+        assert of_kind(page, "code")[4][-2:] == ["jne d", "jne d\ntaken 40.0%"]
 
 
 def test_keys_walk_and_follow_jumps(opened: Page) -> None:
