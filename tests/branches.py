@@ -175,10 +175,11 @@ def check(
     assert compared >= 4
 
 
-def conserved(counts: Counts) -> None:
+def conserved(counts: Counts, least: tuple[int, int] = (50, 2000)) -> None:
     """What comes to an instruction from those before it, by falling through and by direct jumps, is
     as often as it executed, wherever nothing else leads there. Jumps into the middle, faults and
-    what the window cuts apart make it more; only the latter makes it less, by one."""
+    what the window cuts apart make it more; only the latter makes it less, by one. ``least``: of
+    how many instructions of user space, and of the kernel, this must have been said."""
     assert counts.taken is not None
     assert counts.untold is not None
     code = counts.executed
@@ -210,7 +211,7 @@ def conserved(counts: Counts) -> None:
     for kernel in (False, True):
         here = there & (counts.in_kernel == kernel)
         more = counts.count[here] - inflow[here]
-        assert here.sum() > (2000 if kernel else 50)
+        assert here.sum() > least[kernel]
         assert more.min() >= -1
         assert (more < 0).sum() <= 4
         assert (more == 0).mean() > 0.95

@@ -164,8 +164,8 @@ def test_text_that_is_patched_meanwhile(
     assert not counts.code[row].any()
 
     data = (tmp_path / "0/counts.bin").read_bytes()
-    # Behind the headers of the counts, the tree and the repeated instructions.
-    records, (length,) = data[72:], struct.unpack_from("<Q", data, 40)
+    # Behind the headers of the counts, the tree, the repeated instructions and the branches.
+    records, (length,) = data[80:], struct.unpack_from("<Q", data, 40)
     found = [
         (count, code[:size].hex())
         for address, count, size, code in struct.iter_unpack("<QQB15s", records[: 32 * length])
