@@ -68,6 +68,12 @@ class Qemu(Part, frozen=True):
     architecture: str | None = None
     virtual_clock: bool = False
 
+    @property
+    def numbers_vcpus(self) -> bool:
+        """Whether it tells a plugin which of several vCPUs executes. With plugin API 2 and later,
+        the number can be that of the vCPU for which a block was translated."""
+        return self.plugin_api is None or self.plugin_api < 2
+
 
 class Sampling(Part, frozen=True):
     """How a run was sampled. ``version`` and ``command`` of the program that did; ``events`` that

@@ -206,6 +206,13 @@ class Comparison:
         return self.setting.ops
 
     @property
+    def mixes_vcpus(self) -> bool:
+        """Whether some run's vCPUs could not be told apart: their callers may be mixed up, and
+        branches are not told."""
+        several = self.setting.cpus is not None and self.setting.cpus > 1
+        return several and any(run.qemu and not run.qemu.numbers_vcpus for run in self.runs)
+
+    @property
     def failed(self) -> list[Run]:
         """The runs of this collector without a result."""
         collector, points = self.runs[0].collector, self.setting.points

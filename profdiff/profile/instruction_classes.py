@@ -69,7 +69,7 @@ def class_names(comparison: Comparison) -> tuple[str, ...]:
     every = comparison.addresses
     if not comparison.metric.exact or not every or any(len(one) != 1 for one in every):
         return ()
-    told = all(_branches(one) is not None for (one,) in every)
+    told = not comparison.mixes_vcpus and all(_branches(one) is not None for (one,) in every)
     return (*_NAMES.values(), *((TAKEN, NOT_TAKEN) if told else ()))
 
 

@@ -123,6 +123,9 @@ def _counted(comparison: Comparison) -> list[Remark]:
     how = registry.collector(comparison.runs[0].collector).how
     text = f"{comparison.metric.title}, exact: {how} ({', '.join(qemus)}{machine})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
+    if comparison.mixes_vcpus and comparison.calls is not None:
+        text = "callers may be mixed up: QEMU 9 and later can give plugins wrong vCPU numbers; "
+        found += _all("caution", [f"{text}use QEMU 7.2 for several vCPUs"])
     beside = background(comparison)
     # Below nothing: more in the shorter of two lengths.
     if beside and (beside.doubtful or min(beside.counts) >= 0):

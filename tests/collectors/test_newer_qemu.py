@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from branches import check as check_branches
 from repeated_instructions import check
@@ -74,6 +75,40 @@ def test_two_recordings_are_identical(recordings: Callable[[int], list[Path]], c
     counts = Counts.load(first)
     assert counts.calls
     assert counts.calls.unequal(counts.count) == 0
+
+
+# Bytes before an operation: other segments, sizes, lock and repeat, and REX.
+_PREFIXES = {0x26, 0x2E, 0x36, 0x3E, *range(0x40, 0x50), *range(0x64, 0x68), 0xF0, 0xF2, 0xF3}
+
+
+def is_conditional(code: bytes) -> bool:
+    """Whether an instruction is jcc, loop, loope, loopne or jrcxz (SDM, volume 2, appendix A)."""
+    while code and code[0] in _PREFIXES:
+        code = code[1:]
+    if code[:1] == b"\x0f":
+        return 0x80 <= code[1] <= 0x8F
+    return bool(code) and (0x70 <= code[0] <= 0x7F or 0xE0 <= code[0] <= 0xE3)
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_branches_of_several_vcpus_are_untold(
+    recordings: Callable[[int], list[Path]], cpus: int
+) -> None:
+    """This QEMU does not say which vCPU executes."""
+    counts = Counts.load(recordings(cpus)[0])
+    assert counts.taken is not None
+    assert counts.untold is not None
+    found = [is_conditional(bytes(code[1 : 1 + code[0]])) for code in counts.executed]
+    branches = np.array(found) & ~counts.patched
+    executed = counts.count[branches]
+    assert (executed > 0).sum() > 200
+    if cpus == 1:
+        assert counts.taken.any()
+        assert counts.untold.sum() < executed.sum() / 100
+        return
+    assert not counts.taken.any()
+    assert (counts.untold[branches] == executed).all()
+    assert not counts.untold[~branches & ~counts.patched].any()
 
 
 def test_repeated_string_instructions_count_once(

@@ -4,9 +4,11 @@ import re
 import subprocess
 import tarfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import classes as made
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,7 @@ from profdiff.profile.function_identity import fold
 from profdiff.profile.instruction_classes import CLASSES, class_names, instruction_classes
 from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session
+from profdiff.session.manifest import Qemu
 
 INNER, OUTER = frame("inner", inlined=True), frame("outer")
 PLACES: list[tuple[Row, str]] = [(([OUTER], "outer", True, [3]), name) for name in made.CODE]
@@ -120,6 +123,19 @@ def test_branches_are_not_told_where_they_were_not_counted() -> None:
     comparison = made.compare({"base": PLACES})
     assert not {"taken", "not-taken"} & {*class_names(comparison)}
     assert instruction_classes(comparison).names == class_names(comparison)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("api", "cpus", "told"), [(2, 2, False), (2, 1, True), (1, 2, True)])
+def test_branches_are_not_told_where_vcpus_are_mixed_up(api: int, cpus: int, told: bool) -> None:
+    rows: list[tuple[Row, str]] = [(([OUTER], "outer", True, [9]), "je")]
+    comparison = made.compare({"base": rows}, taken={"base": [[4]]}, untold={"base": [[0]]})
+    qemu = Qemu(version="QEMU", arguments=[], plugin_api=api)
+    comparison = replace(
+        comparison,
+        setting=replace(comparison.setting, cpus=cpus),
+        runs=[msgspec.structs.replace(run, qemu=qemu) for run in comparison.runs],
+    )
+    assert ({"taken", "not-taken"} <= {*class_names(comparison)}) is told
 
 
 # Mnemonics and operands as objdump prints them, in AT&T syntax.

@@ -1,10 +1,14 @@
 """Which functions are one, and what is said of runs that differ."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from synthetic import build, compare, frame, manifest, profile
 
 from profdiff.base.errors import SessionError
 from profdiff.profile.function_identity import Function, fold, match
+from profdiff.session import manifest as m
 from profdiff.views import recording
 
 
@@ -145,3 +149,26 @@ def test_without_a_base_nothing_is_compared() -> None:
         build(manifest(["a", "b"]), {"b": profile(rows)})
     with pytest.raises(SessionError, match="failed last: the workload ended with exit status 3"):
         build(manifest(["a", "b"], failed=["a"]), {"b": profile(rows)})
+
+
+@pytest.mark.parametrize(
+    ("api", "cpus", "calls", "mixed"),
+    [(2, 2, True, True), (2, 1, True, False), (1, 2, True, False), (2, 2, False, False)],
+)
+def test_callers_that_may_be_mixed_up_are_one_remark(
+    api: int, cpus: int, calls: bool, mixed: bool
+) -> None:
+    """QEMU with the newer plugin API does not tell vCPUs apart."""
+    rows = [([frame("f")], "f", True, [1, 2])]
+    described = manifest(["base", "new"], runs=2)
+    runs = [
+        m.replace(run, qemu=m.Qemu(version="QEMU", arguments=[], plugin_api=api))
+        for run in described.runs
+    ]
+    described = m.replace(described, runs=runs, points=[m.Point(cpus=cpus)])
+    entered = np.ones((1, 2), np.int64) if calls else None
+    known = {label: replace(profile(rows), calls=entered) for label in ("base", "new")}
+    said = [
+        one for one in recording.remarks([build(described, known)]) if "vCPU number" in one.text
+    ]
+    assert [one.kind for one in said] == ["caution"] * mixed

@@ -4,7 +4,8 @@
 //! since QEMU 10.0 ("plugins: optimize cpu_index code generation"), an inline operation that is
 //! translated on behalf of vCPU 1 or higher under `-icount` multiplies a *constant* temporary in
 //! place, and whatever else the block uses that constant for goes wrong: the guest ends with "Bad
-//! icount read" as soon as its second CPU starts.
+//! icount read" as soon as its second CPU starts. By the same change, callbacks are given the
+//! number of the vCPU on behalf of which their block was translated, whichever executes it.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::size_of;
@@ -109,6 +110,10 @@ impl Api for NewApi {
             all.push(score);
             &*qemu_plugin_scoreboard_find(score, 0).cast()
         }
+    }
+
+    fn numbers_vcpus(&self) -> bool {
+        self.scoreboards.is_some()
     }
 
     fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter) {

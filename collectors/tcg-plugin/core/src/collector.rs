@@ -94,6 +94,7 @@ pub unsafe fn install(
         return -1;
     };
     memory::bound(memory);
+    let numbers_vcpus = api.numbers_vcpus();
     let collector = Collector {
         architecture: *architecture,
         out,
@@ -112,7 +113,7 @@ pub unsafe fn install(
         return -1;
     }
     if calls {
-        following::begin(Tracker::new(*architecture));
+        following::begin(Tracker::new(*architecture, numbers_vcpus));
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {

@@ -17,6 +17,11 @@ pub trait Api: Send {
         plain_chunk()
     }
 
+    /// Whether callbacks are given the number of the vCPU that executes.
+    fn numbers_vcpus(&self) -> bool {
+        true
+    }
+
     /// Increment `counter`, of that number, whenever `insn` starts.
     fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter);
 

@@ -56,11 +56,12 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Nothing has run yet.
-    pub fn new(architecture: &'static dyn Architecture) -> Tracker {
+    /// Nothing has run yet. `numbers_vcpus`: whether the numbers of vCPUs that it will be told are
+    /// right.
+    pub fn new(architecture: &'static dyn Architecture, numbers_vcpus: bool) -> Tracker {
         Tracker {
             architecture,
-            blocks: Blocks::default(),
+            blocks: Blocks::new(numbers_vcpus),
             tree: CallTree::default(),
             counting: false,
             cleared: 0,
