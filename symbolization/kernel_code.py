@@ -4,7 +4,7 @@ Executed code is recorded as it ran. This is what stands around it, as the debug
 the kernel patched its text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -185,11 +185,8 @@ def kernel_code(
     address = places.address[mine]
     kallsyms = Kallsyms(symbols.kallsyms)
     try:
-        found = [
-            piece
-            for part in _parts(symbols, kallsyms, places, address, cache)
-            for piece in _pieces(part, address)
-        ]
+        parts = list(_parts(symbols, kallsyms, places, address, cache))
+        found = [piece for part in parts for piece in _pieces(part, address)]
     except NativeError as error:
         raise InputError(str(error)) from error
     if not found:
@@ -208,6 +205,8 @@ def kernel_code(
     ).reference
     reference = distinct(reference[reference != 0])
     names, number, offset = kallsyms.nearest(reference)
+    if not symbols.kallsyms:
+        names, number, offset = _nearest(parts, reference, places, symbols, cache)
     named = number > 0
     return KernelCode(
         architecture=architecture,
@@ -220,6 +219,30 @@ def kernel_code(
         reference_name=number[named],
         reference_offset=offset[named],
     )
+
+
+def _nearest(
+    parts: Sequence[_Part],
+    reference: NDArray[np.uint64],
+    places: Places,
+    symbols: KernelSymbols,
+    cache: Path | None,
+) -> tuple[list[str], NDArray[np.uint32], NDArray[np.uint64]]:
+    """As ``Kallsyms.nearest``, for a recording without kallsyms: of code alone, by the ELF file."""
+    start = np.zeros(len(reference), np.uint64)
+    for part in parts:
+        moved = np.uint64((part.avma - part.svma) % 2**64)
+        inside = np.flatnonzero(
+            (reference >= np.uint64(part.avma)) & (reference - np.uint64(part.avma) < part.size)
+        )
+        first, end = part.index.symbol_ranges(reference[inside] - moved)
+        start[inside] = np.where(first < end, first + moved, np.uint64(0))
+    known = distinct(start[start != 0])
+    chains = _resolved(known, places, symbols, cache)
+    number = np.zeros(len(reference), np.uint32)
+    there = np.flatnonzero(start)
+    number[there] = chains.symbol[np.searchsorted(known, start[there])]
+    return chains.strings, number, reference - start
 
 
 def _swept(

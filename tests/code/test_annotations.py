@@ -121,6 +121,15 @@ def test_samples_of_imported_files(tmp_path: Path) -> None:
         assert any(not any(row.count.values()) for row in found.rows)
         assert all(text for row in found.rows for text in row.text.values())
         assert not found.notes
+        # A recording without kallsyms: the debug ELF names what is called and where jumps lead.
+        leads = [
+            text
+            for row in found.rows
+            for text in row.text.values()
+            if {"call", "conditional"} & set(row.classes)
+        ]
+        assert "call flush_tlb_batched_pending" in leads
+        assert not [text for text in leads if "0xffff" in text]
 
 
 @pytest.mark.guest
