@@ -1,42 +1,7 @@
+use crate::instruction::Instruction;
+use crate::pair::{Kind, Pair};
 use crate::worth::Worth;
 use crate::{anchors, gap, moved};
-
-/// An instruction, as far as it is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instruction {
-    /// The same number as another one's where both do the same: operation, operands, target.
-    pub key: u32,
-    /// The same number where both have the same operation.
-    pub operation: u32,
-    /// The same number, not 0, where both may be of the same source line.
-    pub line: u32,
-    /// Whether a basic block begins here.
-    pub starts_block: bool,
-    /// Whether it was executed.
-    pub ran: bool,
-}
-
-/// How two instructions belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// They have the same key, and stand in the same order as all others of this kind and the next.
-    Same,
-    /// They have the same operation at the same place of the order.
-    Changed,
-    /// They have the same key, and so have their neighbours, elsewhere.
-    Moved,
-}
-
-/// An old instruction and the new one that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pair {
-    /// Its number in the old code.
-    pub old: usize,
-    /// Its number in the new code.
-    pub new: usize,
-    /// How they belong together.
-    pub kind: Kind,
-}
 
 /// Pairs of instructions, by their number in the old code; each is in one pair at most. With old and
 /// new swapped, the pairs are the same ones, if equal keys mean the same and compare alike.

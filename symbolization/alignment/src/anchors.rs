@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::align::Instruction;
+use crate::instruction::Instruction;
 use crate::matched::equal_runs;
 
 /// Shorter blocks are alike by chance.

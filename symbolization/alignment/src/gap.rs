@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use crate::align::{Instruction, Kind, Pair};
+use crate::instruction::Instruction;
 use crate::matched::equal_runs;
+use crate::pair::{Kind, Pair};
 use crate::worth::{Worth, OPEN};
 
 const NEVER: i32 = i32::MIN / 2;

@@ -6,9 +6,13 @@
 mod align;
 mod anchors;
 mod gap;
+mod instruction;
 mod matched;
 mod moved;
+mod pair;
 mod worth;
 
-pub use align::{align, Instruction, Kind, Pair};
+pub use align::align;
+pub use instruction::Instruction;
 pub use matched::matched;
+pub use pair::{Kind, Pair};

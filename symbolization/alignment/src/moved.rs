@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
-use crate::align::{Instruction, Kind, Pair};
+use crate::instruction::Instruction;
+use crate::pair::{Kind, Pair};
 use crate::worth::{Worth, SURE};
 
 /// As many equal instructions in a row, which are left over once on each side, are the same code.

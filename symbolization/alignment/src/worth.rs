@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::align::Instruction;
+use crate::instruction::Instruction;
 
 /// A gap costs as much as half a telling instruction: a single one in the middle of other code, which
 /// splits two gaps, is chance unless the line says more.
