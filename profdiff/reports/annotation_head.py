@@ -97,11 +97,14 @@ def _calls(figures: Figures) -> list[list[str]]:
     calls = annotation.calls
     if calls is None or not any(calls.values()):
         return []
-    own = {
-        label: sum(place.self.get(label, 0) for place in annotation.places if _called(place.chain))
-        for label in annotation.labels
+    own = {label: _itself(annotation, label) for label in annotation.labels}
+    if all(count is None for count in own.values()):
+        return []
+    costs = {
+        label: count / calls[label]
+        for label, count in own.items()
+        if count is not None and calls[label]
     }
-    costs = {label: own[label] / calls[label] for label in annotation.labels if calls[label]}
     cells = _cost(annotation.labels, costs)
     return [
         _row(figures, calls, f"calls{figures.per_op}"),
@@ -109,8 +112,11 @@ def _calls(figures: Figures) -> list[list[str]]:
     ]
 
 
-def _called(chain: Sequence[str]) -> bool:
-    return len(chain) == 1
+def _itself(annotation: Annotation, label: str) -> int | None:
+    """The counts of its own code on a kernel; None where only inlined copies are shown."""
+    chains = ((place, place.chains.get(label, ())) for place in annotation.places)
+    counts = [place.self.get(label, 0) for place, chain in chains if len(chain) == 1]
+    return sum(counts) if counts else None
 
 
 def _cost(labels: Sequence[str], costs: dict[str, float]) -> list[str]:

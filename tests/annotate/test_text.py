@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from synthetic_annotation import On, annotation, row
 
 from profdiff.base import units
@@ -69,6 +70,19 @@ def test_the_head() -> None:
         "42.00  66.00  +24.00          instructions per call",
         "   60     60       0          bytes of own code",
     ]
+
+
+def test_a_call_executes_no_inlined_copies() -> None:
+    """Where one kernel calls the function and the other one inlines it, that is one place."""
+    shown = loop()
+    place = shown.places[0]
+    own, inlined = ["f"], ["g", "f"]
+    paired = replace(place, chain=inlined, chains={"base": inlined, "new": own})
+    lines = text(replace(shown, places=[paired], calls={"base": 0, "new": 10}))
+    assert " 0.00   1.00   +1.00     new  calls per op" in lines
+    assert "    -  66.00                  instructions per call" in lines
+    copies = replace(place, chain=inlined, chains={"base": inlined, "new": inlined})
+    assert " per call" not in "\n".join(text(replace(shown, places=[copies])))
 
 
 def test_one_column() -> None:
