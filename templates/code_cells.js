@@ -91,10 +91,11 @@ function bar(delta, { less, more }) {
   return made;
 }
 
-/** Line numbers of both sides, once where they are the same. @param {Both<number>} lines */
+/** Line numbers of both sides, once where they are the same. A number alone would not say whose it
+ * is. @param {Both<number>} lines */
 function lineNumbers([left, right]) {
-  if (left === null || right === null || left === right) return String(left ?? right ?? "");
-  return `${left} → ${right}`;
+  if (left === right) return String(left ?? "");
+  return `${left ?? "-"} → ${right ?? "-"}`;
 }
 
 /** How often a branch jumped, as a part of how often it was executed.

@@ -8,8 +8,8 @@ import { jumpsOf, rowsOf } from "./code_rows.js";
 import { data, ownPoint, point } from "./data.js";
 import { at, fill } from "./elements.js";
 import { LongList } from "./long_list.js";
-import { count, fineCount, fineDifference, fixed } from "./numbers.js";
-import { alone, sides, state } from "./state.js";
+import { count, fineCount, fineDifference } from "./numbers.js";
+import { alone, state } from "./state.js";
 
 /** @import { Arrow } from "./code_arrows.js" */
 /** @import { InstructionRow, Row } from "./code_rows.js" */
@@ -126,7 +126,7 @@ function drawPictures(first, end) {
 }
 
 /** Sums, and what the reader must know. @param {FunctionCode} code @returns {string[]} */
-function sentences({ split, size, calls, self, places, notes }) {
+function sentences({ split, size, places, notes }) {
   const said = [];
   const { left, right } = state;
   const found = left === data.base && !alone() ? split[right] : undefined;
@@ -138,11 +138,6 @@ function sentences({ split, size, calls, self, places, notes }) {
   const both = (/** @type {(label: string) => string} */ of) =>
     alone() || of(left) === of(right) ? of(left) : `${of(left)} → ${of(right)}`;
   said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
-  if (calls && sides(calls).some(Boolean)) {
-    const each = (/** @type {string} */ label) =>
-      calls[label] ? fixed(self[label] / calls[label], 2) : "-";
-    said.push(`self per call: ${both(each)}`);
-  }
   // Of exact counts, more is known.
   if (places.length > 1 && !metric.code) said.push(`${count(places.length)} places`);
   return [...said, ...notes];

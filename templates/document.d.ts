@@ -177,8 +177,6 @@ export interface HeldCode {
  * Texts are numbers of `strings`, of which 0 is no text. `before` and `after`: how many
  * instructions that were never executed are left out there. */
 export interface FunctionCode {
-  self: Counts;
-  calls: Counts | null;
   size: Counts;
   split: ByKernel<{ same: number; other: number }>;
   places: { chains: ByKernel<string[]>; self: Counts }[];

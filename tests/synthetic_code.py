@@ -60,7 +60,6 @@ def annotation(
     chains: Sequence[Sequence[str]] = (("work",),),
     sources: Mapping[int, str] | None = None,
     notes: Sequence[str] = (),
-    calls: Mapping[str, int] | None = None,
 ) -> Annotation:
     """The code of a function with these rows, and the sums of them; ``sources``: texts of lines."""
     total = {label: sum(row.count.get(label, 0) for row in rows) for label in labels}
@@ -94,7 +93,7 @@ def annotation(
         ops=None,
         self=total,
         samples=None,
-        calls=None if calls is None else dict(calls),
+        calls=None,
         size={label: sum(BYTES for row in rows if label in row.text) for label in labels},
         split={
             label: Split(same=of, other=total[label] - total[first] - of)

@@ -37,8 +37,6 @@ def packed(annotation: Annotation) -> dict[str, Any]:
     lines = [line for line in annotation.lines if _is_worth(line, shown)]
     texts = _Texts()
     found = {
-        "self": annotation.self,
-        "calls": annotation.calls,
         "size": annotation.size,
         "split": msgspec.to_builtins(annotation.split),
         "places": [{"chains": one.chains, "self": one.self} for one in annotation.places],
