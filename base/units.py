@@ -57,8 +57,9 @@ def ratio(base: float, other: float) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A part of a whole in percent."""
-    return percent(part / whole) if whole else "-"
+    """A part of a whole in percent; one that rounds to nothing has no sign."""
+    told = percent(part / whole) if whole else "-"
+    return told.removeprefix("-") if told == "-0.0%" else told
 
 
 def span(low: float, high: float) -> str:
@@ -112,6 +113,8 @@ def ended(text: str, columns: int) -> str:
     """``text``, cut at its end to at most ``columns``: of sentences, the beginning says most."""
     if width(text) <= columns:
         return text
+    if columns < 3:
+        return "." * max(columns, 0)
     end = min(len(text), columns)
     while width(text[:end]) > columns - 2:
         end -= 1

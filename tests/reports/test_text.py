@@ -50,6 +50,30 @@ def test_shortening_keeps_to_its_width(name: str, columns: int) -> None:
     assert units.width(units.shorten(units.printable(name), columns)) <= columns
 
 
+@given(st.text(max_size=80), st.integers(-3, 40))
+def test_what_is_ended_keeps_to_its_width(text_: str, columns: int) -> None:
+    """Also where not even the two dots fit, which once took for ever."""
+    name = units.printable(text_)
+    told = units.ended(name, columns)
+    assert units.width(told) <= max(columns, 0)
+    assert told == name or set(told[-2:]) <= {"."}
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9))
+def test_a_share_of_nothing_has_no_sign(part: int, whole: int) -> None:
+    told = units.share(part, whole)
+    assert told != "-0.0%"
+    if whole:
+        assert float(told.rstrip("%")) == pytest.approx(100 * part / whole, abs=0.051)
+    else:
+        assert told == "-"
+
+
+def test_small_shares() -> None:
+    shares = [units.share(part, 10_000) for part in (-1, 1, -5, -6, -10_000)]
+    assert shares == ["0.0%", "0.0%", "-0.1%", "-0.1%", "-100.0%"]
+
+
 def numbers(shown: str, column: int) -> list[float]:
     """A column of the table, as numbers."""
     lines = [line for line in shown.splitlines() if re.match(r"\s*-?[\d,.]+  ", line)]
