@@ -179,7 +179,8 @@ def _together(blame: Blame) -> list[str]:
 def _what(row: Row) -> str:
     if row.kind == "other-code":
         return "other code"
-    return f"executed {'more' if row.instructions > 0 else 'less'} often"
+    ways = {"more" if one.instructions > 0 else "less" for one in row.functions if one.instructions}
+    return f"executed {' or '.join(sorted(ways, reverse=True))} often"
 
 
 def _renamed(pairs: Sequence[Pair], width: int) -> list[str]:

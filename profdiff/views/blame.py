@@ -43,7 +43,8 @@ Kind = Literal[
 SAID: Final[Mapping[str, str]] = {
     "more-often": "same line, executed more or less often",
     "other-code": "same line, other code",
-    "config": "compiled in only with {}",
+    # First what is read where there is no room for all.
+    "config": "{}: compiled into one kernel alone",
     "unmatched": "built from other sources than these",
     "no-line": "no line in the debug information",
     "generated": "not in the repository: generated, libraries, workload",
