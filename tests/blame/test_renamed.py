@@ -1,13 +1,14 @@
 """Which vanished function a new one may be."""
 
 from profdiff.evidence.blame.executed import Line
-from profdiff.evidence.blame.renamed import Pair, renamed
+from profdiff.evidence.blame.renamed import Names, Pair, renamed
 from profdiff.profile.function_identity import Function
 
 NAMES = ["kept", "is_swap_pte", "is_swap_entry", "walk_pages", "count_all", "tiny", "other"]
 FUNCTIONS = [Function(name, "vmlinux", "mm/x.c", True) for name in NAMES]
 FUNCTIONS.append(Function("walk_pages_v2", "work", "work.c", False))
 WALK = [("mov r64,r64", "test r64,r64"), ("call @",), ("add $0x8,r64", "cmp r64,r64", "jne @")]
+WALK.append(("xor r32,r32", "inc r64"))
 COUNT = [("imul r64,r64", "sub r32,r32"), ("lock inc",), ("bt r64,r64", "sbb r32,r32", "jae @")]
 NOTHING: tuple[dict[str, list[bytes]], dict[str, list[bytes]]] = ({}, {})
 
@@ -39,18 +40,49 @@ def test_small_functions_need_names_that_are_alike() -> None:
     assert pairs(code(1, 1, small), code(5, 9, small)) == []
 
 
+def test_names_that_are_near() -> None:
+    """By their words or their letters; one word alone says nothing."""
+    near = [
+        ("get_flush_tlb_info", "init_flush_tlb_info"),
+        ("is_swap_pte", "softleaf_is_swap"),
+        ("_static_cpu_has", "__static_cpu_has"),
+        ("update_vdso_data", "update_vdso_time_data"),
+        ("kmalloc", "kmallocs"),
+    ]
+    assert [Names.of(*pair).near for pair in near] == [True] * len(near)
+    far = [
+        ("run_timer_softirq", "lruvec_stat_mod_folio"),
+        ("_atomic_dec_and_lock_irqsave", "get_pfnblock_migratetype"),
+        ("to_kthread", "tsk_is_kthread"),
+        ("div_s64_rem", "div64_s64"),
+        ("get_page", "put_page"),
+        ("___", "_"),
+    ]
+    assert [Names.of(*pair).near for pair in far] == [False] * len(far)
+
+
 def test_the_same_lines_with_other_code() -> None:
-    base, new = code(3, 1, WALK), code(6, 41, COUNT)
-    same = {("mm/x.c", line): ("mm/x.c", line + 40) for line in (1, 2, 3)}
+    base, new = code(3, 1, WALK * 2), code(6, 41, COUNT * 3)
+    same = {("mm/x.c", line): ("mm/x.c", line + 40) for line in range(1, 9)}
     assert pairs(base, new, same=same) == [("walk_pages", "other")]
     assert pairs(base, new) == []
+    # Seven lines are too few for names that have nothing in common.
+    del same["mm/x.c", 8]
+    assert pairs(base[:7], new[:7], same=same) == []
+    # Code without a line is nowhere.
+    nowhere = [one._replace(file="", line=0) for one in code(1, 1, WALK[:1])]
+    other = [one._replace(file="", line=0) for one in code(2, 1, COUNT[:1])]
+    assert pairs(nowhere, other) == []
 
 
 def test_the_same_text_elsewhere() -> None:
-    text = [b"\twhile (next(page))", b"\t\tcount += weigh(page);", b"\treturn count + weight;"]
+    text = [b"\tweight += pages[%d].size;" % number for number in range(8)]
     texts = {"mm/x.c": text}, {"mm/x.c": [b""] * 40 + text}
-    base, new = code(3, 1, WALK), code(6, 41, COUNT)
+    base, new = code(3, 1, WALK * 2), code(6, 41, (COUNT * 3)[:8])
     assert pairs(base, new, texts=texts) == [("walk_pages", "other")]
+    # The same line again and again is one line.
+    again = [text[0]] * 8
+    assert pairs(base, new, texts=({"mm/x.c": again}, {"mm/x.c": [b""] * 40 + again})) == []
     braces = {"mm/x.c": [b"{", b"}", b"else"]}, {"mm/x.c": [b""] * 40 + [b"{", b"}", b"else"]}
     assert pairs(base, new, texts=braces) == []
 

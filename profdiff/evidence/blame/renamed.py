@@ -1,9 +1,10 @@
 """Functions that vanished and new ones that may be the same, renamed or moved: a suggestion."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple, TypeVar
+from operator import add
+from typing import Any, NamedTuple, TypeVar
 
 from profdiff.evidence.blame.attribution import Place
 from profdiff.evidence.blame.executed import Line
@@ -11,16 +12,33 @@ from profdiff.profile.function_identity import Function
 
 LEAST = 0.6
 """How much of two functions must be alike."""
-# Below so many instructions or lines unlike functions are the same, unless their names are so much
-# alike; and where those are unlike, so much of the code must be the same.
-_SMALL, _FEW, _ALIKE = 12, 3, 0.7
+# What so few different lines or instructions say, unlike functions have in common too: only for
+# names that are near is it enough. Where names are unlike, so much of the code must be the same.
+_FEW = 8
 _UNLIKE, _MUCH = 0.4, 0.85
+# Names are near that have so much in common of their words (two at least), or of their letters.
+_WORDS, _LETTERS = 0.6, 0.8
 _MOST = 400
 # Of a line: a brace or a return says nothing.
 _SAYING = 8
 
 Texts = Mapping[str, Sequence[bytes]]
 _What = TypeVar("_What")
+
+
+class Names(NamedTuple):
+    """How much two functions' names are alike: from 0 to 1, and whether that says something."""
+
+    ratio: float
+    near: bool
+
+    @staticmethod
+    def of(one: str, other: str) -> "Names":
+        ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
+        words = [Counter(filter(None, name.split("_"))) for name in (one, other)]
+        common = (words[0] & words[1]).total()
+        said = common > 1 and _dice(*words) >= _WORDS
+        return Names(ratio, said or ratio >= _LETTERS)
 
 
 class Pair(NamedTuple):
@@ -44,26 +62,38 @@ def renamed(
     before, after = _by_function(base), _by_function(new)
     vanished = [_Features.of(one, before[one], texts[0], same) for one in _most(before, after)]
     added = [_Features.of(one, after[one], texts[1], None) for one in _most(after, before)]
+    # What has nothing in common is not alike: most of many.
+    having: dict[tuple[int, object], list[tuple[int, int]]] = defaultdict(list)
+    for number, other in enumerate(added):
+        for feature, times in other.every:
+            having[feature].append((number, times))
     possible = []
     for old in vanished:
-        for other in added:
+        common: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for feature, times in old.every:
+            for number, as_many in having.get(feature, ()):
+                common[number][feature[0]] += min(times, as_many)
+        for number, sums in common.items():
+            other = added[number]
+            wholes = map(add, old.totals, other.totals)
+            if not any(
+                2 * one >= LEAST * whole > 0 for one, whole in zip(sums, wholes, strict=True)
+            ):
+                continue
             first, second = functions[old.number], functions[other.number]
             if first.in_kernel != second.in_kernel or first.reason or second.reason:
                 continue
-            if old.at_most(other) < LEAST:
-                continue
-            matcher = SequenceMatcher(None, first.name, second.name, autojunk=False)
-            named = matcher.ratio()
-            if (alike := old.alike(other, named)) >= LEAST:
-                possible.append((alike, named, old.number, other.number))
+            names = Names.of(first.name, second.name)
+            if (alike := old.alike(other, names)) >= LEAST:
+                possible.append((alike, names.ratio, old.number, other.number))
     found: list[Pair] = []
-    sums = {one.number: one.instructions for one in (*vanished, *added)}
+    executed = {one.number: one.instructions for one in (*vanished, *added)}
     taken: set[int] = set()
     for alike, _, first_, second_ in sorted(possible, reverse=True):
         if taken.isdisjoint((first_, second_)):
             taken |= {first_, second_}
             found.append(Pair(first_, second_, alike))
-    return sorted(found, key=lambda pair: -max(sums[pair.vanished], sums[pair.new]))
+    return sorted(found, key=lambda pair: -max(executed[pair.vanished], executed[pair.new]))
 
 
 def _by_function(lines: Iterable[Line]) -> dict[int, list[Line]]:
@@ -91,9 +121,9 @@ class _Features(NamedTuple):
 
     number: int
     instructions: int
-    size: int
+    totals: tuple[int, int, int]
     code: Counter[tuple[str, ...]]
-    places: frozenset[Place]
+    places: Counter[Place]
     texts: Counter[bytes]
 
     @staticmethod
@@ -102,45 +132,41 @@ class _Features(NamedTuple):
     ) -> "_Features":
         code: Counter[tuple[str, ...]] = Counter()
         found: Counter[bytes] = Counter()
-        places = set()
+        places: Counter[Place] = Counter()
         for line in lines:
             copy = max(line.code, key=lambda copy: (len(copy), copy), default=())
             code[copy] += len(copy)
             place = (line.file, line.line)
-            # Of a line that is gone, the number means nothing among the new ones.
-            places.add(place if same is None else same.get(place, ("", line.line)))
+            if line.line:
+                # Of a line that is gone, the number means nothing among the new ones.
+                places[place if same is None else same.get(place, ("", line.line))] = 1
             text = texts.get(line.file, ())[line.line - 1 : line.line]
             plain = [b"".join(one.split()) for one in text]
             found.update(one for one in plain if len(one) >= _SAYING)
         whole = sum(line.instructions for line in lines)
-        return _Features(number, whole, code.total(), code, frozenset(places), found)
+        totals = places.total(), found.total(), code.total()
+        return _Features(number, whole, totals, code, places, found)
 
-    def at_most(self, other: "_Features") -> float:
-        """What `alike` is not above."""
-        return max(
-            _bound(self.size, other.size),
-            _bound(len(self.places), len(other.places)),
-            _bound(self.texts.total(), other.texts.total()),
-        )
+    @property
+    def every(self) -> Iterator[tuple[tuple[int, object], int]]:
+        """Each place, text and copy of a line's code, by which of them it is, and how often."""
+        every: tuple[Counter[Any], ...] = (self.places, self.texts, self.code)
+        for kind, features in enumerate(every):
+            for feature, times in features.items():
+                yield (kind, feature), times
 
-    def alike(self, other: "_Features", named: float) -> float:
+    def alike(self, other: "_Features", names: Names) -> float:
         """The largest of the likenesses that say something where names are as much alike."""
         found = [0.0]
-        if named >= _ALIKE or min(len(self.places), len(other.places)) >= _FEW:
-            common = len(self.places & other.places)
-            found.append(2 * common / (len(self.places) + len(other.places)))
-        if named >= _ALIKE or min(self.texts.total(), other.texts.total()) >= _FEW:
+        if names.near or len(self.places & other.places) >= _FEW:
+            found.append(_dice(self.places, other.places))
+        if names.near or len(self.texts.keys() & other.texts.keys()) >= _FEW:
             found.append(_dice(self.texts, other.texts))
         code = _dice(self.code, other.code)
-        if named >= _ALIKE or (
-            min(self.size, other.size) >= _SMALL and (named >= _UNLIKE or code >= _MUCH)
-        ):
+        common = {shape for copy in self.code.keys() & other.code.keys() for shape in copy}
+        if names.near or (len(common) >= _FEW and (names.ratio >= _UNLIKE or code >= _MUCH)):
             found.append(code)
         return max(found)
-
-
-def _bound(one: int, other: int) -> float:
-    return 2 * min(one, other) / (one + other) if one + other else 0.0
 
 
 def _dice(one: Counter[_What], other: Counter[_What]) -> float:
