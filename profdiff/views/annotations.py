@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.base.units import printable
+from profdiff.evidence.blame.renamed_code import RenamedCode
 from profdiff.profile.code_alignment import AlignedPlace, KernelSide, aligned
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.decoded_code import decoded
@@ -34,6 +35,7 @@ class Annotations:
     ) -> None:
         self._comparison = comparison
         self._sources = sources or {}
+        self._renamed = RenamedCode(comparison)
         self._kernels = [
             KernelFunctions(comparison, number, session)
             for number in range(len(comparison.kernels))
@@ -136,6 +138,12 @@ class Annotations:
             known = self._kernels[number].known
             if known.code is None and in_kernel:
                 notes.append(f"{label}: only code that executed is shown ({known.missing})")
+        for number in chosen[1:]:
+            parts = self._kernels[chosen[0]].parts, self._kernels[number].parts
+            other = self._renamed.of(row, chosen[0], number, parts)
+            if other is not None:
+                title = self._titles([other])[other]
+                notes.append(f"perhaps renamed: the code of {title} is like it")
         if not in_kernel:
             notes.append("of user space, only code that executed is shown")
         if untold := _untold_branches(sides, found):

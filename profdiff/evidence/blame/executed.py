@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
@@ -63,29 +64,37 @@ def counted(comparison: Comparison, kernel: int) -> PickedCounts:
 
 
 def executed(
-    counts: PickedCounts, kernel: int, functions: Functions, shapes: Sequence[str]
+    counts: PickedCounts,
+    kernel: int,
+    functions: Functions,
+    shapes: Sequence[str],
+    rows: NDArray[np.int64] | slice = slice(None),
 ) -> list[Line]:
-    """What ``kernel`` executed: the counts of all lines sum to its total. ``shapes``: of the
-    instruction at each place."""
+    """What ``kernel`` executed: the counts of all lines sum to its total. ``rows``: only at these
+    places, by number; ``shapes``: of the instruction at each of them."""
     chains, found = counts.addresses.chains, counts.functions
     numbers = [functions.number(kernel, one) for one in found.functions]
-    innermost = found.frames[found.offsets[1:].astype(np.int64) - 1].tolist()
-    offsets, frames = chains.offsets.tolist(), chains.frames.tolist()
-    files, lines = chains.frame_file.tolist(), chains.frame_line.tolist()
-    symbols, count = chains.symbol.tolist(), counts.count.tolist()
+    innermost = found.frames[found.offsets[1:].astype(np.int64) - 1]
+    frames, files, lines = (
+        column.tolist() for column in (chains.frames, chains.frame_file, chains.frame_line)
+    )
+    places = (
+        column[rows].tolist()
+        for column in (innermost, chains.offsets[:-1], chains.offsets[1:], chains.symbol)
+    )
     copies: dict[tuple[int, str, int], dict[object, list[str]]] = defaultdict(dict)
     sums: dict[tuple[int, str, int], int] = defaultdict(int)
-    for at, function in enumerate(innermost):
-        start, end = offsets[at], offsets[at + 1]
+    counted = counts.count[rows].tolist()
+    for function, start, end, symbol, count, shape in zip(*places, counted, shapes, strict=True):
         file, line = "", 0
         if end > start:
             leaf = frames[end - 1]
             file, line = chains.strings[files[leaf]], lines[leaf]
         key = (numbers[function], file, line) if file and line else (numbers[function], "", 0)
-        sums[key] += count[at]
+        sums[key] += count
         # In one physical function a line may have several copies, one for each call site.
-        place = (symbols[at], *frames[start : end - 1])
-        copies[key].setdefault(place, []).append(shapes[at])
+        place = (symbol, *frames[start : end - 1])
+        copies[key].setdefault(place, []).append(shape)
     return [
         Line(*key, total, frozenset(tuple(sorted(one)) for one in copies[key].values()))
         for key, total in sums.items()
