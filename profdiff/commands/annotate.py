@@ -11,9 +11,16 @@ from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
-from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.commands.output import (
+    ASCII,
+    PER_OP,
+    WIDTH,
+    form_options,
+    targets,
+    with_options,
+    write_forms,
+)
 from profdiff.reports.annotation_forms import FORMS, Subject
-from profdiff.reports.table import MIN_WIDTH
 
 if TYPE_CHECKING:
     from profdiff.profile.comparison import Comparison
@@ -102,18 +109,9 @@ class _Wanted(NamedTuple):
     help="Show each kernel's code in a column of its own, or all code in one.  [default: side by "
     "side where there is room]",
 )
-@click.option(
-    "--per-op/--absolute",
-    default=None,
-    help="Show counts per op, or whole counts.  [default: per op where ops are known]",
-)
-@click.option(
-    "--width",
-    type=click.IntRange(MIN_WIDTH),
-    metavar="COLUMNS",
-    help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
-)
-@click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
+@PER_OP
+@WIDTH
+@ASCII
 @partial(with_options, form_options(FORMS))
 def annotate(
     session: str | None,

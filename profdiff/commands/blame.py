@@ -8,9 +8,17 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
-from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.commands.output import (
+    ASCII,
+    PER_OP,
+    TOP,
+    WIDTH,
+    form_options,
+    targets,
+    with_options,
+    write_forms,
+)
 from profdiff.reports.blame_forms import BLAME_FORMS, Asked
-from profdiff.reports.table import MIN_WIDTH
 
 
 @click.command()
@@ -56,21 +64,10 @@ from profdiff.reports.table import MIN_WIDTH
     help="Blame the delta at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )
-@click.option(
-    "--top", type=click.IntRange(0), metavar="N", help="Show at most N rows.  [default: 20]"
-)
-@click.option(
-    "--per-op/--absolute",
-    default=None,
-    help="Show counts per op, or whole counts.  [default: per op where ops are known]",
-)
-@click.option(
-    "--width",
-    type=click.IntRange(MIN_WIDTH),
-    metavar="COLUMNS",
-    help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
-)
-@click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
+@TOP
+@PER_OP
+@WIDTH
+@ASCII
 @partial(with_options, form_options(BLAME_FORMS))
 def blame(
     session: Path | None,

@@ -13,6 +13,26 @@ from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.selection import Selection
 
+# Options of every text.
+TOP = click.option(
+    "--top",
+    type=click.IntRange(0),
+    metavar="N",
+    help=f"Show at most N rows.  [default: {DEFAULT_TOP}]",
+)
+PER_OP = click.option(
+    "--per-op/--absolute",
+    default=None,
+    help="Show counts per op, or whole counts.  [default: per op where ops are known]",
+)
+WIDTH = click.option(
+    "--width",
+    type=click.IntRange(MIN_WIDTH),
+    metavar="COLUMNS",
+    help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
+)
+ASCII = click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
+
 _SELECTION = [
     click.option(
         "--sort",
@@ -21,12 +41,7 @@ _SELECTION = [
         show_default=True,
         help="Sort rows by this column, largest absolute value first.",
     ),
-    click.option(
-        "--top",
-        type=click.IntRange(0),
-        metavar="N",
-        help=f"Show at most N rows.  [default: {DEFAULT_TOP}]",
-    ),
+    TOP,
     click.option(
         "--min-delta",
         type=click.IntRange(0),
@@ -36,17 +51,8 @@ _SELECTION = [
     ),
     click.option("--kernel-only", is_flag=True, help="Show only kernel functions."),
     click.option("--user-only", is_flag=True, help="Show only user-space functions."),
-    click.option(
-        "--per-op/--absolute",
-        default=None,
-        help="Show counts per op, or whole counts.  [default: per op where ops are known]",
-    ),
-    click.option(
-        "--width",
-        type=click.IntRange(MIN_WIDTH),
-        metavar="COLUMNS",
-        help="Width of the text.  [default: the terminal's; 100 in a pipe or a file]",
-    ),
+    PER_OP,
+    WIDTH,
     click.option(
         "--ratio",
         "ratios",
@@ -59,7 +65,7 @@ _SELECTION = [
         help="Show also what kind of instructions ran: loads, stores, locked, serialising, "
         "privileged, divisions, repeated, calls, branches, vector. Exact counts only.",
     ),
-    click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only."),
+    ASCII,
 ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,26 +69,44 @@ def paired_places(kernels: Sequence[dict[Place, int]]) -> list[list[Place | None
 
     for same in (True, False):
         groups.sort(key=lambda group: (-cost(group), _first(group)))
-        merged: list[list[Place | None]] = []
-        for group in groups:
-            fits = (other for other in merged if _fits(other, group, same))
-            partner = next(fits, None)
-            if partner is None:
-                merged.append(group)
-            else:
-                partner[:] = [a or b for a, b in zip(partner, group, strict=True)]
-        groups = merged
+        groups = _merged_groups(groups, same)
     return sorted(groups, key=lambda group: (-cost(group), _first(group)))
+
+
+def _merged_groups(groups: Sequence[list[Place | None]], same: bool) -> list[list[Place | None]]:
+    """Each group with the first one before it that it fits: no kernel has both; and, where ``same``
+    matters, both are in one physical function."""
+    merged: list[list[Place | None]] = []
+    # Numbers of groups that lack kernels, as heaps: by physical function, and by what they have.
+    # A function may be inlined in a thousand places.
+    waiting: dict[str, dict[tuple[bool, ...], list[int]]] = {}
+    for group in groups:
+        of_root = waiting.setdefault(_first(group)[0] if same else "", {})
+        having = _having(group)
+        fits = [
+            heap
+            for other, heap in of_root.items()
+            if heap and not any(a and b for a, b in zip(having, other, strict=True))
+        ]
+        if fits:
+            number = heappop(min(fits))
+            partner = merged[number]
+            partner[:] = [a or b for a, b in zip(partner, group, strict=True)]
+            having = _having(partner)
+        else:
+            number = len(merged)
+            merged.append(group)
+        if not all(having):
+            heappush(of_root.setdefault(having, []), number)
+    return merged
+
+
+def _having(group: Sequence[Place | None]) -> tuple[bool, ...]:
+    return tuple(one is not None for one in group)
 
 
 def _first(group: list[Place | None]) -> Place:
     return next(place for place in group if place is not None)
-
-
-def _fits(group: list[Place | None], other: list[Place | None], same: bool) -> bool:
-    """Whether no kernel has both; and, where ``same`` matters, both in one physical function."""
-    apart = all(a is None or b is None for a, b in zip(group, other, strict=True))
-    return apart and (not same or _first(group)[0] == _first(other)[0])
 
 
 def _weights(code: FunctionCode) -> dict[Place, int]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base import terminal, units
-from profdiff.reports.forms import Form
+from profdiff.reports.forms import DEFAULT_TOP, Form
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
@@ -26,7 +26,7 @@ def _text(asked: Asked, target: str) -> str:
     from profdiff.reports import blame_text
 
     width = asked.width or (terminal.columns() if target == "-" else terminal.COLUMNS)
-    top = blame_text.DEFAULT_TOP if asked.top is None else asked.top
+    top = DEFAULT_TOP if asked.top is None else asked.top
     made = blame_text.render(asked.blame, width=width, top=top, per_op=asked.per_op)
     return units.ascii_only(made) if asked.ascii_only else made
 

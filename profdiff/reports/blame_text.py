@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import msgspec
 
 from profdiff.base import units
+from profdiff.reports.forms import DEFAULT_TOP
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.blame import Blame, Pair, Row, Share
 
-DEFAULT_TOP = 20
 # Of a hash, as kernel mails write it (Documentation/process/submitting-patches.rst).
 DIGITS = 12
 _FUNCTIONS, _PAIRS = 3, 10

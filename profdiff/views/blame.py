@@ -13,7 +13,7 @@ import numpy as np
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.blame import delta
-from profdiff.evidence.blame.attribution import Part
+from profdiff.evidence.blame.attribution import Kind, Part
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
@@ -24,22 +24,6 @@ from profdiff.views.record import Record
 
 SCHEMA: Final = "profdiff.blame/1"
 
-# commit: instructions of lines that a commit added, changed or removed. more-often, other-code:
-# of lines that both kernels have, executed more or less often, or compiled to other code. config:
-# of lines that an option of the config leaves out of one kernel. unmatched: lines that no commit
-# between the revisions explains (the sources are not those that the kernel was built from).
-# no-line: the debug information has none. generated: not in the repository. unresolved: no function
-# was found.
-Kind = Literal[
-    "commit",
-    "more-often",
-    "other-code",
-    "config",
-    "unmatched",
-    "no-line",
-    "generated",
-    "unresolved",
-]
 SAID: Final[Mapping[str, str]] = {
     "more-often": "same line, executed more or less often",
     "other-code": "same line, other code",

@@ -11,7 +11,12 @@ from profdiff.evidence.blame.executed import Line
 
 # A file and a line, from 1.
 Place = tuple[str, int]
-# views.blame.Kind says what they mean.
+# commit: instructions of lines that a commit added, changed or removed. more-often, other-code:
+# of lines that both kernels have, executed more or less often, or compiled to other code. config:
+# of lines that an option of the config leaves out of one kernel. unmatched: lines that no commit
+# between the revisions explains (the sources are not those that the kernel was built from).
+# no-line: the debug information has none. generated: not in the repository. unresolved: no function
+# was found.
 Kind = Literal[
     "commit",
     "more-often",
