@@ -25,7 +25,7 @@ from profdiff.symbolization._native import (
 from profdiff.symbolization.chains import DTYPES, Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
 from profdiff.symbolization.merge import Merge
-from profdiff.symbolization.places import Object, Places, distinct
+from profdiff.symbolization.places import Object, Places, among, distinct
 
 FORMAT = 1
 """Version of the file that `KernelCode.save` writes."""
@@ -104,7 +104,7 @@ class KernelCode:
         for name, column in (("reference", self.reference), ("stretches", self.chains.address)):
             if bool((column[1:] <= column[:-1]).any()):
                 raise ValueError(f"{name} does not rise")
-        if not np.isin(self.start, self.chains.address).all():
+        if not among(self.start, self.chains.address).all():
             raise ValueError("a range has no chain")
         if int(self.reference_name.max(initial=0)) >= len(self.names):
             raise ValueError("reference_name points past the names")

@@ -87,6 +87,17 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     return values[first]
 
 
+def among(values: NDArray[Any], known: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is a known one. np.isin loads numpy.ma, as np.unique does."""
+    if not len(known):
+        return np.zeros(len(values), np.bool_)
+    known = np.sort(known)
+    found: NDArray[np.bool_] = (
+        known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    )
+    return found
+
+
 def rows_of(known: NDArray[np.void], keys: NDArray[np.void]) -> NDArray[np.intp]:
     """Where each of ``keys`` stands among sorted ones, or would; at once where they are the same,
     as in runs that reproduce."""

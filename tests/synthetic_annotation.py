@@ -38,6 +38,7 @@ def row(relation: Relation, on: Mapping[str, On], *, place: int = 0, file: str =
         classes=[],
         file=file,
         line=first.line,
+        files={},
         lines={label: one.line for label, one in on.items()},
     )
 
@@ -114,6 +115,7 @@ def _lines(labels: Sequence[str], rows: Sequence[Row], texts: Mapping[int, str])
                 line=own[0].line,
                 lines=numbers,
                 text=texts.get(own[0].line),
+                text_of=list(numbers) if own[0].line in texts else [],
                 count=_sum(list(numbers), own),
                 samples={
                     label: sum((one.samples or {}).get(label, 0) for one in own)

@@ -49,6 +49,7 @@ def instruction(
         classes=list(classes),
         file=file,
         line=lines[labels[0]],
+        files={},
         lines=dict(lines),
     )
 
@@ -112,7 +113,14 @@ def annotation(
         ],
         rows=list(rows),
         lines=[
-            Line(file=file, line=line, text=(sources or {}).get(line), samples=None, **one)
+            Line(
+                file=file,
+                line=line,
+                text=(sources or {}).get(line),
+                text_of=list(labels) if line in (sources or {}) else [],
+                samples=None,
+                **one,
+            )
             for (file, line), one in lines.items()
         ],
         notes=list(notes),

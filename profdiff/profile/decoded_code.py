@@ -9,12 +9,14 @@ from profdiff.profile.function_code import FunctionCode
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_functions import KernelFunctions
 from profdiff.symbolization._native import classes, disassemble, flows
+from profdiff.symbolization.places import among
 
 _FLOWS = flows()
 _CONDITIONAL = _FLOWS.index("conditional")
 _JUMPS = (_CONDITIONAL, _FLOWS.index("jump"))
 # After these the next instruction still belongs to the block.
 _WITHIN = ("next", "call", "indirect-call")
+_LEADS = np.array([number in _JUMPS for number in range(len(_FLOWS))], np.bool_)
 _STAYS = np.array([name in _WITHIN for name in _FLOWS], np.bool_)
 _CLASSES = classes()
 
@@ -70,7 +72,7 @@ def decoded(kernel: KernelFunctions, code: FunctionCode) -> DecodedCode:
                 refers = "" if inside else f"{ends[at]}+{offset:#x}"
         keys.append((operator, strings[shape], refers))
         texts.append(f"{operator} {text}".rstrip() if length else "")
-    jumps = np.isin(found.flow, _JUMPS)
+    jumps = _LEADS[found.flow]
     target = np.where(jumps, found.reference, np.uint64(0))
     return DecodedCode(
         text=texts,
@@ -87,7 +89,7 @@ def _starts(
     code: FunctionCode, flow: NDArray[np.uint8], target: NDArray[np.uint64]
 ) -> NDArray[np.bool_]:
     """Where basic blocks begin, as far as the function's own code tells."""
-    starts = np.isin(code.address, target)
+    starts = among(code.address, target)
     if len(starts):
         starts[0] = True
         starts[1:] |= ~_STAYS[flow[:-1]]

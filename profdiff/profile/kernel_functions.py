@@ -16,7 +16,7 @@ from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
 from profdiff.symbolization._native import Kallsyms
 from profdiff.symbolization.kernel_code import KernelCode
-from profdiff.symbolization.places import KERNEL_HALF
+from profdiff.symbolization.places import KERNEL_HALF, among, distinct
 
 
 class KernelFunctions:
@@ -114,9 +114,9 @@ class KernelFunctions:
         mine = np.flatnonzero(innermost == function)
         there = [place in wanted for place in places_of(functions, mine)]
         mine = mine[np.array(there, np.bool_)]
-        ranges = np.unique(code.ranges_of(code.chains.address[mine]))
+        ranges = distinct(code.ranges_of(code.chains.address[mine]))
         every = code.instructions(ranges)
-        own = np.isin(every.stretch, mine)
+        own = among(every.stretch, mine)
         number = int(own.sum())
         sampled = any(part.samples is not None for part in self.parts)
         jumps = all(part.taken is not None for part in self.parts)

@@ -205,16 +205,22 @@ class _Lines:
     def of(self, row: Row) -> Line | None:
         """None where the debug information has none."""
         own = [(label, row.lines[label]) for label in self._labels if row.lines.get(label)]
-        found = (self._known.get((row.file, label, number)) for label, number in own)
+        found = (
+            self._known.get((row.files.get(label, row.file), label, number))
+            for label, number in own
+        )
         return next((line for line in found if line), None)
 
 
 def titled(line: Line, labels: Sequence[str], file: str = "") -> str:
     """``include/linux/mm.h:83/85: text``: numbers by kernel where they differ, ``-`` on a kernel
-    without the line; the file is left out where it is ``file``."""
+    without the line; the file is left out where it is ``file``. A text says whose it is where the
+    sources of another kernel are unknown."""
     place = numbered(line, labels)
     where = f"line {place}" if line.file == file else f"{line.file}:{place}"
     text = (line.text or "").expandtabs(_TAB).rstrip()
+    if text.strip() and not line.lines.keys() <= set(line.text_of):
+        where += f", in {line.text_of[0]}"
     return units.printable(f"{where}: {text}" if text.strip() else where)
 
 

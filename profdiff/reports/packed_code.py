@@ -33,7 +33,7 @@ def packed(annotation: Annotation) -> dict[str, Any]:
     kept, before, after = _kept(annotation.rows)
     rows = [annotation.rows[n] for n in kept]
     labels = annotation.labels
-    shown = {(row.file, label, line) for row in rows for label, line in row.lines.items()}
+    shown = {(row.file, label, line) for row in rows for label, line in _lines(row).items()}
     lines = [line for line in annotation.lines if _is_worth(line, shown)]
     texts = _Texts()
     found = {
@@ -106,8 +106,13 @@ def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> dict[str, Any]:
             _NO_BRANCH if row.taken is None else row.taken.get(label, _NO_BRANCH) for row in rows
         ],
         "target": [row_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
-        "line": [row.lines.get(label, 0) for row in rows],
+        "line": [_lines(row).get(label, 0) for row in rows],
     }
+
+
+def _lines(row: Row) -> dict[str, int]:
+    """The lines of those kernels on which the row is in its file."""
+    return {label: line for label, line in row.lines.items() if label not in row.files}
 
 
 def _is_worth(line: Line, shown: Iterable[tuple[str, str, int]]) -> bool:

@@ -35,7 +35,7 @@ class Row(Record, frozen=True):
     kernels on which that is known of all its executions, None where it is of none, and of other
     instructions; ``target``: the address that a direct jump leads to. ``classes``: what kind of
     instruction it is. ``file`` and ``line`` are those of the first kernel that has the row, "" and
-    0 if unknown; ``lines``: of every one."""
+    0 if unknown; ``lines``: of every one; ``files``: of those whose line is in another file."""
 
     place: int
     relation: Relation
@@ -48,17 +48,21 @@ class Row(Record, frozen=True):
     classes: list[str]
     file: str
     line: int
+    files: dict[str, str]
     lines: Counts
 
 
 class Line(Record, frozen=True):
-    """A source line that some kernels have in common: ``line`` and ``lines`` as in a row, ``text``
-    None without sources. ``places``: the numbers of the places that have it."""
+    """A source line that some kernels have in common: ``line`` and ``lines`` as in a row, all in
+    one file. ``text``: what stands there, None without sources; ``text_of``: the kernels in whose
+    sources it does, white space apart, the first one's being ``text``. ``places``: the numbers of
+    the places that have it."""
 
     file: str
     line: int
     lines: Counts
     text: str | None
+    text_of: list[str]
     count: Counts
     samples: Counts | None
     places: list[int]

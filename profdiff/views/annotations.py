@@ -16,9 +16,11 @@ from profdiff.profile.function_code import Place
 from profdiff.profile.kernel_functions import KernelFunctions
 from profdiff.session.folder import Session
 from profdiff.views import annotation as records
-from profdiff.views.annotated_lines import Hints, SourceLine, SourceTree, lines_of, paired_lines
+from profdiff.views.annotated_lines import paired_lines
+from profdiff.views.fitting_sources import check_sources
 from profdiff.views.functions import functions
 from profdiff.views.record import Counts, by_label, counts, side
+from profdiff.views.source_lines import SourceLine, SourceLines, SourceTree, lines_of
 
 _ARROW = "→"
 
@@ -78,8 +80,8 @@ class Annotations:
         only the places whose chain has that function, or those functions in a row (``A→B``).
         ``labels``: the kernels to show, of which the first is the base.
 
-        Raises InputError where there is no such function, place or kernel, or nothing to show, and
-        SessionError for a damaged session.
+        Raises InputError where there is no such function, place or kernel, nothing to show, or
+        sources of another version, and SessionError for a damaged session.
         """
         row = self.find(function) if isinstance(function, str) else function
         chosen = self._chosen(labels)
@@ -94,20 +96,28 @@ class Annotations:
             )
         wanted = _at(places, inlined_at, title)
         code = [kernel.code(row, wanted) for kernel in kernels]
-        hints = Hints(
+        known = SourceLines(
             [self._comparison.labels[number] for number in chosen],
             [int(self._comparison.lines[row, number]) for number in chosen],
             self._sources,
         )
         lines = [lines_of(one) for one in code]
+        self._check_sources(chosen, lines)
         sides = [
-            KernelSide(one, decoded(kernel, one), hints.of(at, mine))
+            KernelSide(one, decoded(kernel, one), known.hints(at, mine))
             for at, (kernel, one, mine) in enumerate(zip(kernels, code, lines, strict=True))
         ]
         found = aligned(sides)
-        return _Record(self._comparison, chosen, row, title, sides, found, lines, hints).made(
+        return _Record(self._comparison, chosen, row, title, sides, found, lines, known).made(
             self._notes(chosen, row, sides, found, places - wanted)
         )
+
+    def _check_sources(self, chosen: Sequence[int], lines: Sequence[Sequence[SourceLine]]) -> None:
+        for number, mine in zip(chosen, lines, strict=True):
+            tree = self._sources.get(self._comparison.labels[number])
+            if tree is not None:
+                files = {line.file for line in mine if line.file}
+                check_sources(self._comparison, number, self._kernels[number], tree, files)
 
     def _chosen(self, labels: Sequence[str] | None) -> list[int]:
         known = self._comparison.labels
@@ -144,6 +154,13 @@ class Annotations:
             if other is not None:
                 title = self._titles([other])[other]
                 notes.append(f"perhaps renamed: the code of {title} is like it")
+        labels = [self._comparison.labels[number] for number in chosen]
+        if any(label in self._sources for label in labels):
+            notes += [
+                f"{label}: its sources are not known; its lines are matched by their code"
+                for label in labels
+                if label not in self._sources
+            ]
         if not in_kernel:
             notes.append("of user space, only code that executed is shown")
         if untold := _untold_branches(sides, found):
@@ -210,7 +227,7 @@ class _Record:
         sides: Sequence[KernelSide],
         places: Sequence[AlignedPlace],
         lines: Sequence[Sequence[SourceLine]],
-        hints: Hints,
+        known: SourceLines,
     ) -> None:
         self._comparison = comparison
         self._chosen = chosen
@@ -219,7 +236,7 @@ class _Record:
         self._sides = sides
         self._places = places
         self._lines = lines
-        self._hints = hints
+        self._known = known
         self._labels = [comparison.labels[number] for number in chosen]
         self._columns = [_Columns(one) for one in sides]
 
@@ -274,7 +291,7 @@ class _Record:
             if member >= 0
         ]
         _, first, number, kernel = there[0]
-        file, _ = self._lines[kernel][number]
+        file, line = self._lines[kernel][number]
         taken = {
             label: jumped
             for label, columns, member, _ in there
@@ -302,7 +319,12 @@ class _Record:
             },
             classes=first.classes[number],
             file=file,
-            line=self._lines[kernel][number].line,
+            line=line,
+            files={
+                label: self._lines[at][member].file
+                for label, _, member, at in there
+                if self._lines[at][member].file not in (file, "")
+            },
             lines={
                 label: self._lines[at][member].line
                 for label, _, member, at in there
@@ -312,7 +334,7 @@ class _Record:
 
     def _made_lines(self, sampled: bool) -> list[records.Line]:
         alike = [self._alike(place.rows) for place in self._places]
-        paired = paired_lines(alike, self._lines, self._hints)
+        paired = paired_lines(alike, self._lines, self._known)
         number = {(k, line): n for n, record in enumerate(paired) for k, line in record.items()}
         count: list[Counts] = [{} for _ in paired]
         samples: list[Counts] = [{} for _ in paired]
@@ -330,14 +352,16 @@ class _Record:
         found = []
         for at, record in enumerate(paired):
             first = min(record)
-            text = next((t for k, one in record.items() if (t := self._hints.text(k, one))), None)
+            every = {self._labels[k]: self._known.text(k, one) for k, one in record.items()}
+            texts = {label: text for label, text in every.items() if text is not None}
             known = {self._labels[k]: one.line for k, one in record.items() if one.line}
             found.append(
                 records.Line(
                     file=record[first].file,
                     line=record[first].line,
                     lines=known,
-                    text=text,
+                    text=next(iter(texts.values()), None),
+                    text_of=list(texts),
                     count=count[at],
                     samples=samples[at] if sampled else None,
                     places=sorted(places[at]),
