@@ -361,4 +361,4 @@ def _stretches(chains: Chains, starts: NDArray[np.uint64]) -> NDArray[np.intp]:
     differs = np.zeros(len(chains.frames), np.bool_)
     differs[comparable] = chains.frames[comparable] != chains.frames[before[comparable]]
     other[chain[differs]] = True
-    return np.flatnonzero(other | np.isin(chains.address, starts))
+    return np.flatnonzero(other | among(chains.address, starts))

@@ -17,6 +17,7 @@ from profdiff.profile.kernel_functions import KernelFunctions
 from profdiff.session.folder import Session
 from profdiff.views import annotation as records
 from profdiff.views.annotated_lines import paired_lines
+from profdiff.views.annotation_notes import notes_of
 from profdiff.views.fitting_sources import check_sources
 from profdiff.views.functions import functions
 from profdiff.views.record import Counts, by_label, counts, side
@@ -109,7 +110,16 @@ class Annotations:
         ]
         found = aligned(sides)
         return _Record(self._comparison, chosen, row, title, sides, found, lines, known).made(
-            self._notes(chosen, row, sides, found, places - wanted)
+            notes_of(
+                self._comparison.functions[row].in_kernel,
+                [self._comparison.labels[number] for number in chosen],
+                [kernel.known for kernel in kernels],
+                self._sources,
+                sides,
+                found,
+                self._renamed_to(chosen, row),
+                len(places - wanted),
+            )
         )
 
     def _check_sources(self, chosen: Sequence[int], lines: Sequence[Sequence[SourceLine]]) -> None:
@@ -131,48 +141,15 @@ class Annotations:
         found = functions(self._comparison, np.array(rows, np.int64))
         return {row: function.title for row, function in zip(rows, found, strict=True)}
 
-    def _notes(
-        self,
-        chosen: Sequence[int],
-        row: int,
-        sides: Sequence[KernelSide],
-        found: Sequence[AlignedPlace],
-        left: set[Place],
-    ) -> list[str]:
-        notes = []
-        in_kernel = self._comparison.functions[row].in_kernel
-        for number, one in zip(chosen, sides, strict=True):
-            label = self._comparison.labels[number]
-            if not one.code.count.any():
-                notes.append(f"{label} executed nothing of it")
-            known = self._kernels[number].known
-            if known.code is None and in_kernel:
-                notes.append(f"{label}: only code that executed is shown ({known.missing})")
+    def _renamed_to(self, chosen: Sequence[int], row: int) -> list[str]:
+        """The functions of others than the first kernel whose code is like this one's, by title."""
+        found = []
         for number in chosen[1:]:
             parts = self._kernels[chosen[0]].parts, self._kernels[number].parts
             other = self._renamed.of(row, chosen[0], number, parts)
             if other is not None:
-                title = self._titles([other])[other]
-                notes.append(f"perhaps renamed: the code of {title} is like it")
-        labels = [self._comparison.labels[number] for number in chosen]
-        if any(label in self._sources for label in labels):
-            notes += [
-                f"{label}: its sources are not known; its lines are matched by their code"
-                for label in labels
-                if label not in self._sources
-            ]
-        if not in_kernel:
-            notes.append("of user space, only code that executed is shown")
-        if untold := _untold_branches(sides, found):
-            which = "1 branch" if untold == 1 else f"{untold:,} branches"
-            who = "it" if untold == 1 else "they"
-            notes.append(f"of {which} it is not known whether {who} jumped")
-        if left:
-            copies = (
-                "1 more copy of it is" if len(left) == 1 else f"{len(left)} more copies of it are"
-            )
-            notes.append(f"{copies} left out")
-        return notes
+                found.append(self._titles([other])[other])
+        return found
 
 
 def _at(places: set[Place], inlined_at: str | None, title: str) -> set[Place]:
@@ -194,25 +171,6 @@ def _at(places: set[Place], inlined_at: str | None, title: str) -> set[Place]:
             + (f" and {len(at) - len(near)} more" if len(at) > len(near) else "")
         )
     return found
-
-
-def _untold_branches(sides: Sequence[KernelSide], places: Sequence[AlignedPlace]) -> int:
-    """Of how many rows with a conditional branch some kernel executed it and it is not known where
-    it then went."""
-    unknown = []
-    for one in sides:
-        code = one.code
-        untold = np.zeros(len(code), np.int64) if code.untold is None else code.untold
-        unknown.append((untold != 0) & (code.count != 0) & one.decoded.conditional)
-    number = 0
-    for place in places:
-        rows = [
-            (members >= 0) & known[np.maximum(members, 0)]
-            for members, known in zip(place.rows.T, unknown, strict=True)
-            if len(known)
-        ]
-        number += int(np.any(rows, axis=0).sum())
-    return number
 
 
 class _Record:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from annotation_sums import agree
 from classes import compare as compare_code
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -27,27 +28,6 @@ from profdiff.session.points import settings
 from profdiff.symbolization.places import KERNEL_HALF
 from profdiff.views.annotation import Annotation
 from profdiff.views.annotations import Annotations
-
-
-def agree(comparison: Comparison, row: int, found: Annotation) -> None:
-    """All sums of an annotation are the comparison's."""
-    labels = comparison.labels
-    wanted = dict(zip(labels, comparison.self_[row].tolist(), strict=True))
-    assert found.self == wanted
-    for parts in (found.rows, found.lines):
-        assert {x: sum(part.count.get(x, 0) for part in parts) for x in labels} == wanted
-    assert {x: sum(place.self[x] for place in found.places) for x in labels} == wanted
-    for label, split in found.split.items():
-        assert split.same + split.other == wanted[label] - wanted[labels[0]]
-    if comparison.samples is not None:
-        samples = dict(zip(labels, comparison.samples[row].tolist(), strict=True))
-        assert found.samples == samples
-        for parts in (found.rows, found.lines):
-            known = [part.samples or {} for part in parts]
-            assert {x: sum(one.get(x, 0) for one in known) for x in labels} == samples
-    for row_ in found.rows:
-        assert row_.count.keys() == row_.text.keys() == row_.address.keys()
-        assert (row_.relation == "only") == (len(row_.count) < len(labels))
 
 
 def agree_all(session: Session | None, comparison: Comparison, step: int = 1) -> int:
