@@ -212,7 +212,8 @@ def _titles(comparison: Comparison, every: Sequence[Function]) -> list[str]:
 
 
 def _strange(label: str, files: Sequence[str]) -> str:
-    several = f" and {len(files) - 1:,} more files" if len(files) > 1 else ""
+    more = len(files) - 1
+    several = f" and {more:,} more file{'' if more == 1 else 's'}" if more else ""
     return (
         f"{files[0]}{several} of {label}: functions are not where the debug information has them, "
         "so that it is another version: its lines are unmatched"
