@@ -18,6 +18,7 @@ from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session
 from profdiff.sources.repository import Repository
+from profdiff.views.annotations import Annotations
 from profdiff.views.blame import Blame, blame
 
 pytestmark = pytest.mark.guest
@@ -134,6 +135,16 @@ def test_moved_code_and_new_names_cost_nothing(blamed: Blame, hashes: list[str])
     (pair,) = blamed.renamed
     assert (pair.vanished, pair.new) == ("old_name (work)", "new_name (work)")
     assert pair.alike > 0.9
+
+
+def test_an_annotation_says_what_its_function_may_be_renamed_to(profiles: list[Profile]) -> None:
+    """By the code alone; of what both executed nothing is said."""
+    made = Annotations(compared(profiles, 0, -1))
+    for name, other in (("old_name", "new_name"), ("new_name", "old_name")):
+        told = made.annotation(f"{name} (work)").notes
+        assert f"perhaps renamed: the code of {other} (work) is like it" in told
+    assert "renamed" not in str(made.annotation("kept (work)").notes)
+    assert "renamed" not in str(made.annotation("removed (work)").notes)
 
 
 def test_nothing_is_unexplained(blamed: Blame) -> None:
