@@ -55,8 +55,8 @@ def paired_places(kernels: Sequence[dict[Place, int]]) -> list[list[Place | None
     """Places by kernel that belong together, the largest first; ``kernels``: what each place costs.
 
     Equal chains of names are one place. What is left is paired with what another kernel has left in
-    the same physical function, then with anything, largest with largest: a caller that was renamed,
-    or a function that is inlined one level deeper.
+    the same physical function, then with anything that executed, largest with largest: a caller
+    that was renamed, or a function that is inlined one level deeper.
     """
     names = list(dict.fromkeys(place for places in kernels for place in places))
     groups: list[list[Place | None]] = [
@@ -69,7 +69,10 @@ def paired_places(kernels: Sequence[dict[Place, int]]) -> list[list[Place | None
 
     for same in (True, False):
         groups.sort(key=lambda group: (-cost(group), _first(group)))
-        groups = _merged_groups(groups, same)
+        # Code of another function that nothing executed is not what this one was.
+        able = [group for group in groups if same or cost(group)]
+        rest = [group for group in groups if not (same or cost(group))]
+        groups = [*_merged_groups(able, same), *rest]
     return sorted(groups, key=lambda group: (-cost(group), _first(group)))
 
 

@@ -107,3 +107,9 @@ def test_each_place_of_each_kernel_is_in_one_pair(kernels: list[dict[Place, int]
         for name in set(names):
             there = [name in places for places in kernels]
             assert [one == name for one in group] == there
+
+
+def test_what_nothing_executed_is_no_other_place() -> None:
+    outer, inlined, other = ("a", "f"), ("b", "f"), ("c", "f")
+    assert paired_places([{outer: 0}, {inlined: 5}]) == [[None, inlined], [outer, None]]
+    assert paired_places([{outer: 0, other: 3}, {inlined: 5}]) == [[other, inlined], [outer, None]]
