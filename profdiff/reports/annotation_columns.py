@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from profdiff.base import units
@@ -20,6 +21,9 @@ _ROOMY = 90
 # What an instruction needs, and code beside other code, to be read.
 _LEAST_CODE = 24
 BESIDE = 46
+# What must be left of an instruction that is cut before how often it jumped.
+_LEAST_CUT = 12
+_TAKEN = "  taken "
 
 
 class Look(NamedTuple):
@@ -50,6 +54,8 @@ class _Texts(NamedTuple):
 
 def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
     """A line for each instruction; where operands differ, one for each kernel's."""
+    numbers = [_numbers(figures, entry) for listing in shown for entry in listing.entries]
+    shown = _titled(shown, _room(figures, numbers, look), look, beside=False)
     texts = _texts(figures, shown, figures.labels, look)
     entries = [entry for listing in shown for entry in listing.entries]
     lines = _lines(figures, entries, texts.cells, look)
@@ -70,31 +76,63 @@ def _lines(
     figures: Figures, entries: Sequence[Entry], texts: Sequence[str], look: Look
 ) -> list[Styled]:
     numbers = [_numbers(figures, entry) for entry in entries]
-    room = max(look.width - _used(figures.columns, numbers), _LEAST_CODE)
-    cut = [_cut(entry, text, room, look) for entry, text in zip(entries, texts, strict=True)]
+    room = _room(figures, numbers, look)
+    cut = [_cut(entry, text, room) for entry, text in zip(entries, texts, strict=True)]
     rows = [[*cells, text] for cells, text in zip(numbers, cut, strict=True)]
     columns = [*figures.columns, Column(_CODE, name=True)]
     return _styled(figures, entries, draw("", columns, rows, look.width))
+
+
+def _room(figures: Figures, numbers: Sequence[Sequence[str]], look: Look) -> int:
+    """What numbers leave to code."""
+    return max(look.width - _used(figures.columns, numbers), _LEAST_CODE)
+
+
+def _titled(shown: Sequence[Listing], room: int, look: Look, *, beside: bool) -> list[Listing]:
+    """With the line of each copy broken where there is no room for all of its functions. In one
+    column, copies that other functions lead to on other kernels have a title for each."""
+    return [
+        listing._replace(entries=[*_title(listing, room, look, beside), *listing.entries[1:]])
+        for listing in shown
+    ]
+
+
+def _title(listing: Listing, room: int, look: Look, beside: bool) -> list[Entry]:
+    head, own = listing.entries[0], listing.place.chains
+    texts = head.texts
+    if not beside:
+        named = {text: [one for one in own if texts[one] == text] for text in texts.values()}
+        kernels = [f"{', '.join(on)}: {text}" for text, on in named.items() if on]
+        told = kernels if len(kernels) > 1 else [next(iter(texts.values()))]
+        lines = [line for text in told for line in units.wrap(_plain(text, look), room, 2)]
+        rows = [dict.fromkeys(texts, line) for line in lines]
+    else:
+        wrapped = {one: units.wrap(_plain(text, look), room, 2) for one, text in texts.items()}
+        most = range(max(map(len, wrapped.values())))
+        rows = [{one: own[at] for one, own in wrapped.items() if at < len(own)} for at in most]
+    return [replace(head, texts=rows[0]), *(Entry("place", row) for row in rows[1:])]
 
 
 def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
     """A line for each row, with every kernel's count and code."""
     base, *others = labels = figures.labels
     entries = [entry for listing in shown for entry in listing.entries]
-    counts = {label: [_count(figures, label, entry) for entry in entries] for label in labels}
-    deltas = {label: [figures.delta(label, entry.whole) for entry in entries] for label in others}
-    first = _widest([base, *counts[base]]) + 4
-    other = max(
-        (
-            _widest([label, *counts[label]]) + _widest(["delta", *deltas[label]]) + 6
-            for label in others
-        ),
-        default=0,
-    )
+    counts = {
+        label: _widest([label, *(_count(figures, label, entry) for entry in entries)])
+        for label in labels
+    }
+    deltas = {
+        label: _widest(["delta", *(figures.delta(label, entry.whole) for entry in entries)])
+        for label in others
+    }
+    first = counts[base] + 4
+    other = max((counts[label] + deltas[label] + 6 for label in others), default=0)
     # The base and one more kernel at least; the others' code follows in tables below.
     more = (look.width - first - BESIDE) // (other + BESIDE)
     more = max(min(more, len(others)), min(len(others), 1))
     room = max((look.width - first - more * other) // (1 + more), _LEAST_CODE)
+    shown = _titled(shown, room, look, beside=True)
+    entries = [entry for listing in shown for entry in listing.entries]
     columns: list[Column] = []
     cells: list[list[str]] = []
     arrows, left_out = False, 0
@@ -103,13 +141,12 @@ def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Draw
         arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
         own = None if label == base or len(labels) == 2 else part
         columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
-        cut = [
-            _cut(entry, text, room, look) for entry, text in zip(entries, texts.cells, strict=True)
-        ]
-        cells += [counts[label], [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
+        cut = [_cut(entry, text, room) for entry, text in zip(entries, texts.cells, strict=True)]
+        count = [_count(figures, label, entry) for entry in entries]
+        cells += [count, [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
         if label != base:
             columns.insert(-1, Column("delta", part=own))
-            cells.insert(-1, deltas[label])
+            cells.insert(-1, [figures.delta(label, entry.whole) for entry in entries])
     rows = [list(row) for row in zip(*cells, strict=True)]
     lines = _styled(figures, entries, draw("", columns, rows, look.width), room)
     return Drawn(lines, arrows, left_out)
@@ -151,7 +188,7 @@ def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, lo
     counts = {label: (entry.counts or {}).get(label, 0) for label in own}
     taken = figures.taken(counts, entry.taken, absolute=look.absolute)
     code = f"{arrows}{entry.sign} {address}{_aligned(text)}"
-    return f"{code}  {taken}" if taken else code
+    return f"{code}{_TAKEN}{taken}" if taken else code
 
 
 def _plain(text: str, look: Look) -> str:
@@ -192,14 +229,15 @@ def _widest(cells: Sequence[str]) -> int:
     return max(map(units.width, cells))
 
 
-def _cut(entry: Entry, text: str, columns: int, look: Look) -> str:
+def _cut(entry: Entry, text: str, columns: int) -> str:
     """``text`` in its room: of code, the beginning says most."""
     if units.width(text) <= columns:
         return text
-    for shorter in entry.shorter:
-        plain = _plain(shorter, look)
-        if units.width(plain) <= columns:
-            return plain
+    # How often it jumped says more than where to.
+    code, taken, share = text.rpartition(_TAKEN)
+    left = columns - units.width(taken + share)
+    if entry.kind == "code" and taken and left >= _LEAST_CUT:
+        return f"{units.ended(code, left)}{taken}{share}"
     return units.ended(text, columns)
 
 

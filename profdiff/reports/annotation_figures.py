@@ -90,7 +90,7 @@ class Figures:
         return "/".join(str(samples.get(label, "-")) for label in self.labels) if samples else ""
 
     def taken(self, counts: Counts, taken: Counts | None, *, absolute: bool) -> str:
-        """How often a conditional branch jumped: ``taken 97.5%``, by kernel where they differ."""
+        """How often a conditional branch jumped: ``97.5%``, by kernel where they differ."""
         if taken is None:
             return ""
         told = [
@@ -101,7 +101,7 @@ class Figures:
         if not any(told):
             return ""
         said = told[:1] if len(set(told)) == 1 else [one or "-" for one in told]
-        return f"taken {' / '.join(said)}"
+        return " / ".join(said)
 
 
 def _part(taken: int, count: int, *, absolute: bool) -> str:

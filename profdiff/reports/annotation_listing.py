@@ -1,6 +1,8 @@
 """What a listing of a function's code shows, line by line: places, source lines, instructions as
 they are executed, and how many were left out between them."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -13,6 +15,8 @@ from profdiff.views.record import Counts
 _Value = TypeVar("_Value")
 # Between the functions of a place, as --inlined-at takes them.
 CHAIN = " → "
+# Of a symbol that is the function itself; a .cold part is another stretch of code.
+_SUFFIXES = re.compile(r"(\.(isra|constprop|part|llvm)\.\d+)+$")
 # Columns of a tab: kernel sources are indented deep, and there is little room.
 _TAB = 2
 
@@ -21,8 +25,7 @@ _TAB = 2
 class Entry:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
-    ``shorter``: what may stand for the text, the longest first. ``counted``: whether it is known
-    of all ``targets`` how often they were jumped to."""
+    ``counted``: whether it is known of all ``targets`` how often they were jumped to."""
 
     kind: Literal["place", "source", "code", "left out"]
     texts: Mapping[str, str]
@@ -34,7 +37,6 @@ class Entry:
     addresses: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, str] = field(default_factory=dict)
     counted: bool = True
-    shorter: Sequence[str] = ()
 
     @property
     def executed(self) -> bool:
@@ -60,11 +62,10 @@ def listings(annotation: Annotation, context: int, *, side_by_side: bool) -> lis
     made = []
     for number in _order(annotation):
         place, rows = annotation.places[number], by_place[number]
-        titles = _titles(place, rows)
-        title = dict.fromkeys(annotation.labels, titles[0])
-        head = Entry("place", title, counts=place.self, whole=place.self, shorter=titles[1:])
-        entries = [head, *_entries(annotation, known, rows, context, side_by_side=side_by_side)]
-        made.append(Listing(place, entries))
+        file = _file_of(rows)
+        head = Entry("place", _titles(place, file, annotation.labels), " ", place.self, place.self)
+        own = _entries(annotation, known, place, rows, context, file, side_by_side=side_by_side)
+        made.append(Listing(place, [head, *own]))
     return made
 
 
@@ -82,27 +83,32 @@ def _order(annotation: Annotation) -> list[int]:
     return sorted((number for number in every if number in executed or not executed), key=key)
 
 
-def _titles(place: Place, rows: Sequence[Row]) -> list[str]:
-    """The functions from the physical one to this one, and the file; then with less between them,
-    for where there is no room."""
-    file = next((row.file for row in rows if row.file), "")
-    first, *_, last = [*place.chain[:1], *place.chain]
-    chains = [place.chain, [first, "..", last], ["..", last]] if len(place.chain) > 2 else []
-    told = [CHAIN.join(names) for names in chains or [place.chain]]
-    return [*(f"{text}, {file}" for text in told if file), *told, last]
+def _file_of(rows: Sequence[Row]) -> str:
+    """That of most of the rows; "" where none is known."""
+    known = Counter(row.file for row in rows if row.file)
+    return known.most_common(1)[0][0] if known else ""
+
+
+def _titles(place: Place, file: str, labels: Sequence[str]) -> dict[str, str]:
+    """The functions from the physical one to this one, as each kernel has them, and the file. Of a
+    kernel without the copy, as others have it."""
+    chains = {label: place.chains.get(label, place.chain) for label in labels}
+    where = f", {file}" if file else ""
+    return {label: f"{CHAIN.join(chain)}{where}" for label, chain in chains.items()}
 
 
 def _entries(
     annotation: Annotation,
     known: "_Lines",
+    place: Place,
     rows: Sequence[Row],
     context: int,
+    file: str,
     *,
     side_by_side: bool,
 ) -> Iterator[Entry]:
     executed = [any(row.count.values()) for row in rows]
     labels, shown = annotation.labels, near_executed(executed, context)
-    file = next((row.file for row in rows if row.file), "")
     last: Line | None = None
     for visible, members in groupby(zip(rows, shown, strict=True), lambda one: one[1]):
         own = [row for row, _ in members]
@@ -117,7 +123,7 @@ def _entries(
                 title = titled(line, labels, file) if line else "no line known"
                 yield Entry("source", dict.fromkeys(labels, title))
                 last = line
-            yield from _whole(row, labels) if side_by_side else _split(row, labels)
+            yield from (_whole if side_by_side else _split)(row, labels, place)
 
 
 def near_executed(executed: Sequence[bool], context: int) -> list[bool]:
@@ -142,28 +148,29 @@ def _sign(row: Row, labels: Sequence[str]) -> str:
     return "-" if len(labels) > 1 and len(row.address) == 1 else " "
 
 
-def _whole(row: Row, labels: Sequence[str]) -> Iterator[Entry]:
+def _whole(row: Row, labels: Sequence[str], place: Place) -> Iterator[Entry]:
     """One line for a row."""
-    yield _code(row, [label for label in labels if label in row.address], _sign(row, labels), True)
+    own = [label for label in labels if label in row.address]
+    yield _code(row, own, place, _sign(row, labels), True)
 
 
-def _split(row: Row, labels: Sequence[str]) -> Iterator[Entry]:
+def _split(row: Row, labels: Sequence[str], place: Place) -> Iterator[Entry]:
     """A line for each text of a row whose operands differ, and one for any other."""
     own = [label for label in labels if label in row.address]
     sign = _sign(row, labels)
     if row.relation != "changed":
-        yield _code(row, own, sign, True)
+        yield _code(row, own, place, sign, True)
         return
     texts = list(dict.fromkeys(row.text[label] for label in own))
     for number, text in enumerate(texts, 1):
         mine = [label for label in own if row.text[label] == text]
-        yield _code(row, mine, sign, number == len(texts))
+        yield _code(row, mine, place, sign, number == len(texts))
 
 
-def _code(row: Row, labels: Sequence[str], sign: str, last: bool) -> Entry:
+def _code(row: Row, labels: Sequence[str], place: Place, sign: str, last: bool) -> Entry:
     return Entry(
         "code",
-        {label: row.text[label] for label in labels},
+        {label: _within(row, label, place) for label in labels},
         sign,
         counts=_of(row.count, labels),
         whole=row.count if last else None,
@@ -178,6 +185,17 @@ def _code(row: Row, labels: Sequence[str], sign: str, last: bool) -> Entry:
         counted="conditional" not in row.classes
         or all(label in (row.taken or ()) for label in labels if row.count.get(label)),
     )
+
+
+def _within(row: Row, label: str, place: Place) -> str:
+    """The text of an instruction; of a jump within the place's physical function, the offset there
+    alone: the name is long, and the same in each of them."""
+    physical = place.chains.get(label, place.chain)[0]
+    operation, blank, operands = row.text[label].partition(" ")
+    name, plus, offset = operands.strip().rpartition("+0x")
+    if label in row.target and plus and _SUFFIXES.sub("", name) == physical:
+        return f"{operation} +0x{offset}"
+    return f"{operation}{blank}{operands}"
 
 
 def _jumped(row: Row, label: str) -> bool:

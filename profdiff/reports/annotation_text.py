@@ -1,5 +1,6 @@
 """A function's code on every kernel as text: for a terminal, a pager, and a mail."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,6 +26,9 @@ from profdiff.views.annotation import Annotation
 By = Literal["instruction", "line"]
 # So many never-executed instructions, or lines, stand around an executed one.
 _CONTEXT: dict[By, int] = {"instruction": 2, "line": 0}
+# Of the texts of listings: another number on each kernel, a jump within the physical function.
+_NUMBERED = re.compile(r"^\S*(line |:)[\d-]+/")
+_WITHIN = re.compile(r"^\S+ +\+0x")
 # What two columns of counts and a delta take, with what stands between them.
 _NUMBERS = 36
 
@@ -79,6 +83,9 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Ask
     else:
         told = [f"share: part of the function's {figures.unit}"]
         told.append("samples: how many a line's figures are known from")
+    sources = [one for one in entries if one.kind == "source" or asked.by == "line"]
+    if others and any(_NUMBERED.search(text) for one in sources for text in one.texts.values()):
+        told.append(f"line: its number on {' / '.join(figures.labels)}, - where it has none")
     if others:
         told.append(f"delta: {figures.unit}, relative to {base}")
     if asked.by == "instruction":
@@ -93,6 +100,8 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Ask
             )
             if sign in signs
         ]
+        if any(_moved(entry) for entry in code):
+            told.append("jumps to +0x..: within the function that a copy's line begins with")
         if drawn.arrows:
             counted = all(entry.counted for entry in code if entry.targets)
             told.append(f"arrows: jumps{' that were taken' if counted else ''}")
@@ -104,6 +113,10 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Ask
         if any(not entry.executed for entry in code):
             told.append("0: never executed")
     return f"{'; '.join(told)}."
+
+
+def _moved(entry: Entry) -> bool:
+    return any(_WITHIN.search(text) for text in entry.texts.values())
 
 
 def _ascii(line: Styled) -> Styled:

@@ -105,7 +105,7 @@ def test_one_column() -> None:
         "                      │  line 39/-",
         "10.00         -10.00  │  - shr    $0x3,%rcx",
         "                      │  line 13/18",
-        "10.00  16.00   +6.00  ╰─   jne    f+0x8  taken 90.0% / 87.5%",
+        "10.00  16.00   +6.00  ╰─   jne    +0x8  taken 90.0% / 87.5%",
         "                         line 14/19",
         "    0      0               ud2",
         "                         line 15/20",
@@ -133,7 +133,7 @@ def test_side_by_side() -> None:
     (only,) = (line for line in lines if "lea " in line)
     assert re.fullmatch(r" +│ +16\.00  \+16\.00  │  \+ lea    -0x1\(%r8\),%r9d", only)
     (jump,) = (line for line in lines if "jne " in line)
-    assert "f+0x8  taken 90.0%  " in jump and jump.endswith("f+0x8  taken 87.5%")
+    assert "jne    +0x8  taken 90.0%  " in jump and jump.endswith("jne    +0x8  taken 87.5%")
 
 
 def test_by_line() -> None:
@@ -155,7 +155,7 @@ def test_whole_counts() -> None:
 
 def test_addresses() -> None:
     (jump,) = (line for line in text(loop(), addresses=True) if "jne " in line)
-    assert "81200018  jne    f+0x8" in jump
+    assert "81200018  jne    +0x8" in jump
     (jump,) = (line for line in text(loop(), 160, addresses=True) if "jne " in line)
     assert "81100018  jne" in jump and "81200018  jne" in jump
 
@@ -192,6 +192,38 @@ def test_places_with_the_largest_delta_come_first() -> None:
     titles = [line for line in text(shown) if line.endswith(", mm/x.c")]
     assert titles == ["   5    7     +2  g → h → f, mm/x.c", "   9    9         f, mm/x.c"]
     assert "   5    7     +2  g -> h -> f, mm/x.c" in text(shown, ascii_only=True)
+
+
+def test_a_copy_has_all_of_its_functions_of_each_kernel() -> None:
+    """Where there is no room on a line, on more of them; nobody is asked to guess what .. is."""
+    chain = [f"function_number_{number}" for number in range(8)]
+    own = {"base": On(A, "nop", 9, 3), "new": On(B, "nop", 9, 3)}
+    shown = annotation(["base", "new"], [row("same", own)], chains=[[*chain, "f"]])
+    other = replace(shown.places[0], chains={"base": ["g", "f"], "new": [*chain, "f"]})
+    both_chains = replace(shown, places=[other])
+    for width, beside in ((60, False), (100, False), (140, True)):
+        lines = text(shown, width, side_by_side=beside)
+        end = next(number for number, line in enumerate(lines) if "line 3" in line)
+        names = "".join(lines[:end]).split()
+        assert all(names.count(name) == 1 + beside for name in chain)
+        lines = text(both_chains, width, side_by_side=beside)
+        whole = "".join(lines)
+        assert ("new: function_number_0" in whole) is not beside
+        assert "g → f, mm/x.c" in whole and all(whole.count(name) == 1 for name in chain)
+
+
+def test_how_often_a_branch_jumped_is_cut_last() -> None:
+    far = On(A, "jne    " + "other_function" * 6 + "+0x8", 10, 3, 9, A + 800)
+    (jump,) = (
+        line for line in text(annotation(["b"], [row("same", {"b": far})]), 60) if "jne" in line
+    )
+    assert jump.endswith("..  taken 9 of 10") and len(jump) <= 60
+    cold = On(A, "jne    f.cold+0x8", 10, 3, 9, A + 800)
+    assert any("f.cold+0x8" in line for line in text(annotation(["b"], [row("same", {"b": cold})])))
+    part = On(A, "jne    f.isra.0+0x8", 10, 3, 9, A + 800)
+    assert any(
+        "jne    +0x8" in line for line in text(annotation(["b"], [row("same", {"b": part})]))
+    )
 
 
 def test_samples_stand_beside_their_shares() -> None:
