@@ -1,6 +1,8 @@
 """Documents say what the code does: fields, constants, options, links."""
 
+import itertools
 import re
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -171,13 +173,26 @@ def test_the_readmes_table_is_what_is_printed(
     readme = (ROOT / "README.md").read_text()
     block = readme[readme.index("instructions per op") :]
     rows = block[: block.index("\n---")].splitlines()
-    assert len(rows) == 10
+    assert len(rows) == 7
     kernels = [f"--kernel=v6.12.107={old_kernel}", f"--kernel=v6.18.15={new_kernel}"]
     sweep = ["--sweep=size_kib=4000", "--sweep=iters=40", "--zip", "--ops={iters}"]
     program = ROOT / "examples/mprotect-pte-batching/region-size.c"
     command = [program, "{size_kib}", "{iters}"]
-    profdiff("record", *kernels, *sweep, "-o", tmp_path / "s", "--", *command)
-    printed = profdiff("report", tmp_path / "s", "--top", "8").stdout
+    profdiff("record", *kernels, *sweep, "-o", tmp_path / "s.profdiff", "--", *command)
+    printed = profdiff("report", tmp_path / "s.profdiff", "--top", "5").stdout
     for row in rows:
         known = re.sub(r" +[+-][0-9,.]+  (?=\w+$)", " ", row)
         assert known in re.sub(r" +[+-][0-9,.]+  (?=\w+\n)", " ", printed), row
+    block = readme[readme.index("$ profdiff annotate ") :].splitlines()
+    code = profdiff(*shlex.split(block[0], comments=True)[2:], cwd=tmp_path).stdout
+    shown = list(itertools.takewhile(lambda line: not line.startswith("$"), block[1:]))
+    assert len(shown) == 6
+    assert all(line in code.splitlines() for line in shown if line != "...")
+
+
+def test_the_readmes_blame_is_that_of_its_document() -> None:
+    """Both are of one recording, whose sources are too large to import in a test."""
+    readme, blame = ((ROOT / name).read_text() for name in ("README.md", "docs/blame.md"))
+    rows = re.findall(r"(?m)^ +[+-][0-9.]+ +[0-9.]+%  .*", readme[readme.index("blame --repo") :])
+    assert len(rows) == 5
+    assert all(row in blame for row in rows)
