@@ -7,14 +7,12 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable
+from profdiff.sources.declared import declares
 from profdiff.sources.folder import Folder
 from profdiff.sources.repository import Repository
 
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)\s*$", re.MULTILINE)
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
-_WORD = re.compile(r"\w+")
-# A shorter part of a name says nothing: do, sys, 64.
-_LONG = 4
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,9 @@ class Sources:
             return None
         where = f"{printable(file)} of {self.shown} is not what {self.label} was built from: it has"
         if last_line > len(lines):
-            return f"{where} {len(lines)} lines, and the debug information names line {last_line}"
-        said = {name: _declares(lines, name, line) for name, line in functions.items() if line > 0}
+            own = f"{len(lines)} line" + ("s" if len(lines) != 1 else "")
+            return f"{where} {own}, and the debug information names line {last_line}"
+        said = {name: declares(lines, name, line) for name, line in functions.items() if line > 0}
         wrong = sorted(name for name, right in said.items() if not right)
         # Macros declare functions under names that their lines do not hold.
         if wrong and 2 * len(wrong) > len(said):
@@ -145,14 +144,3 @@ def _split(content: bytes) -> tuple[str, ...]:
     """Lines as compilers count them."""
     text = content.decode(errors="replace")
     return tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
-
-
-def _declares(lines: Sequence[str], name: str, line: int) -> bool:
-    """Whether a function may be declared there: its name, or, as macros make names of others
-    (``SYSCALL_DEFINE1(brk, ...)`` declares ``__do_sys_brk``), a part of it. A declaration may go on
-    in the next line."""
-    if line > len(lines):
-        return False
-    words = set(_WORD.findall(" ".join(lines[line - 1 : line + 1])))
-    parts = {part for part in name.split("_") if len(part) >= _LONG}
-    return name in words or any(part in word for word in words for part in parts or {name})

@@ -112,6 +112,20 @@ def test_sources_of_another_version(recorded: Path, tmp_path: Path) -> None:
         assert told in line
 
 
+def test_a_file_of_another_version(imported: Path, tmp_path: Path) -> None:
+    """Rather none than wrong lines. What the tree does not have is not shown."""
+    tree = tmp_path / "linux"
+    (tree / "mm").mkdir(parents=True)
+    (tree / "mm/mprotect.c").write_text("int unrelated;\n" * 2_000)
+    asked = ("annotate", imported, FUNCTION, "--source", f"base={tree}")
+    line = error_line(profdiff(*asked, status=2))
+    assert "mm/mprotect.c" in line and "is not what base was built from" in line
+    (tree / "mm/mprotect.c").write_text("int unrelated;\n")
+    assert "it has 1 line, and" in error_line(profdiff(*asked, status=2))
+    (tree / "mm/mprotect.c").unlink()
+    profdiff(*asked)
+
+
 def test_samples(imported: Path) -> None:
     data = annotated(imported, FUNCTION)
     assert not data["exact"]

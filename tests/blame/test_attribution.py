@@ -138,12 +138,12 @@ def test_a_line_that_both_have(base: Line, new: Line, kind: Kind) -> None:
 def test_only_one_config_has_the_line() -> None:
     asked = []
 
-    def option(old: Place, new: Place, by_new: bool) -> str:
-        asked.append((old, new, by_new))
+    def option(new: Place, by_new: bool) -> str:
+        asked.append((new, by_new))
         return "CONFIG_X"
 
     same = {("a.c", 1): ("a.c", 2), ("a.c", 3): ("a.c", 3)}
     base = [line(0, "a.c", 1, 4), line(0, "a.c", 3, 1)]
     parts = attribute(base, [line(0, "a.c", 3, 2)], same, REPO, REPO, UNRESOLVED, option)
     assert set(parts) == {Part("config", "CONFIG_X", 0, 0, -4), Part("more-often", "", 0, 1, 0)}
-    assert asked == [(("a.c", 1), ("a.c", 2), False)]
+    assert asked == [(("a.c", 2), False)]

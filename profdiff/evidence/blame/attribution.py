@@ -55,9 +55,9 @@ class Part(NamedTuple):
         return self.added + self.removed
 
 
-# Of a line (of the base, of the new kernel) that only one executes, the new one if the last is
-# true: the option of the config that is why, or "".
-Option = Callable[[Place, Place, bool], str]
+# Of a line (as the new kernel has it) that only one executes, the new one if true: the option of
+# the config that is why, or "".
+Option = Callable[[Place, bool], str]
 
 
 def attribute(
@@ -67,7 +67,7 @@ def attribute(
     before: Known,
     after: Known,
     unresolved: frozenset[int],
-    option: Option = lambda _old, _new, _by_new: "",
+    option: Option = lambda _new, _by_new: "",
 ) -> list[Part]:
     """The parts of new minus base, one for each kind, reason and function; their deltas sum to the
     delta. ``same``: lines of the base with the line of the new kernel that is the same one, each
@@ -75,12 +75,12 @@ def attribute(
     sums = _Sums()
     pairs: dict[Place, tuple[list[Line], list[Line]]] = defaultdict(lambda: ([], []))
     nets: dict[tuple[Kind, int, str, int], int] = defaultdict(int)
-    back = {mine: theirs for theirs, mine in same.items()}
+    both = set(same.values())
     for lines, side, known, sign in ((base, 0, before, -1), (new, 1, after, 1)):
         for line in lines:
             place = (line.file, line.line)
             kind = _without_commit(line, known, unresolved)
-            common = (place if place in back else None) if side else same.get(place)
+            common = (place if place in both else None) if side else same.get(place)
             if kind is None and common is not None:
                 pairs[common][side].append(line)
             elif kind is None and (commit := known.commits.get(place)):
@@ -90,7 +90,7 @@ def attribute(
     for (kind, function, *_), net in nets.items():
         sums.add(kind, "", function, net)
     for place, (old, now) in pairs.items():
-        _compare(sums, old, now, partial(option, back[place], place))
+        _compare(sums, old, now, partial(option, place))
     return sums.parts()
 
 

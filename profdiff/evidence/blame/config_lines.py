@@ -49,7 +49,7 @@ def option_of(
         lines = makefiles.get(str(path.parent / "Makefile"), ())
         return [(name, True) for name in compiled_by(lines, f"{path.stem}.o")]
 
-    def option(old: Place, new: Place, by_new: bool) -> str:
+    def option(new: Place, by_new: bool) -> str:
         if not differing:
             return ""
         with_it, without = (label, base) if by_new else (base, label)

@@ -1,6 +1,5 @@
 """What a repository says of the lines that two kernels executed."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,14 +9,11 @@ import numpy as np
 from profdiff.evidence.blame.attribution import Known, Place
 from profdiff.evidence.blame.executed import Line
 from profdiff.profile.addresses import Addresses
+from profdiff.sources.declared import declares
 from profdiff.sources.repository import Repository, SameLines, Trace
 
-_WORD = re.compile(rb"[A-Za-z_]\w{3,}")
-_TYPES = frozenset(b"bool char const inline long static struct unsigned void".split())
 # Of lines that were replaced together, how far is looked for what one was, and how much like it.
 _LONGEST, _ALIKE = 40, 0.5
-# The line that declares a function, and where a macro that makes it may have put its name.
-_DECLARED, _COMMON = range(-1, 3), 6
 
 
 @dataclass(frozen=True)
@@ -147,28 +143,9 @@ def _strange(texts: Mapping[str, list[bytes]], addresses: Addresses) -> set[str]
     chains = addresses.chains
     for row in np.unique(chains.frame_function[chains.frames]).tolist():
         file, line = chains.function_file[row], int(chains.function_line[row])
-        name = chains.strings[chains.function_name[row]].encode()
+        name = chains.strings[chains.function_name[row]]
         lines = texts.get(chains.strings[file])
         if lines is not None and line:
-            found = _declares(lines, line, name)
+            found = declares(lines, name, line)
             right.setdefault(chains.strings[file], []).append(found)
     return {file for file, told in right.items() if 2 * sum(told) < len(told)}
-
-
-def _declares(lines: Sequence[bytes], line: int, name: bytes) -> bool:
-    """Whether a function of this name may be declared there: macros make names of parts, such as
-    __do_sys_mprotect of SYSCALL_DEFINE3(mprotect, ...)."""
-    near = [lines[line - 1 + at] for at in _DECLARED if 0 <= line - 1 + at < len(lines)]
-    words = {_plain(word) for text in near for word in _WORD.findall(text) if word not in _TYPES}
-    name = _plain(name)
-    if any(word and word in name for word in words):
-        return True
-    least = max(_COMMON, len(name) // 2)
-    return any(
-        SequenceMatcher(None, name, word, autojunk=False).find_longest_match().size >= least
-        for word in words
-    )
-
-
-def _plain(name: bytes) -> bytes:
-    return name.replace(b"_", b"").lower()
