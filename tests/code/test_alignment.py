@@ -113,3 +113,13 @@ def test_what_nothing_executed_is_no_other_place() -> None:
     outer, inlined, other = ("a", "f"), ("b", "f"), ("c", "f")
     assert paired_places([{outer: 0}, {inlined: 5}]) == [[None, inlined], [outer, None]]
     assert paired_places([{outer: 0, other: 3}, {inlined: 5}]) == [[other, inlined], [outer, None]]
+
+
+def test_a_function_that_is_inlined_in_a_thousand_places_is_paired_at_once() -> None:
+    """The largest with the largest, in time in proportion to their number."""
+    base: dict[Place, int] = {("old", f"in_{n}", "f"): n + 1 for n in range(5_000)}
+    new: dict[Place, int] = {("new", f"of_{n}", "f"): n + 1 for n in range(4_000)}
+    groups = paired_places([base, new])
+    assert len(groups) == 5_000
+    assert groups[0] == [("old", "in_4999", "f"), ("new", "of_3999", "f")]
+    assert groups[4_000] == [("old", "in_999", "f"), None]
