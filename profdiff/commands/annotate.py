@@ -9,6 +9,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
+from profdiff.base.units import printable
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
 from profdiff.commands.output import (
@@ -151,7 +152,7 @@ def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     """The session's folder and the function: of one word, the function."""
     from profdiff.session.folder import is_session
 
-    if first is None:
+    if not first or second == "":
         raise InputError("name a FUNCTION: profdiff report lists them")
     if second is None and is_session(Path(first)):
         raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
@@ -180,6 +181,9 @@ def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation
         inlined_at=_place(wanted.inlined_at, wanted.function),
         labels=list(dict.fromkeys(wanted.labels)) or None,
     )
+    for label, tree in trees.items():
+        if label in found.labels:
+            _check_tree(tree, label, found)
     notes = [
         note for label, tree in trees.items() if label in found.labels and (note := tree.note())
     ]
@@ -243,6 +247,19 @@ def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sour
     return trees
 
 
+def _check_tree(tree: "Sources", label: str, found: "Annotation") -> None:
+    """Raises InputError where a folder has no file of the function: it is no source tree, or not
+    the top of one."""
+    files = {line.file for line in found.lines if line.file and label in line.lines}
+    known = any(tree.lines(file) is not None for file in files)
+    # Of a function's files, all may be generated ones; then the tree is told by its Makefile.
+    if files and not known and tree.lines("Makefile") is None:
+        raise InputError(
+            f"--source {label}={tree.shown}: there is no {printable(min(files))} in it: name the "
+            "top of the tree that the kernel was built from"
+        )
+
+
 def _check_label(option: str, label: str, labels: Sequence[str]) -> None:
     if label not in labels:
         near = did_you_mean(label, labels) or f"the session has {', '.join(labels)}"
@@ -254,6 +271,8 @@ def _place(text: str | None, function: str) -> str | None:
     itself."""
     if text is None:
         return None
+    if not text.strip():
+        raise InputError("--inlined-at: name the function that it is inlined into")
     for arrow in ("->", ">"):
         text = text.replace(arrow, "→")
     first, *others = (part.strip() for part in text.split("→"))

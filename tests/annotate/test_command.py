@@ -155,6 +155,9 @@ def test_by_line(imported: Path) -> None:
         (["SESSION"], "name a FUNCTION of it: profdiff annotate"),
         ([FUNCTION, "SESSION"], "SESSION comes first"),
         (["nowhere", FUNCTION], "nowhere"),
+        (["SESSION", ""], "name a FUNCTION"),
+        (["SESSION", FUNCTION, "--inlined-at", ""], "--inlined-at: name the function"),
+        (["SESSION", "commit_anon_folio_batch", "--kernel", "base"], "base executed nothing of it"),
         (["SESSION", "change_pte_rnge"], "did you mean change_pte_range"),
         (["SESSION", FUNCTION, "--metric", "cycles"], "--metric cycles: the session has"),
         (["SESSION", FUNCTION, "--at", "x=1"], "--at x=1 matches no point"),
@@ -172,6 +175,30 @@ def test_errors(imported: Path, arguments: list[str], told: str) -> None:
     result = profdiff("annotate", *words, status=2)
     assert told in error_line(result)
     assert result.stdout == ""
+
+
+def test_a_tree_that_is_none_or_does_not_fit(imported: Path, tmp_path: Path) -> None:
+    def line(tree: Path) -> str:
+        return error_line(
+            profdiff("annotate", imported, FUNCTION, "--source", f"base={tree}", status=2)
+        )
+
+    assert "name the top of the tree" in line(tmp_path)
+    (tmp_path / "mm").mkdir()
+    (tmp_path / "mm/mprotect.c").write_text("int x;\n" * 9)
+    assert "has 9 lines, and the debug information names line" in line(tmp_path)
+    (tmp_path / "mm/mprotect.c").write_text("int x;\n" * 9_000)
+    assert f"has no {FUNCTION} in line" in line(tmp_path)
+
+
+def test_a_tree_of_one_kernel_parts_no_lines(imported: Path, tmp_path: Path) -> None:
+    (tmp_path / "mm").mkdir()
+    text = f"{FUNCTION} = 1;\n" * 9_000
+    (tmp_path / "mm/mprotect.c").write_text(text)
+    plain = annotated(imported, FUNCTION)["lines"]
+    shown = annotated(imported, FUNCTION, "--source", f"base={tmp_path}")["lines"]
+    assert [one["lines"] for one in shown] == [one["lines"] for one in plain]
+    assert any(FUNCTION in (one["text"] or "") for one in shown)
 
 
 def test_no_session_here(tmp_path: Path) -> None:
