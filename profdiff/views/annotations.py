@@ -91,7 +91,7 @@ class Annotations:
         if not any(kernel.parts for kernel in kernels):
             raise InputError("the recording came as text: it names functions, not addresses")
         places = set[Place]().union(*(kernel.places(row) for kernel in kernels))
-        if not places and labels is not None and self._executed(row):
+        if not places and any(kernel.places(row) for kernel in self._kernels):
             told = " and ".join(self._comparison.labels[number] for number in chosen)
             raise InputError(f"{title}: {told} executed nothing of it")
         if not places:
@@ -139,10 +139,6 @@ class Annotations:
                 told = ", ".join(known)
                 raise InputError(f"{printable(label)}: no kernel has that label; known: {told}")
         return [known.index(label) for label in labels or known]
-
-    def _executed(self, row: int) -> bool:
-        """Whether any kernel executed something of a function."""
-        return any(kernel.places(row) for kernel in self._kernels)
 
     def _titles(self, rows: Sequence[int]) -> dict[int, str]:
         found = functions(self._comparison, np.array(rows, np.int64))

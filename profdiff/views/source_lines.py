@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.function_code import FunctionCode
-from profdiff.sources.matched_lines import matched_lines
+from profdiff.sources.matched_lines import moved_lines
 
 
 class SourceTree(Protocol):
@@ -112,5 +112,5 @@ class SourceLines:
             trees = self._trees[kernel], self._trees[other]
             mine, theirs = (tree.lines(file) if tree and file else None for tree in trees)
             both = mine is not None and theirs is not None
-            self._matches[key] = matched_lines(mine or (), theirs or ()).tolist() if both else None
+            self._matches[key] = moved_lines(mine or (), theirs or ()).tolist() if both else None
         return self._matches[key]

@@ -188,17 +188,7 @@ def test_a_tree_that_is_none_or_does_not_fit(imported: Path, tmp_path: Path) -> 
     (tmp_path / "mm/mprotect.c").write_text("int x;\n" * 9)
     assert "has 9 lines, and the debug information names line" in line(tmp_path)
     (tmp_path / "mm/mprotect.c").write_text("int x;\n" * 9_000)
-    assert f"has no {FUNCTION} in line" in line(tmp_path)
-
-
-def test_a_tree_of_one_kernel_parts_no_lines(imported: Path, tmp_path: Path) -> None:
-    (tmp_path / "mm").mkdir()
-    text = f"{FUNCTION} = 1;\n" * 9_000
-    (tmp_path / "mm/mprotect.c").write_text(text)
-    plain = annotated(imported, FUNCTION)["lines"]
-    shown = annotated(imported, FUNCTION, "--source", f"base={tmp_path}")["lines"]
-    assert [one["lines"] for one in shown] == [one["lines"] for one in plain]
-    assert any(FUNCTION in (one["text"] or "") for one in shown)
+    assert re.search(r"it has no \w+ in line \d+", line(tmp_path))
 
 
 def test_no_session_here(tmp_path: Path) -> None:

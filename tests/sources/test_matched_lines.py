@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from made_repository import ENV, numbered
 from support import need_program
 
-from profdiff.sources.matched_lines import matched_lines
+from profdiff.sources.matched_lines import matched_lines, moved_lines
 
 LINES = st.lists(st.sampled_from(["}", "", "\treturn 0;", "a();", "b();", "c();"]), max_size=30)
 # Each line once, in any order.
@@ -41,6 +41,29 @@ def test_white_space_is_no_difference(lines: list[str]) -> None:
 def test_as_many_as_can_be(old: list[str], new: list[str]) -> None:
     """Where each line stands once, patience finds a longest common subsequence."""
     assert (matched_lines(old, new) >= 0).sum() == _longest(old, new)
+
+
+@given(LINES, LINES)
+@settings(deadline=None)
+def test_moved_lines_are_equal_and_each_once(old: list[str], new: list[str]) -> None:
+    risen, found = matched_lines(old, new).tolist(), moved_lines(old, new).tolist()
+    assert all(a == b for a, b in zip(risen, found, strict=True) if a >= 0)
+    pairs = [(i, j) for i, j in enumerate(found) if j >= 0]
+    assert all(old[i] == new[j] for i, j in pairs) and len({j for _, j in pairs}) == len(pairs)
+
+
+@given(UNIQUE, UNIQUE)
+@settings(deadline=None)
+def test_every_line_that_stands_once_is_found_where_it_was_moved(
+    old: list[str], new: list[str]
+) -> None:
+    assert (moved_lines(old, new) >= 0).sum() == len(set(old) & set(new))
+
+
+def test_a_function_that_was_put_before_another_one() -> None:
+    first = ["int f()", "{", "\ta();", "}"]
+    second = ["int g()", "{", "\tb();", "\tc();", "}"]
+    assert moved_lines([*first, *second], [*second, *first]).tolist()[:4] == [5, 6, 7, 8]
 
 
 def _longest(old: Sequence[str], new: Sequence[str]) -> int:
