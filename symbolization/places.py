@@ -81,7 +81,7 @@ def place_keys(address: NDArray[np.uint64], code: NDArray[np.void]) -> NDArray[n
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Sorted, each once. np.unique loads numpy.ma: a tenth of the start of a small report."""
-    values = np.sort(values)
+    values = values[_order(values)] if values.dtype == _KEY else np.sort(values)
     first = np.ones(len(values), np.bool_)
     first[1:] = values[1:] != values[:-1]
     return values[first]
@@ -103,7 +103,33 @@ def rows_of(known: NDArray[np.void], keys: NDArray[np.void]) -> NDArray[np.intp]
     as in runs that reproduce."""
     if np.array_equal(known, keys):
         return np.arange(len(keys))
-    return np.searchsorted(known, keys)
+    if known.dtype != _KEY or not len(known):
+        return np.searchsorted(known, keys)
+    rows = np.searchsorted(np.ascontiguousarray(known["address"]), keys["address"])
+    # An address has few instructions, mostly one: step over those that come before.
+    (high, low), (own_high, own_low) = _words(known["code"]), _words(keys["code"])
+    left = np.arange(len(keys))
+    while len(left):
+        left = left[rows[left] < len(known)]
+        at = rows[left]
+        before = (high[at] < own_high[left]) | (
+            (high[at] == own_high[left]) & (low[at] < own_low[left])
+        )
+        left = left[before & (known["address"][at] == keys["address"][left])]
+        rows[left] += 1
+    return rows
+
+
+def _order(keys: NDArray[np.void]) -> NDArray[np.intp]:
+    """What sorts the keys of places. NumPy sorts columns ten times as fast as their records."""
+    high, low = _words(keys["code"])
+    return np.lexsort((low, high, keys["address"]))
+
+
+def _words(code: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """V16[N] as two numbers each, which compare as its bytes do."""
+    words = np.ascontiguousarray(code).view(">u8").reshape(-1, 2).astype(np.uint64)
+    return words[:, 0], words[:, 1]
 
 
 def of_keys(keys: NDArray[np.void]) -> Places:
