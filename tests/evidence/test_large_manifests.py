@@ -15,6 +15,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence import measured_change
 from profdiff.evidence.condition import Condition
+from profdiff.evidence.condition_names import check_names
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Boots, estimate, estimates
@@ -49,7 +50,7 @@ def everything(made: Session) -> None:
     text.render(found[-1], Selection(top=20), width=100)
     document.build(found[-1])
     condition = Condition.parse("latency:total > +2%")
-    condition.check_names(measured_change.metric_names(found), set())
+    check_names(condition, measured_change.metric_names(found), set())
     for one in found:
         assert len(list(measured_change.changes(one, condition))) == 1
 

@@ -91,7 +91,7 @@ def test_the_mail_of_a_kept_session_is_short_and_narrow(tmp_path: Path) -> None:
         assert without_paths(said) == said
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     kernels=st.integers(2, 12),
     points=st.integers(1, 40),
