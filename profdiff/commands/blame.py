@@ -11,6 +11,7 @@ from profdiff.commands.newest import newest
 from profdiff.commands.output import (
     ASCII,
     PER_OP,
+    SESSION,
     TOP,
     WIDTH,
     form_options,
@@ -22,12 +23,7 @@ from profdiff.reports.blame_forms import BLAME_FORMS, Asked
 
 
 @click.command()
-@click.argument(
-    "session",
-    required=False,
-    type=click.Path(path_type=Path),
-    shell_complete=complete.sessions,
-)
+@SESSION
 @click.option(
     "--repo",
     required=True,

@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
 from profdiff.base.terminal import say
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
-from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.commands.output import SESSION, form_options, targets, with_options, write_forms
 from profdiff.reports.forms import CHECK_FORMS
 
 if TYPE_CHECKING:
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument(
-    "session",
-    required=False,
-    type=click.Path(path_type=Path),
-    shell_complete=complete.sessions,
-)
+@SESSION
 @click.option(
     "--fail-if",
     "texts",

@@ -1,4 +1,4 @@
-"""The options that say what of a result is shown, and which forms of it are written."""
+"""The session that a command shows, and the options that say what of it, and in which forms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,10 +9,17 @@ import click
 from profdiff.base import terminal
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
+from profdiff.commands import complete
 from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown, Subject
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.selection import Selection
 
+SESSION = click.argument(
+    "session",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=complete.sessions,
+)
 # Options of every text.
 TOP = click.option(
     "--top",

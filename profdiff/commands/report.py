@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import SessionError
-from profdiff.commands import complete
 from profdiff.commands.newest import newest
-from profdiff.commands.output import Output, output_options
+from profdiff.commands.output import SESSION, Output, output_options
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
@@ -23,12 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument(
-    "session",
-    required=False,
-    type=click.Path(path_type=Path),
-    shell_complete=complete.sessions,
-)
+@SESSION
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
