@@ -40,8 +40,8 @@ def render(
 
 
 _LEGEND = (
-    "blame goes by lines, and is no bisection: of lines that a commit added, changed or removed, "
-    "their executed instructions (delta: new minus base; rows add up to all)."
+    "blame goes by source lines and is not a bisection: a commit has the executed instructions of "
+    "the lines that it added, changed or removed (delta: new minus base; rows add up to all)."
 )
 
 

@@ -36,7 +36,7 @@ _SETTINGS = {
 _KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 # What git's message means for a user of profdiff.
 _MEANINGS = {
-    "not a git repository": "it is no git repository",
+    "not a git repository": "not a git repository",
     "dubious ownership": (
         "it belongs to another user, and git reads it only if you trust it: git config --global "
         "--add safe.directory FOLDER"

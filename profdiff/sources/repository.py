@@ -42,7 +42,7 @@ class Repository:
         """The repository that ``path`` lies in, bare ones too. Raises InputError where there is
         none, or git does not trust it."""
         if ignore_revs and not ignore_revs.is_file():
-            raise InputError(f"{ignore_revs}: there is no such file of revisions to ignore")
+            raise InputError(f"{ignore_revs}: no such file of revisions to ignore")
         git = Git.open(path)
         own = [git.top / Path(name).expanduser() for name in git.setting("blame.ignoreRevsFile")]
         wanted = [ignore_revs.resolve()] if ignore_revs else []

@@ -87,16 +87,16 @@ def test_which_lines_are_the_same(tmp_path: Path) -> None:
 def test_what_is_no_repository(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such folder"):
         Repository.open(tmp_path / "missing")
-    with pytest.raises(InputError, match=f"^{tmp_path}: it is no git repository$"):
+    with pytest.raises(InputError, match=f"^{tmp_path}: not a git repository$"):
         Repository.open(tmp_path)
     (tmp_path / ".git").mkdir()
-    with pytest.raises(InputError, match="it is no git repository"):
+    with pytest.raises(InputError, match="not a git repository"):
         Repository.open(tmp_path)
 
 
 def test_a_file_of_revisions_that_is_missing(tmp_path: Path) -> None:
     made = make(tmp_path / "r", {"base": Made({"a": "x\n"})})
-    with pytest.raises(InputError, match="there is no such file of revisions to ignore"):
+    with pytest.raises(InputError, match="no such file of revisions to ignore"):
         Repository.open(made.folder, tmp_path / "missing")
     # git itself refuses to blame then.
     made.git("config", "blame.ignoreRevsFile", "missing")

@@ -72,7 +72,7 @@ def test_bare_repositories_and_odd_folders(tmp_path: Path) -> None:
     [
         ("missing", "there is no such folder; name a source tree or REPO@REV"),
         ("missing@v6.12", "there is no such folder; name a source tree or REPO@REV"),
-        ("linux-6.12@v6.12", "it is no git repository"),
+        ("linux-6.12@v6.12", "not a git repository"),
         ("r@", "name a revision after the @"),
         ("r@v6.13", "has no revision 'v6.13': did you mean v6.12?"),
         ("r@--help", "has no revision '--help'"),
