@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from limits import Figure, told
 from numpy.typing import NDArray
 
 from profdiff.base.metric import INSTRUCTIONS
@@ -173,19 +174,17 @@ def main() -> int:
     seconds = time.perf_counter() - start
     size = len(page.encode())
     figures = [
-        ("write", f"{seconds:.2f} s", seconds <= WRITE, f"{WRITE:.0f} s"),
-        ("size", f"{size / 1e6:.2f} MB", size <= SIZE, f"{SIZE / 1e6:.0f} MB"),
+        Figure("write", f"{seconds:.2f} s", seconds <= WRITE, f"{WRITE:.0f} s"),
+        Figure("size", f"{size / 1e6:.2f} MB", size <= SIZE, f"{SIZE / 1e6:.0f} MB"),
     ]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         file.write_text(page)
         figures += [
-            (what, f"{taken:.0f} ms", taken <= limit, f"{limit:.0f} ms")
+            Figure(what, f"{taken:.0f} ms", taken <= limit, f"{limit:.0f} ms")
             for what, taken, limit in browse(file)
         ]
-    for what, taken, met, limit in figures:
-        print(f"{what:12} {taken:>8} (limit {limit}: {'met' if met else 'MISSED'})")
-    return 0 if all(met for _, _, met, _ in figures) else 1
+    return told(figures)
 
 
 if __name__ == "__main__":

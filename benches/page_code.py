@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from limits import Figure, told
+
 from profdiff.evidence.findings import Findings, choose
 from profdiff.reports import html, page_code
 from profdiff.session.folder import Session
@@ -96,19 +98,17 @@ def main() -> int:
     print(f"code of {len(functions)} functions: {len(page) - len(bare):,} bytes")
     size, added = len(page.encode()), seconds - without
     figures = [
-        ("size", f"{size / 1e6:.2f} MB", size <= SIZE, f"{SIZE / 1e6:.0f} MB"),
-        ("write", f"{added:.2f} s", added <= WRITE, f"{WRITE:.0f} s more than without code"),
+        Figure("size", f"{size / 1e6:.2f} MB", size <= SIZE, f"{SIZE / 1e6:.0f} MB"),
+        Figure("write", f"{added:.2f} s", added <= WRITE, f"{WRITE:.0f} s more than without code"),
     ]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"
         file.write_text(page)
         figures += [
-            (what, f"{taken:.0f} ms", taken <= limit, f"{limit:.0f} ms")
+            Figure(what, f"{taken:.0f} ms", taken <= limit, f"{limit:.0f} ms")
             for what, taken, limit in browse(file, min(OPENED, len(functions)))
         ]
-    for what, taken, met, limit in figures:
-        print(f"{what:8} {taken:>8} (limit {limit}: {'met' if met else 'MISSED'})")
-    return 0 if all(met for _, _, met, _ in figures) else 1
+    return told(figures)
 
 
 if __name__ == "__main__":
