@@ -13,11 +13,13 @@ _COMPILE = """
 import sys
 from pathlib import Path
 from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.agent import compile_agent
-try:
-    compile_agent(Path(sys.argv[1]))
-except ProfdiffError as error:
-    sys.exit(f"the agent is left out, the first recording compiles it: {error}")
+for one in ARCHITECTURES:
+    try:
+        compile_agent(Path(sys.argv[1], f"agent-{one.name}"), one)
+    except ProfdiffError as error:
+        print(f"{one.told}'s agent is left out, the first recording compiles it: {error}")
 """
 
 
@@ -26,10 +28,10 @@ class _BuildPy(build_py):
         super().run()
         if self.editable_mode:
             return
-        program = Path(self.build_lib, "profdiff/collectors/guest/agent").absolute()
+        folder = Path(self.build_lib, "profdiff/collectors/guest").absolute()
         # The modules as they are installed: an unpacked sdist has them in other places.
         environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
-        command = [sys.executable, "-P", "-c", _COMPILE, program]
+        command = [sys.executable, "-P", "-c", _COMPILE, folder]
         subprocess.run(command, env=environment, check=False)
 
 

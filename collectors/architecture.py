@@ -9,21 +9,21 @@ from profdiff.base.errors import InputError
 
 @dataclass(frozen=True)
 class Architecture:
-    """``name`` is the kernel's and QEMU's (``uname -m``); ``told`` is for people; ``elf``,
-    ``debian`` and ``triplet`` are what ELF, dpkg and compilers say; ``ldconfig`` is what
-    ldconfig(8) prints behind a library of it; ``qemu_package`` is the Debian package with its
-    emulator.
+    """``name`` is the kernel's and QEMU's (``uname -m``); ``arch`` is its ``ARCH=``, what people
+    type and tables show; ``told`` is for sentences; ``elf``, ``debian`` and ``triplet`` are what
+    ELF, dpkg and compilers say; ``ldconfig`` is what ldconfig(8) prints behind a library of it;
+    ``qemu_package`` is the Debian package with its emulator.
 
     A guest has QEMU's ``machine`` with ``cpu`` (without random numbers; under TCG), its console at
     ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
     image what stands; None: anything. ``image_has_build_id``: KernelImage finds it there.
-    ``marks``: the instructions that profdiff.h emits, as bytes of a program; None: there are none
-    yet, nor exact counts. ``agent``: whether collectors/guest/agent.c runs there.
+    ``marks``: the instructions that profdiff.h emits, as bytes of a program.
     """
 
     name: str
+    arch: str
     told: str
     elf: str
     debian: str
@@ -38,8 +38,7 @@ class Architecture:
     images: tuple[str, ...]
     magic: tuple[int, bytes] | None
     image_has_build_id: bool
-    marks: tuple[bytes, ...] | None
-    agent: bool
+    marks: tuple[bytes, ...]
 
     @property
     def emulator(self) -> str:
@@ -65,6 +64,7 @@ class Architecture:
 
 X86_64 = Architecture(
     name="x86_64",
+    arch="x86_64",
     told="x86-64",
     elf="EM_X86_64",
     debian="amd64",
@@ -80,10 +80,10 @@ X86_64 = Architecture(
     magic=None,
     image_has_build_id=True,
     marks=(b"\x0f\x1f\x80\x01IDP", b"\x0f\x1f\x80\x02IDP"),
-    agent=True,
 )
 ARM64 = Architecture(
     name="aarch64",
+    arch="arm64",
     told="arm64",
     elf="EM_AARCH64",
     debian="arm64",
@@ -100,8 +100,7 @@ ARM64 = Architecture(
     # Documentation/arch/arm64/booting.rst
     magic=(56, b"ARMd"),
     image_has_build_id=False,
-    marks=None,
-    agent=False,
+    marks=(b"\x3f\x20\xe9\xd2", b"\x5f\x20\xe9\xd2"),
 )
 # The first is the one of Debian's kernels where none is named, and of images without a magic.
 ARCHITECTURES = (X86_64, ARM64)
@@ -115,7 +114,7 @@ def host() -> Architecture:
 def named(name: str) -> Architecture | None:
     """The one that anybody calls ``name``."""
     for one in ARCHITECTURES:
-        if name in (one.name, one.told, one.elf, one.debian):
+        if name in (one.name, one.arch, one.told, one.elf, one.debian):
             return one
     return None
 

@@ -37,7 +37,7 @@ class Collector:
     - ``leaves``: files that only its script leaves, and how many bytes each may have; ``called``:
       what the session calls such a file, where that is not its name.
     - ``failures``: kinds of failure of its own.
-    - ``uses_agent``: its script starts the agent, which not every architecture has.
+    - ``uses_agent``: its script starts the agent.
     - ``profiles``: ``read`` gives places and counts. ``records``: it can record, not only read.
     """
 
@@ -56,8 +56,6 @@ class Collector:
 
     def refusal(self, architecture: Architecture | None) -> str | None:
         """Why it cannot record in guests of an architecture, or on machines (None)."""
-        if architecture and self.uses_agent and not architecture.agent:
-            return f"--collector {self.name} runs only in x86-64 guests and on machines"
         return None
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:

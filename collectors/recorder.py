@@ -9,6 +9,7 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import records
+from profdiff.collectors.architecture import host
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
@@ -40,8 +41,8 @@ class Job:
 class Recorder:
     """``collector`` with its ``options``, for runs of ``workload`` in guests under ``qemu``, or
     without it on the machines that the kernels name. ``guest.timeout`` is both's. With ``observe``
-    guests run the workload once more under the agent's eyes, where there is an agent. ``folder``
-    is for what guests boot from."""
+    guests run the workload once more under the agent's eyes. ``folder`` is for what guests boot
+    from."""
 
     collector: Collector
     options: Options
@@ -88,7 +89,7 @@ class Recorder:
         files = {name: (resources / name).read_bytes() for name in _MACHINE_SCRIPTS}
         command, programs = workload_there(address, self.workload, job.argv)
         if self.collector.uses_agent:
-            programs["agent"] = agent()
+            programs["agent"] = agent(host())
         run = MachineRun(
             address,
             script="machine.sh",
@@ -110,7 +111,7 @@ class Recorder:
         """What a guest boots from to run ``argv``, built when the first run needs it."""
         if argv not in self._archives:
             own = self._own_files(argv)
-            if self.observe and self.collector.uses_agent and qemu.architecture.agent:
+            if self.observe and self.collector.uses_agent:
                 own["observe"] = b""
             files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
             files |= {file.guest_path: file for file in self.workload.files}

@@ -69,9 +69,13 @@ def test_marks_are_the_same_everywhere() -> None:
     first = int(re.search(r"FIRST_MARK: u32 = (0x[\d_a-f]+)", rust)[1].replace("_", ""), 16)  # type: ignore[index]
     header = (ROOT / "collectors/guest/profdiff.h").read_text()
     agent = (ROOT / "collectors/guest/agent.c").read_text()
-    assert [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)] == [first, first + 1]
+    movz = 0x4901
+    marks = [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)]
+    assert marks == [first, first + 1, movz, movz + 1]
     found = [int(mark, 16) for mark in re.findall(r"nopl (0x\w+)\(", agent)]
     assert found == [first + 2, first + 3]
+    found = [int(mark, 16) for mark in re.findall(r"movz xzr, #(0x\w+),", agent)]
+    assert found == [movz + 2, movz + 3]
     text = (ROOT / "docs/exact-collector.md").read_text()
     assert f"nopl {first:#x}(%rax)" in text
 

@@ -51,9 +51,6 @@ class Exact(Collector):
     def refusal(self, architecture: Architecture | None) -> str | None:
         if architecture is None:
             return "--collector exact boots kernels in guests; it cannot record a machine"
-        if architecture.marks is None:
-            told = architecture.told
-            return f"--collector exact works only in x86-64 guests, not in {told} guests"
         return None
 
     def emulator(self, architecture: Architecture, program: Path | None) -> Qemu:

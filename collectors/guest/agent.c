@@ -36,9 +36,11 @@
 #ifdef __x86_64__
 #define COMMAND_START() __asm__ volatile("nopl 0x50444903(%%rax)" : : : "memory")
 #define COMMAND_STOP() __asm__ volatile("nopl 0x50444904(%%rax)" : : : "memory")
+#elif defined(__aarch64__)
+#define COMMAND_START() __asm__ volatile("movz xzr, #0x4903, lsl #48" : : : "memory")
+#define COMMAND_STOP() __asm__ volatile("movz xzr, #0x4904, lsl #48" : : : "memory")
 #else
-#define COMMAND_START() ((void)0)
-#define COMMAND_STOP() ((void)0)
+#error "no marks for this architecture"
 #endif
 
 static void fail(const char *what)
@@ -232,7 +234,7 @@ static int observe(const char *argv_path, const char *out_path)
 	return fclose(out) ? 125 : 0;
 }
 
-/* The kernel maps the vDSO whole, its section headers last (arch/x86/entry/vdso). */
+/* The kernel maps the vDSO whole, its section headers last (arch/{x86/entry,arm64/kernel}/vdso). */
 static int vdso(void)
 {
 	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);

@@ -1,4 +1,5 @@
-"""The guest's agent, a static program: a wheel brings it, else it is compiled once."""
+"""The guest's agent, a static program: a wheel brings it, else it is compiled once for each
+architecture."""
 
 import hashlib
 import re
@@ -7,38 +8,39 @@ from pathlib import Path
 
 from profdiff.base.errors import MissingError
 from profdiff.base.temporary import temporary_folder
-from profdiff.collectors.programs import find_program
+from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.programs import find_program, fix
 
 _SOURCE = Path(__file__).with_name("agent.c")
 
 
-def brought_agent() -> Path | None:
+def brought_agent(architecture: Architecture) -> Path | None:
     """The agent that this installation brought: setup.py compiles it into a wheel."""
-    program = _SOURCE.with_name("agent")
+    program = _SOURCE.with_name(f"agent-{architecture.name}")
     return program if program.is_file() else None
 
 
-def agent() -> Path:
+def agent(architecture: Architecture) -> Path:
     """The agent that was brought; else compiled once for each version of its source and kept in the
     cache.
 
-    Raises MissingError without a C compiler or a static libc.
+    Raises MissingError without a C compiler for the architecture or a static libc.
     """
     from profdiff.base.cache import cache_folder
 
-    if program := brought_agent():
+    if program := brought_agent(architecture):
         return program
     digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
-    program = cache_folder("agent") / f"agent-{digest}"
+    program = cache_folder("agent") / f"agent-{digest}-{architecture.name}"
     if not program.exists():
-        compile_agent(program)
+        compile_agent(program, architecture)
     return program
 
 
-def compile_agent(program: Path) -> None:
+def compile_agent(program: Path, architecture: Architecture) -> None:
     """Compile the agent to the file ``program``. Raises MissingError. A build calls it, which has
     only the standard library."""
-    compiler = find_program("cc")
+    compiler = find_program(architecture.compiler)
     with temporary_folder(beside=program) as folder:
         built = folder / "agent"
         (folder / "syscall-names.h").write_text(_syscall_names(compiler))
@@ -48,7 +50,7 @@ def compile_agent(program: Path) -> None:
         if result.returncode != 0:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise MissingError(
-                f"cannot compile the guest's agent ({reason}): apt-get install gcc libc6-dev"
+                f"cannot compile the guest's agent ({reason}): {fix(architecture.compiler)}"
             )
         built.replace(program)
 
@@ -57,5 +59,15 @@ def _syscall_names(compiler: Path) -> str:
     """The names of system calls as elements of a C array, from the kernel's own header."""
     command = [str(compiler), "-dM", "-E", "-include", "asm/unistd.h", "-x", "c", "/dev/null"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = re.findall(r"^#define __NR_(\w+) (\d{1,3})$", result.stdout, re.MULTILINE)
-    return "".join(f'[{number}] = "{name}",\n' for name, number in found)
+    found_macros = re.findall(r"^#define (__NR\w+) (\w+)$", result.stdout, re.MULTILINE)
+    defined: dict[str, str] = dict(found_macros)
+    found = {}
+    for macro, value in sorted(defined.items()):
+        # asm-generic/unistd.h: __NR_mmap is __NR3264_mmap, which is a number.
+        number = defined.get(value, value)
+        if re.fullmatch(r"\d{1,3}", number) and macro.startswith("__NR_"):
+            found[macro.removeprefix("__NR_")] = number
+    # How many there are, and from which number on an architecture has its own.
+    for name in ("syscalls", "arch_specific_syscall"):
+        found.pop(name, None)
+    return "".join(f'[{number}] = "{name}",\n' for name, number in found.items())

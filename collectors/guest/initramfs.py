@@ -44,9 +44,7 @@ def static_busybox() -> Path:
 def own_files(architecture: Architecture) -> list[GuestFile]:
     """The guest's own programs, whose instructions may be part of a window over a whole command."""
     busybox = static_busybox() if architecture.is_host else foreign_busybox(architecture)
-    programs = {BUSYBOX_GUEST_PATH: busybox}
-    if architecture.agent:
-        programs[AGENT_GUEST_PATH] = agent()
+    programs = {BUSYBOX_GUEST_PATH: busybox, AGENT_GUEST_PATH: agent(architecture)}
     return [
         GuestFile(program, path, executable=True, is_code=True)
         for path, program in programs.items()

@@ -3,8 +3,8 @@
  * Marks for profdiff: what runs between PROFDIFF_START() and PROFDIFF_STOP() is measured, on all
  * CPUs, kernel and user. Several windows add up. A program without marks is measured whole.
  *
- * A mark is one instruction without effect (a long nop), so a marked program runs unchanged
- * anywhere. Only x86-64 has marks; elsewhere they are empty.
+ * A mark is one instruction without effect, so a marked program runs unchanged anywhere: a long nop
+ * on x86-64, on arm64 a number that is moved to the zero register. Elsewhere marks are empty.
  */
 #ifndef PROFDIFF_H
 #define PROFDIFF_H
@@ -13,6 +13,10 @@
 #define PROFDIFF_MARK_(operand) __asm__ volatile("nopl " operand "(%%rax)" : : : "memory")
 #define PROFDIFF_START() PROFDIFF_MARK_("0x50444901")
 #define PROFDIFF_STOP() PROFDIFF_MARK_("0x50444902")
+#elif defined(__aarch64__)
+#define PROFDIFF_MARK_(number) __asm__ volatile("movz xzr, #" number ", lsl #48" : : : "memory")
+#define PROFDIFF_START() PROFDIFF_MARK_("0x4901")
+#define PROFDIFF_STOP() PROFDIFF_MARK_("0x4902")
 #else
 #define PROFDIFF_START() ((void)0)
 #define PROFDIFF_STOP() ((void)0)

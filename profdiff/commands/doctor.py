@@ -83,7 +83,7 @@ def _guests(architecture: Architecture) -> list[Finding]:
     own = ["busybox"] if architecture.is_host else ["apt-get", "dpkg-deb"]
     found = [program(name) for name in (architecture.emulator, "cpio", *own)]
     compiler = program(architecture.compiler)
-    if compiler.state == "missing" and (brought_agent() or not architecture.agent):
+    if compiler.state == "missing" and brought_agent(architecture):
         compiler = replace(compiler, state="note", value="not on PATH: only .c workloads need it")
     found.append(compiler)
     if (most := of_this_machine()) is not None:
