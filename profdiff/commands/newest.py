@@ -6,14 +6,28 @@ from profdiff.base.errors import SessionError
 
 
 def newest(folder: Path) -> Path:
-    """The session in ``folder`` whose manifest was written last. Raises SessionError."""
-    from profdiff.session.folder import is_session
+    """What was recorded last in ``folder``: a session, or a folder of several architectures, which
+    is one with its parts. Raises SessionError."""
+    from profdiff.session.folder import is_several
 
-    sessions = [entry for entry in folder.iterdir() if entry.is_dir() and is_session(entry)]
-    if is_session(folder):
-        sessions.append(folder)
-    if not sessions:
+    # In the folder of several architectures, all of them are meant.
+    places = [folder] if is_several(folder) else [*folder.iterdir(), folder]
+    times = {place: time for place in places if (time := _last_written(place)) is not None}
+    if not times:
         raise SessionError(
             "no session in this folder: name one, or create one with profdiff record"
         )
-    return max(sessions, key=lambda entry: (entry / "manifest.json").stat().st_mtime)
+    return max(times, key=lambda place: times[place])
+
+
+def _last_written(folder: Path) -> float | None:
+    """When what is recorded in ``folder`` was last written, in seconds since 1970; None: there is
+    nothing."""
+    from profdiff.session.folder import ARCHITECTURES_FILE, is_session, is_several
+
+    if is_session(folder):
+        return (folder / "manifest.json").stat().st_mtime
+    if not is_several(folder):
+        return None
+    files = [folder / ARCHITECTURES_FILE, *folder.glob("*/manifest.json")]
+    return max(file.stat().st_mtime for file in files)

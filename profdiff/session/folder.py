@@ -15,10 +15,13 @@ from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors import registry
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.session import first_schema, second_schema
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 
 _MANIFEST = "manifest.json"
+# Of a folder that has a session for each of several architectures (architectures.py).
+ARCHITECTURES_FILE = "architectures.json"
 # Of the manifest, and of each file that a run left but recordings and counts.
 _MAX_FILE = 256 * 2**20
 
@@ -33,11 +36,13 @@ class Session:
     @staticmethod
     def open(folder: Path) -> "Session":
         """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
-        schema."""
-        path = _inside(folder, _MANIFEST)
+        schema, InputError for a folder with several architectures, which names its sessions."""
+        path = inside(folder, _MANIFEST)
         try:
             data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
+            if is_several(folder):
+                raise InputError(_several(folder)) from None
             raise SessionError(
                 f"{folder} is not a session: it has no {_MANIFEST} (profdiff record makes one)"
             ) from None
@@ -57,9 +62,10 @@ class Session:
     @staticmethod
     def refuse_occupied(folder: Path) -> None:
         """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
-        if is_session(folder):
+        if is_session(folder) or is_several(folder):
+            held = "a session" if is_session(folder) else "sessions of several architectures"
             raise InputError(
-                f"-o {folder}: the folder is not empty, it holds a session: name another one"
+                f"-o {folder}: the folder is not empty, it holds {held}: name another one"
             )
         try:
             foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
@@ -82,7 +88,7 @@ class Session:
         """The path of a file or folder of the session, which need not exist. Raises SessionError
         when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
         for what would block its reader: a FIFO, a device."""
-        return _inside(self.folder, relative)
+        return inside(self.folder, relative)
 
     def read(self, run: Run, what: str) -> bytes | None:
         """The content of a run's file (``stdout``, ``kallsyms`` …), uncompressed; None if the run
@@ -143,9 +149,10 @@ class Session:
 
 @contextlib.contextmanager
 def recording(folder: Path) -> Iterator[None]:
-    """Keep other recorders out of a session's folder, which is made if absent; what a killed one
-    left half written goes. Raises InputError when one is at work, OSError."""
-    if not is_session(folder):
+    """Keep other recorders out of a session's folder, or of one with several architectures, which
+    is made if absent; what a killed one left half written goes. Raises InputError when one is at
+    work, OSError."""
+    if not (is_session(folder) or is_several(folder)):
         Session.refuse_occupied(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # A stranger's session may have a link or a FIFO of that name.
@@ -170,7 +177,8 @@ def recording(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _inside(folder: Path, relative: str) -> Path:
+def inside(folder: Path, relative: str) -> Path:
+    """A path in ``folder``. Raises SessionError as ``Session.path``."""
     path = folder / relative
     try:
         inside = path.resolve(strict=False).is_relative_to(folder.resolve())
@@ -187,6 +195,18 @@ def _inside(folder: Path, relative: str) -> Path:
 def is_session(folder: Path) -> bool:
     """Whether ``folder`` holds a manifest."""
     return (folder / _MANIFEST).is_file()
+
+
+def is_several(folder: Path) -> bool:
+    """Whether ``folder`` holds a session for each of several architectures, and is none itself."""
+    return (folder / ARCHITECTURES_FILE).is_file() and not is_session(folder)
+
+
+def _several(folder: Path) -> str:
+    """Why such a folder is no session."""
+    parts = [str(folder / one.arch) for one in ARCHITECTURES if is_session(folder / one.arch)]
+    named = f"name one of them: {' or '.join(parts)}" if parts else "none is recorded yet"
+    return f"{folder} holds a session for each of several architectures: {named}"
 
 
 def _decode(path: Path, data: bytes) -> Manifest:
