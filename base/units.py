@@ -135,7 +135,18 @@ def wrap(text: str, columns: int, indent: int = 0) -> list[str]:
 
 
 # What ASCII has in place of what reports use.
-_ASCII = str.maketrans({"±": "+-", "×": "x", "→": "->", "…": "...", "·": "*", "≥": ">=", "≤": "<="})
+_ASCII = str.maketrans(
+    {
+        "±": "+-",
+        "×": "x",
+        "→": "->",
+        "…": "...",
+        "·": "*",
+        "≥": ">=",
+        "≤": "<=",
+        "\N{EM DASH}": "-",
+    }
+)
 
 
 def ascii_only(text: str) -> str:

@@ -38,7 +38,7 @@ def exact_session(
         resolved.save(folder / f"symbols/{run.kernel}.npz")
         counted = [row[3][0] for row in ordered]
         records = list(zip(resolved.address.tolist(), counted, strict=True))
-        content = {"counts": _counts(records), **(files or {})}
+        content = {"counts": counts_file(records), **(files or {})}
         for what, data in content.items():
             (place / what).write_bytes(data)
         runs.append(m.replace(run, files={what: f"runs/{run.id}/{what}" for what in content}))
@@ -47,7 +47,8 @@ def exact_session(
     return session
 
 
-def _counts(records: Sequence[tuple[int, int]]) -> bytes:
+def counts_file(records: Sequence[tuple[int, int]]) -> bytes:
+    """What the plugin writes: addresses with their counts."""
     head = _HEADER.pack(b"PDCOUNTS", 1, 2, 1, 1, 0, len(records))
     made = []
     for address, count in records:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import SessionError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.commands.newest import newest
 from profdiff.commands.output import SESSION, Output, output_options
 from profdiff.reports.forms import Subject
@@ -32,21 +32,25 @@ if TYPE_CHECKING:
 @output_options
 def report(session: Path | None, at: str | None, output: Output) -> None:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
-    functions that cost more. SESSION defaults to the newest session in this folder.
+    functions that cost more. SESSION defaults to the newest session in this folder. Of several
+    architectures, report shows the changes on each side by side.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
     from profdiff.evidence.findings import choose
     from profdiff.evidence.results import Results
     from profdiff.profile.recordings import Recordings
-    from profdiff.session.folder import Session, is_session
+    from profdiff.session.folder import Session, is_session, is_several
 
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
     page = output.targets.get("html")
-    if session is None and page and is_session(Path(page)):
+    if session is None and page and (is_session(Path(page)) or is_several(Path(page))):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
+    if is_several(folder):
+        _several(folder, at, output)
+        return
     opened = Session.open(folder)
     results = Results.gather(opened.manifest)
     setting = choose(opened.manifest, at, results)
@@ -61,6 +65,23 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
             lambda: _others(opened, find()),
         )
     )
+
+
+def _several(folder: Path, at: str | None, output: Output) -> None:
+    """Of a folder with a session for each architecture."""
+    from profdiff.commands.output import write_forms
+    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.reports.joint_forms import JOINT_FORMS, Subject, refuse_others
+    from profdiff.session.architectures import Architectures
+
+    opened = Architectures.open(folder)
+    refuse_others(output.targets, output.asked, opened)
+    find = cache(partial(JointFindings.of, opened, at))
+    if output.asked.per_op and not any(part.setting.ops for part in find().parts.values()):
+        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+    name = folder.resolve().name.removesuffix(".profdiff")
+    subject = Subject(name, find, output.asked)
+    write_forms(JOINT_FORMS, output.targets or {"text": "-"}, subject, name)
 
 
 def _found(session: "Session", setting: "Setting", results: "Results") -> "Findings":

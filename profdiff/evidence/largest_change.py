@@ -1,12 +1,13 @@
 """Which change a report begins with: the largest one of the metric that says most."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
 from profdiff.evidence.results import Result, Results
-from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.evidence.statistics import Estimate, Rule, Verdict
 from profdiff.session.points import Setting
 
 _SURE = (Verdict.CHANGED, Verdict.EXACT)
@@ -43,10 +44,16 @@ def largest_change(results: Results, setting: Setting | None = None) -> LargestC
         for kernel, change in enumerate(one.changes)
         if change
     ]
-    found = [one for one in found if one.change.verdict in _SURE] or found
-    least = math.log1p(results.rule.relevance)
-    worse = [one for one in found if _worsening(one) >= least]
-    return max(reversed(worse or found), key=lambda one: abs(_worsening(one)))
+    return largest(found, results.rule)
+
+
+def largest(found: Sequence[LargestChange], rule: Rule) -> LargestChange:
+    """The largest of changes of one metric, of which there is one at least: those that are certain
+    first, and those for the worse; of equal ones the last."""
+    some = [one for one in found if one.change.verdict in _SURE] or found
+    least = math.log1p(rule.relevance)
+    worse = [one for one in some if _worsening(one) >= least]
+    return max(reversed(worse or some), key=lambda one: abs(_worsening(one)))
 
 
 def _rank(result: Result) -> tuple[int, bool]:

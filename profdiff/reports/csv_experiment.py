@@ -1,7 +1,7 @@
 """The experiment as CSV: a row for each metric, point and kernel, unrounded."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.results import Result, Results
@@ -36,14 +36,23 @@ def render(results: Results) -> str:
     """
     if not results.every:
         raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
-    header = [*_BEFORE, *map(text, results.swept), *_BEHIND]
-    metrics = results.metrics()
-    rows = (row for one in metrics for result in results.of(*one) for row in _rows(results, result))
-    return written(header, rows)
+    return written(header(results.swept), rows(results, results.swept))
 
 
-def _rows(results: Results, result: Result) -> Iterator[Line]:
-    metric, point = result.metric, [result.setting.value(name) for name in results.swept]
+def header(swept: Sequence[str]) -> list[str]:
+    """The names of the columns; ``swept``: the parameters that have one."""
+    return [*_BEFORE, *map(text, swept), *_BEHIND]
+
+
+def rows(results: Results, swept: Sequence[str]) -> Iterator[Line]:
+    """The rows of all metrics."""
+    for metric in results.metrics():
+        for result in results.of(*metric):
+            yield from _rows(results, result, swept)
+
+
+def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Line]:
+    metric, point = result.metric, [result.setting.value(name) for name in swept]
     for label, cell, change in zip(results.labels, result.cells, result.changes, strict=True):
         middle = Median.of(cell)
         value = middle.value

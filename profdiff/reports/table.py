@@ -2,6 +2,7 @@
 table that is wider than the page."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from profdiff.base import names, units
@@ -21,13 +22,15 @@ class Column(NamedTuple):
     ``part``: columns of one part stay together; parts that do not fit follow in a table below. A
     column without a part is in each of these tables. ``spare``: how well a reader can do without
     it: where a part does not fit, the columns with the highest number are left out of all tables'
-    first, those with 0 never.
+    first, those with 0 never. ``group``: what stands above the titles of the columns beside each
+    other that have it, "" for nothing.
     """
 
     title: str
     name: bool = False
     part: int | None = None
     spare: int = 0
+    group: str = ""
 
 
 class Block(NamedTuple):
@@ -61,6 +64,7 @@ def draw(
         chosen, start = table.fitting(start)
         head, *lines = table.lines(chosen)
         above = units.wrap(units.printable(title), width) if title and not blocks else []
+        above += table.groups(chosen)
         body, sums = lines[: len(rows)], lines[len(rows) :]
         rule = ["-" * min(width, table.numbers(chosen) + 12)] if sums else []
         shown = [columns[index].title for index in chosen]
@@ -145,6 +149,15 @@ class _Table:
         columns = [self._column(index, widths[index]) for index in chosen]
         return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
 
+    def groups(self, chosen: Sequence[int]) -> list[str]:
+        """A line that names the groups of the chosen columns; none where there are none."""
+        widths, cells = self._fitted(chosen), []
+        for group, members in groupby(chosen, key=lambda index: self._columns[index].group):
+            span = sum(widths[index] + 2 for index in members) - 2
+            name = units.shorten(units.printable(group), span - 2)
+            cells.append(_centred(f" {name} ", span) if group else " " * span)
+        return ["  ".join(cells).rstrip()] if any(cell.strip() for cell in cells) else []
+
     def _fitted(self, chosen: Sequence[int]) -> dict[int, int]:
         """The widths of columns: titles and then a name at the end have what is left; where the
         whole is too wide, titles are cut, and then names."""
@@ -184,3 +197,9 @@ class _Table:
             return [cut[cell] + " " * (width - units.width(cut[cell])) for cell in cells]
         cells[0] = names.shortened(self._cells[0], width)[cells[0]]
         return [" " * (width - units.width(cell)) + cell for cell in cells]
+
+
+def _centred(name: str, span: int) -> str:
+    """A name between rules."""
+    left = max(span - units.width(name), 0) // 2
+    return "-" * left + name + "-" * max(span - units.width(name) - left, 0)

@@ -49,7 +49,7 @@ def settings(manifest: Manifest) -> list[Setting]:
         less = every[point.shorter].ops if point.shorter is not None else 0
         ops = point.ops and point.ops - (less or 0)
         found.append(Setting(row, point.shorter, point.parameters, point.cpus, ops))
-    varied = _varied([one.parameters for one in found], [one.cpus for one in found])
+    varied = varied_names([one.parameters for one in found], [one.cpus for one in found])
     return [replace(setting, varied=varied) for setting in found]
 
 
@@ -65,14 +65,15 @@ def number_of(manifest: Manifest) -> str:
 def titles(manifest: Manifest) -> list[str]:
     """What tells each point from the others, the shorter ones too; "" for the only one."""
     every = manifest.points
-    varied = _varied([point.parameters for point in every], [point.cpus for point in every])
+    varied = varied_names([point.parameters for point in every], [point.cpus for point in every])
     return [
         Setting(row, None, point.parameters, point.cpus, None, varied).title
         for row, point in enumerate(every)
     ]
 
 
-def _varied(parameters: Sequence[Mapping[str, str]], cpus: Sequence[int | None]) -> list[str]:
+def varied_names(parameters: Sequence[Mapping[str, str]], cpus: Sequence[int | None]) -> list[str]:
+    """What differs from point to point: parameters, then ``vCPUs``."""
     names = dict.fromkeys(name for one in parameters for name in one)
     varied = [name for name in names if len({one.get(name, "") for one in parameters}) > 1]
     return [*varied, *(["vCPUs"] if len(set(cpus)) > 1 else [])]

@@ -156,7 +156,7 @@ def shown(told: Results, one: results.Result) -> Result:
                 boots=cell.boots,
                 planned=cell.planned,
                 failed=cell.failed,
-                change=_change(change) if change else None,
+                change=changed(change) if change else None,
             )
             for label, cell, change in columns
         ],
@@ -164,7 +164,8 @@ def shown(told: Results, one: results.Result) -> Result:
     )
 
 
-def _change(change: Estimate) -> Change:
+def changed(change: Estimate) -> Change:
+    """A change as a record."""
     return Change(
         median=_interval(change.median),
         mean=_interval(change.mean),

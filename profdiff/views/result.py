@@ -11,6 +11,9 @@ from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.views.record import Record
 
+# What stands for what an architecture does not have.
+ABSENT = "\N{EM DASH}"
+
 
 class Spread(Record, frozen=True):
     """Over boots, as a fraction of their mean, or between A/A runs; None where it is not known."""
@@ -39,6 +42,16 @@ class Median(Record, frozen=True):
         if self.value is None:
             return "-"
         return number(self.value) + (f" {self.spread}" if self.spread.part else "")
+
+
+class Pair(Record, frozen=True):
+    """The medians of the base and of another kernel: ``203.00 -> 270.00``."""
+
+    base: Median
+    other: Median
+
+    def __str__(self) -> str:
+        return f"{self.base} -> {self.other}"
 
 
 class Delta(Record, frozen=True):
@@ -93,7 +106,7 @@ class Judged(Record, frozen=True):
         return self.verdict if plain else f"{self.verdict} ({self.quality})"
 
 
-Entry = str | Median | Spread | Delta | Bounds | Judged | None
+Entry = str | Median | Pair | Spread | Delta | Bounds | Judged | None
 
 
 def delta(change: Estimate | None) -> Delta | None:

@@ -1,0 +1,178 @@
+"""The results of several architectures side by side. Each stays its own: nothing is added up, and
+no value of one is compared with a value of another."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import NamedTuple
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.base.metric import Metric
+from profdiff.evidence.largest_change import LargestChange, largest, largest_change
+from profdiff.evidence.results import Result, Results
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Collector
+from profdiff.session.points import Setting, varied_names
+
+
+class JointMetric(NamedTuple):
+    """What values are of. ``per_op``: whether they are divided by operations."""
+
+    collector: Collector
+    metric: Metric
+    per_op: bool
+
+
+@dataclass(frozen=True)
+class JointSetting:
+    """One setting on all architectures that have it. ``parts``: what it is in the session of each;
+    ``varied``: what differs from one joint setting to another."""
+
+    parts: Mapping[str, Setting]
+    varied: Sequence[str] = ()
+
+    @property
+    def one(self) -> Setting:
+        """That of the first architecture: parameters, vCPUs and ops are those of all."""
+        return replace(next(iter(self.parts.values())), varied=self.varied)
+
+    def value(self, name: str) -> str:
+        """A parameter's value, or the number of vCPUs."""
+        return self.one.value(name)
+
+    @property
+    def title(self) -> str:
+        """What tells it from the others; "" for the only one."""
+        return self.one.title
+
+
+class JointLargest(NamedTuple):
+    """The largest change of all architectures, and at which setting."""
+
+    architecture: str
+    setting: JointSetting
+    change: LargestChange
+
+
+@dataclass(frozen=True)
+class JointResults:
+    """``parts``: the results of each architecture that was begun, in order. ``settings``: of all,
+    those of the first architecture first; ``labels``: of the kernels, the base's first."""
+
+    parts: Mapping[str, Results]
+    settings: Sequence[JointSetting]
+    labels: Sequence[str]
+
+    @staticmethod
+    def gather(sessions: Mapping[str, Session]) -> "JointResults":
+        """Of the sessions of a folder, by architecture. Raises SessionError where there is none,
+        and for sessions that have not the same base."""
+        if not sessions:
+            raise SessionError("no architecture was recorded yet: finish the recording")
+        return JointResults.of(
+            {name: Results.gather(session.manifest) for name, session in sessions.items()}
+        )
+
+    @staticmethod
+    def of(parts: Mapping[str, Results]) -> "JointResults":
+        """Of the results of each architecture. Raises SessionError as ``gather``."""
+        bases = {name: results.labels[0] for name, results in parts.items()}
+        if len(set(bases.values())) > 1:
+            told = ", ".join(f"{base} on {name}" for name, base in bases.items())
+            raise SessionError(f"the architectures have not the same base: {told}")
+        labels = dict.fromkeys(label for results in parts.values() for label in results.labels)
+        return JointResults(parts, _settings(parts), list(labels))
+
+    @property
+    def swept(self) -> Sequence[str]:
+        """What differs from setting to setting."""
+        return self.settings[0].varied if self.settings else ()
+
+    def metrics(self) -> list[JointMetric]:
+        """What was measured on any architecture, in order."""
+        return list(self._by_metric)
+
+    def of_metric(self, metric: JointMetric) -> list[tuple[JointSetting, dict[str, Result]]]:
+        """The results of a metric by setting; of each those of the architectures that have one."""
+        found = self._by_metric.get(metric, {})
+        rows = []
+        for setting in self.settings:
+            by_part = {
+                name: result
+                for name, one in setting.parts.items()
+                if (result := found.get((name, one.point)))
+            }
+            if by_part:
+                rows.append((setting, by_part))
+        return rows
+
+    def largest(self, setting: JointSetting | None = None) -> JointLargest | None:
+        """The largest change at a setting, or of all, by its ratio and as ``largest_change``
+        chooses; of the metric that it chooses on the first architecture that has one. None where
+        nothing can be compared."""
+        found: list[tuple[str, LargestChange]] = []
+        for name, results in self.parts.items():
+            own = setting.parts.get(name) if setting else None
+            one = largest_change(results, own) if setting is None or own else None
+            if one is not None:
+                found.append((name, one))
+        if not found:
+            return None
+        metric = _key(found[0][1].result)
+        some = [(name, one) for name, one in found if _key(one.result) == metric]
+        chosen = largest([one for _, one in some], next(iter(self.parts.values())).rule)
+        name = next(name for name, one in some if one is chosen)
+        point = chosen.result.setting.point
+        where = next(
+            one for one in self.settings if name in one.parts and one.parts[name].point == point
+        )
+        return JointLargest(name, where, chosen)
+
+    def choose(self, wanted: str | None) -> JointSetting:
+        """The setting that ``NAME=VALUE,...`` names; without it the one with the largest change, or
+        the last. Raises InputError when it names none or several."""
+        if not self.settings:
+            raise InputError("the sessions have no complete pair of points: finish the recording")
+        if wanted is None:
+            found = self.largest()
+            return found.setting if found else self.settings[-1]
+        chosen = list(self.settings)
+        for part in wanted.split(","):
+            name, _, value = part.partition("=")
+            chosen = [one for one in chosen if one.value(name) == value]
+        if len(chosen) != 1:
+            told = [
+                ",".join(f"{name}={one.value(name)}" for name in one.varied)
+                for one in self.settings
+            ]
+            near = get_close_matches(wanted, told, 1, 0)
+            what = f"matches {len(chosen)} points" if chosen else "matches no point"
+            meant = f"; try {near[0]}" if near and near[0] else ""
+            raise InputError(f"--at {wanted} {what}{meant}")
+        return chosen[0]
+
+    @cached_property
+    def _by_metric(self) -> dict[JointMetric, dict[tuple[str, int], Result]]:
+        found: dict[JointMetric, dict[tuple[str, int], Result]] = {}
+        for name, results in self.parts.items():
+            for result in results.every:
+                of = found.setdefault(_key(result), {})
+                of[name, result.setting.point] = result
+        return found
+
+
+def _key(result: Result) -> JointMetric:
+    return JointMetric(result.collector, result.metric, result.per_op)
+
+
+def _settings(parts: Mapping[str, Results]) -> list[JointSetting]:
+    """Settings with the same parameters and vCPUs are one."""
+    found: dict[Hashable, dict[str, Setting]] = {}
+    for name, results in parts.items():
+        for setting in results.settings:
+            identity = tuple(sorted(setting.parameters.items())), setting.cpus
+            found.setdefault(identity, {}).setdefault(name, setting)
+    joint = [JointSetting(by_part) for by_part in found.values()]
+    varied = varied_names([one.one.parameters for one in joint], [one.one.cpus for one in joint])
+    return [replace(one, varied=varied) for one in joint]

@@ -1,0 +1,88 @@
+"""Several architectures as CSV, unrounded: functions with columns for each architecture, and the
+experiment with a row for each."""
+
+from collections.abc import Iterator, Sequence
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.reports import csv_experiment
+from profdiff.reports.csv_rows import Line, text, written
+from profdiff.views.joint_functions import JointFunctions, joint_functions
+from profdiff.views.record import Counts
+from profdiff.views.selection import Selection
+
+
+def functions(findings: JointFindings, selection: Selection) -> str:
+    """One line for each function, one for those left out, one for each reason of unresolved
+    addresses: of each architecture the self columns sum to all of the side that was asked for. What
+    an architecture does not have is empty. Raises InputError where there is no profile."""
+    found = joint_functions(findings, selection)
+    if found is None:
+        raise InputError(
+            "--csv needs a profile, which no run of these sessions has: --csv-experiment has their "
+            "metrics"
+        )
+    names = list(found.rest)
+    labels = {name: list(found.rest[name].totals) for name in names}
+    header = ["metric", "name", "object", "file", "side"]
+    for what in ("self", "total", "delta"):
+        header += [
+            f"{what} {name} {label}" for name in names for label in labels[name][what == "delta" :]
+        ]
+    return written(header, _rows(found, names, labels, selection))
+
+
+def _rows(
+    found: JointFunctions,
+    names: Sequence[str],
+    labels: dict[str, list[str]],
+    selection: Selection,
+) -> Iterator[Line]:
+    def line(
+        title: Sequence[str], self_: dict[str, Counts | None], total: dict[str, Counts | None]
+    ) -> Line:
+        cells: list[int | str] = []
+        for of in (self_, total):
+            for name in names:
+                counts = of.get(name)
+                cells += counts.values() if counts is not None else [""] * len(labels[name])
+        for name in names:
+            counts = self_.get(name)
+            base, *others = labels[name]
+            for label in others:
+                cells.append("" if counts is None else counts[label] - counts[base])
+        return [text(found.metric), *title, *cells]
+
+    for row in found.rows:
+        title = [*map(text, (row.name, row.object, row.file)), row.side]
+        yield line(
+            title,
+            {name: one.self if one else None for name, one in row.parts.items()},
+            {name: one.total if one else None for name, one in row.parts.items()},
+        )
+    if any(rest.hidden_functions for rest in found.rest.values()):
+        hidden: dict[str, Counts | None] = {name: rest.hidden for name, rest in found.rest.items()}
+        # Totals overlap: their sum would count what is inlined more than once.
+        yield line(["[functions not shown]", "", "", selection.side or ""], hidden, {})
+    keys = [(one.reason, one.side) for rest in found.rest.values() for one in rest.unresolved]
+    for reason, side in dict.fromkeys(keys):
+        by_part: dict[str, Counts | None] = {}
+        for name, rest in found.rest.items():
+            for one in rest.unresolved:
+                if (one.reason, one.side) == (reason, side):
+                    by_part[name] = one.self
+        yield line([f"[unresolved: {reason}]", "", "", side], by_part, by_part)
+
+
+def experiment(findings: JointFindings) -> str:
+    """What ``csv_experiment`` writes of each architecture, whose name is in the first column.
+    Raises InputError where nothing was measured."""
+    joint = findings.results
+    if not joint.metrics():
+        raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
+    rows: Iterator[Line] = (
+        [name, *row]
+        for name, results in joint.parts.items()
+        for row in csv_experiment.rows(results, joint.swept)
+    )
+    return written(["architecture", *csv_experiment.header(joint.swept)], rows)

@@ -1,0 +1,74 @@
+"""The output forms of ``profdiff report`` for several architectures: those that have a meaning for
+all of them together. The others are of one architecture."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from profdiff.base import terminal, units
+from profdiff.base.errors import InputError
+from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts
+
+if TYPE_CHECKING:
+    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.session.architectures import Architectures
+
+
+class Subject(NamedTuple):
+    """What is reported. ``find`` makes the findings, once. ``name``: of a file that is given
+    none."""
+
+    name: str
+    find: "Callable[[], JointFindings]"
+    asked: Asked
+
+
+def refuse_others(targets: Mapping[str, str], asked: Asked, architectures: "Architectures") -> None:
+    """Raise InputError for what is of one architecture alone."""
+    known = {form.name for form in JOINT_FORMS}
+    others = [f"--{form.name}" for form in FORMS if form.name in targets and form.name not in known]
+    others += ["--classes"] if asked.classes else []
+    if others:
+        parts = " or ".join(str(architectures.part(name)) for name in architectures.names)
+        raise InputError(f"{others[0]} is of one architecture: name its session, {parts}")
+
+
+def _text(subject: Subject, target: str) -> str:
+    from profdiff.reports import joint_text
+
+    selection, per_op, width, ascii_only, ratios, _ = subject.asked
+    if selection.top is None:
+        selection = selection._replace(top=DEFAULT_TOP)
+    width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
+    made = joint_text.render(subject.find(), selection, width=width, per_op=per_op, ratios=ratios)
+    return units.ascii_only(made) if ascii_only else made
+
+
+def _json(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import joint_document
+
+    return joint_document.encode(joint_document.build(subject.find())) + b"\n"
+
+
+def _csv(subject: Subject, target: str) -> str:
+    from profdiff.reports import joint_csv
+
+    return joint_csv.functions(subject.find(), subject.asked.selection)
+
+
+def _csv_experiment(subject: Subject, target: str) -> str:
+    from profdiff.reports import joint_csv
+
+    return joint_csv.experiment(subject.find())
+
+
+_RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Parts | None]] = {
+    "text": _text,
+    "json": _json,
+    "csv": _csv,
+    "csv-experiment": _csv_experiment,
+}
+JOINT_FORMS: tuple[Form[Subject], ...] = tuple(
+    Form(form.name, form.help, _RENDER[form.name], form.takes, form.default, form.profile)
+    for form in FORMS
+    if form.name in _RENDER
+)

@@ -1,0 +1,120 @@
+"""The table of functions with columns for each architecture, as text."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from profdiff.base import units
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.reports.numbers import Numbers
+from profdiff.reports.table import Block, Column
+from profdiff.reports.table import draw as drawn
+from profdiff.views.joint_functions import JointFunctions
+from profdiff.views.record import Counts
+from profdiff.views.result import ABSENT
+
+
+class _Line(NamedTuple):
+    """A function, or one of the lines below the rule. ``self_``: by architecture, None where it
+    has no such line."""
+
+    name: str
+    self_: dict[str, Counts | None]
+
+
+def draw(
+    findings: JointFindings,
+    found: JointFunctions,
+    width: int,
+    *,
+    per_op: bool | None = None,
+    ratios: bool = False,
+) -> list[Block]:
+    """The table of the kernel of the largest change, in blocks of at most ``width`` columns; none
+    where no architecture has a second kernel."""
+    label, base = shown_kernel(findings, found), findings.results.labels[0]
+    if label is None:
+        return []
+    columns: list[Column] = []
+    cells: list[Callable[[_Line], str]] = []
+    for part, name in enumerate(findings.names):
+        rest = found.rest.get(name)
+        numbers = Numbers(rest.ops if rest and per_op is not False else None, ratios)
+        shows = (
+            ("delta", _delta(numbers)),
+            (numbers.relative, numbers.change),
+            ("share", _share(rest.totals if rest else {}, base, label)),
+        )
+        for spare, (title, show) in enumerate(shows):
+            columns.append(Column(title, part=part, spare=spare, group=name))
+            cells.append(_cell(name, base, label, show))
+    columns.append(Column("function", name=True))
+    body, tail = (
+        [[*(cell(line) for cell in cells), line.name] for line in lines]
+        for lines in (_rows(found), _tail(found))
+    )
+    example = next(iter(found.rest.values()))
+    title = Numbers(example.ops if per_op is not False else None).title
+    at = f" at {findings.setting.title}" if findings.setting.title else ""
+    what = f"{found.metric}{title}, {label} minus {base}{at}"
+    return drawn(what, columns, body, width, tail)
+
+
+def shown_kernel(findings: JointFindings, found: JointFunctions) -> str | None:
+    """The kernel whose deltas are shown: that of the largest change, or else the last; None where
+    there is none beside the base."""
+    largest = findings.results.largest(findings.setting)
+    known = [label for rest in found.rest.values() for label in rest.totals]
+    if largest:
+        label = findings.results.parts[largest.architecture].labels[largest.change.kernel]
+        if label in known:
+            return label
+    others = [label for label in known if label != findings.results.labels[0]]
+    return others[-1] if others else None
+
+
+def _cell(
+    name: str, base: str, label: str, show: Callable[[int, int], str]
+) -> Callable[[_Line], str]:
+    def cell(line: _Line) -> str:
+        counts = line.self_.get(name)
+        if counts is None or label not in counts:
+            return ABSENT
+        return show(counts[base], counts[label])
+
+    return cell
+
+
+def _delta(numbers: Numbers) -> Callable[[int, int], str]:
+    return lambda base, other: numbers.delta(other - base)
+
+
+def _share(totals: Counts, base: str, label: str) -> Callable[[int, int], str]:
+    whole = totals[label] - totals[base] if label in totals else 0
+    return lambda one, other: units.share(other - one, whole)
+
+
+def _rows(found: JointFunctions) -> list[_Line]:
+    return [
+        _Line(row.title, {name: one.self if one else None for name, one in row.parts.items()})
+        for row in found.rows
+    ]
+
+
+def _tail(found: JointFunctions) -> list[_Line]:
+    """What is not shown, what could not be resolved, and the sum: on each they add up."""
+    lines = []
+    if any(rest.hidden_functions for rest in found.rest.values()):
+        hidden = {
+            name: rest.hidden if rest.hidden_functions else None
+            for name, rest in found.rest.items()
+        }
+        lines.append(_Line("functions not shown", dict(hidden)))
+    reasons = [(one.reason, one.side) for rest in found.rest.values() for one in rest.unresolved]
+    for reason, side in dict.fromkeys(reasons):
+        by_part: dict[str, Counts | None] = dict.fromkeys(found.rest)
+        for name, rest in found.rest.items():
+            for one in rest.unresolved:
+                if (one.reason, one.side) == (reason, side):
+                    by_part[name] = one.self
+        lines.append(_Line(units.printable(f"unresolved: {reason} ({side})"), by_part))
+    return [*lines, _Line("all", {name: rest.totals for name, rest in found.rest.items()})]

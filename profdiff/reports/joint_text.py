@@ -1,0 +1,150 @@
+"""The report of several architectures as plain text: the change on each, side by side."""
+
+import shlex
+from collections.abc import Sequence
+
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.joint_results import JointResults, JointSetting
+from profdiff.reports import joint_function_table, table
+from profdiff.reports.table import MIN_WIDTH, Block, Column
+from profdiff.session.architectures import Architectures
+from profdiff.views import recording, state
+from profdiff.views.joint_claim import joint_claim
+from profdiff.views.joint_functions import JointFunctions, joint_functions
+from profdiff.views.joint_results import JointGrid, grids
+from profdiff.views.result import ABSENT
+from profdiff.views.selection import Selection
+
+_BUILD_ID = 12
+
+
+def render(
+    findings: JointFindings,
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
+    ratios: bool = False,
+) -> str:
+    """The whole text, at most ``width`` columns (from ``MIN_WIDTH``). Options as those of an
+    ordinary report."""
+    width, names = max(width, MIN_WIDTH), findings.names
+    lines = sentences(findings.results, findings.setting, names, width)
+    lines += [""] if lines else []
+    lines += _about(findings, width)
+    for grid in grids(findings.results, findings.setting, names):
+        shown = grid.in_ratios() if ratios else grid
+        lines += ["", *table.joined(draw(shown, width))]
+    lines += ["", *units.wrap(_READ, width, 2)]
+    found = joint_functions(findings, selection)
+    if found is not None:
+        lines += ["", *_functions(findings, found, width, per_op, ratios)]
+    lines += ["", "everything else, architecture by architecture:"]
+    lines += [f"  {one}" for one in commands(findings).values()]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+_READ = (
+    f"a change is relative to the base on the same architecture; {ABSENT}: an architecture does "
+    "not have it"
+)
+
+
+def summary(architectures: Architectures, columns: int) -> list[str]:
+    """What is said of a recording over several architectures at its end: the sentences, and the
+    tables; nothing where there is no result. Raises SessionError."""
+    sessions = architectures.sessions()
+    joint = JointResults.gather(sessions) if sessions else None
+    if joint is None or not joint.metrics():
+        return []
+    setting = joint.choose(None)
+    width = max(columns, MIN_WIDTH)
+    lines = sentences(joint, setting, architectures.names, width)
+    for grid in grids(joint, setting, architectures.names):
+        lines += [*([""] if lines else []), *table.joined(draw(grid, width))]
+    return [line.rstrip() for line in lines]
+
+
+def sentences(
+    joint: JointResults, setting: JointSetting, names: Sequence[str], width: int
+) -> list[str]:
+    """What is claimed, wrapped; none where nothing can be compared."""
+    claim = joint_claim(joint, setting, names)
+    said = claim.sentences if claim else []
+    return [line for text in said for line in units.wrap(text, width)]
+
+
+def commands(findings: JointFindings) -> dict[str, str]:
+    """The command that shows each architecture alone, of those that were begun."""
+    parts = {name: findings.architectures.part(name) for name in findings.sessions}
+    return {
+        name: units.printable(f"profdiff report {shlex.quote(str(part))}")
+        for name, part in parts.items()
+    }
+
+
+def draw(grid: JointGrid, width: int) -> list[Block]:
+    """A joint table in blocks of at most ``width`` columns. Values go first, if anything must."""
+    shown = grid.table
+    columns = [
+        Column(title, name=True)
+        if number < grid.names
+        else Column(title, part=_part(grid, number), spare=needed, group=group)
+        for number, (title, group, needed) in enumerate(
+            zip(shown.header, shown.groups, grid.needed, strict=True)
+        )
+    ]
+    return table.draw(shown.title, columns, shown.rows, width)
+
+
+def _part(grid: JointGrid, number: int) -> int:
+    return list(dict.fromkeys(grid.groups)).index(grid.groups[number])
+
+
+def _about(findings: JointFindings, width: int) -> list[str]:
+    """The kernels of each architecture, and the workload, how it was counted and what differs in
+    the kernels' state: once where all architectures have it alike."""
+    kernels = [(name, _kernels(part)) for name, part in findings.parts.items()]
+    told = {name: _told(part) for name, part in findings.parts.items()}
+    alike = [
+        text for text in next(iter(told.values())) if all(text in some for some in told.values())
+    ]
+    own = [(name, text) for name, some in told.items() for text in some if text not in alike]
+    own += [(name, why) for name, why in findings.missing.items()]
+    lines = [*(f"{name}: {text}" for name, text in kernels), *alike]
+    lines += [f"{name}: {text}" for name, text in own]
+    return [line for text in lines for line in units.wrap(units.printable(text), width, 2)]
+
+
+def _told(findings: Findings) -> list[str]:
+    workload = recording.workload(findings.manifest, findings.setting)
+    differs = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
+    remarks = recording.remarks(findings.comparisons, findings.lengths)
+    kinds = ("how", "caution", "failure")
+    said = [one.text for one in remarks if one.kind in kinds]
+    return [f"workload: {workload.description}", *differs, *findings.remarks, *said]
+
+
+def _kernels(findings: Findings) -> str:
+    told = []
+    for number, kernel in enumerate(findings.kernels):
+        facts = [
+            kernel.release or "release unknown",
+            f"build id {kernel.build_id[:_BUILD_ID]}" if kernel.build_id else "no build id",
+            *(["the base"] if number == 0 and len(findings.kernels) > 1 else []),
+        ]
+        told.append(f"{kernel.label} ({', '.join(facts)})")
+    return ", ".join(told)
+
+
+def _functions(
+    findings: JointFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
+) -> list[str]:
+    blocks = joint_function_table.draw(findings, found, width, per_op=per_op, ratios=ratios)
+    note = (
+        "rows: by place in each architecture's own order; share: part of an architecture's whole "
+        "delta"
+    )
+    return [*table.joined(blocks), "", *units.wrap(note, width, 2)] if blocks else []

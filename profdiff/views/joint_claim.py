@@ -1,0 +1,185 @@
+"""What is claimed of several architectures: how the same change shows on each, and at which
+settings it costs and at which it saves."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from profdiff.base import units
+from profdiff.evidence.joint_results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.views import result
+from profdiff.views.record import Record
+from profdiff.views.result import Delta
+
+Direction = Literal["more", "less", "unchanged", "unsure"]
+_VALUES = 4
+
+
+class JointClaim(Record, frozen=True):
+    """``sentence``: of the setting; ``over``: of all settings, "" where there is one only;
+    ``subject``: of a mail."""
+
+    sentence: str
+    over: str
+    subject: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """Both."""
+        return [self.sentence, *([self.over] if self.over else [])]
+
+
+class _Seen(NamedTuple):
+    """The change on one architecture at one setting."""
+
+    architecture: str
+    setting: JointSetting
+    change: Estimate
+
+    @property
+    def direction(self) -> Direction:
+        match self.change.verdict:
+            case Verdict.UNSURE:
+                return "unsure"
+            case Verdict.UNCHANGED:
+                return "unchanged"
+        base, other = self.change.medians
+        return "unchanged" if base == other else "more" if other > base else "less"
+
+    @property
+    def amount(self) -> Delta:
+        base, other = self.change.medians
+        return Delta(base=base, other=other)
+
+    @property
+    def told(self) -> str:
+        """``+33.0% on arm64``."""
+        match self.direction:
+            case "unchanged":
+                return f"unchanged on {self.architecture}"
+            case "unsure":
+                return f"{self.amount} (unsure) on {self.architecture}"
+        return f"{self.amount} on {self.architecture}"
+
+
+def joint_claim(
+    joint: JointResults, setting: JointSetting, names: Sequence[str]
+) -> JointClaim | None:
+    """Of the metric and the kernel of the largest change at a setting; None where nothing can be
+    compared there. ``names``: the architectures in order."""
+    found = joint.largest(setting)
+    if found is None:
+        return None
+    one = found.change.result
+    metric = JointMetric(one.collector, one.metric, one.per_op)
+    label = joint.parts[found.architecture].labels[found.change.kernel]
+    every = _seen(joint, metric, label, names)
+    here = [seen for seen in every if seen.setting is setting]
+    told = [seen.told for seen in here]
+    told += [
+        f"no result on {name}" for name in names if all(seen.architecture != name for seen in here)
+    ]
+    at = f" at {setting.title}" if setting.title else ""
+    what = f"{result.title(one)}, {label} against {joint.labels[0]}{at}"
+    listed = ", ".join(told)
+    return JointClaim(
+        sentence=units.printable(f"{_lead(here)}: {listed} ({what})."),
+        over=units.printable(_over(joint, every)),
+        subject=units.printable(f"{result.title(one)}: {listed}"),
+    )
+
+
+def _lead(here: Sequence[_Seen]) -> str:
+    """What the changes have in common."""
+    directions = [seen.direction for seen in here]
+    if unsure := [seen.architecture for seen in here if seen.direction == "unsure"]:
+        return f"The same change, not certain on {_and(unsure)}"
+    if len(here) < 2:
+        return "The change on one architecture alone"
+    if set(directions) == {"unchanged"}:
+        return "No change on any architecture"
+    if "unchanged" in directions:
+        return "A change on some architectures, none on others"
+    if len(set(directions)) > 1:
+        return "The same change, in different directions"
+    return "The same change"
+
+
+def _seen(
+    joint: JointResults, metric: JointMetric, label: str, names: Sequence[str]
+) -> list[_Seen]:
+    """At every setting on every architecture where it can be compared."""
+    found = []
+    for setting, by_part in joint.of_metric(metric):
+        for name in names:
+            if name in by_part:
+                change = _change(joint.parts[name], by_part[name], label)
+                found += [_Seen(name, setting, change)] if change else []
+    return found
+
+
+def _change(results: Results, one: Result, label: str) -> Estimate | None:
+    return one.changes[results.labels.index(label)] if label in results.labels else None
+
+
+def _over(joint: JointResults, every: Sequence[_Seen]) -> str:
+    """At which settings there is more, and at which less: by the values of one parameter, where
+    that tells them apart on all architectures."""
+    if len(joint.settings) < 2:
+        return ""
+    parameter = _deciding(joint, every)
+    directions: tuple[Direction, ...] = ("more", "less", "unchanged")
+    several = len({seen.direction for seen in every}) > 1
+    told = []
+    for direction in directions:
+        some = [seen for seen in every if seen.direction == direction]
+        if not some:
+            continue
+        where = ""
+        if parameter:
+            values = list(dict.fromkeys(seen.setting.value(parameter) for seen in some))
+            more = f" and {len(values) - _VALUES:,} more" if len(values) > _VALUES else ""
+            where = f" at {parameter} {', '.join(values[:_VALUES])}{more}"
+        told.append(f"{direction}{where} ({_ranges(some, counted=several and not parameter)})")
+    unsure = sum(seen.direction == "unsure" for seen in every)
+    told += [f"unsure in {unsure:,} of {len(every):,}"] if unsure else []
+    return f"Over all points: {'; '.join(told)}." if told else ""
+
+
+def _deciding(joint: JointResults, every: Sequence[_Seen]) -> str:
+    """The parameter whose value alone tells in which direction everything changes; "" where none
+    does, or all goes one way."""
+    for name in joint.swept:
+        directions: dict[str, set[Direction]] = {}
+        for seen in every:
+            directions.setdefault(seen.setting.value(name), set()).add(seen.direction)
+        alone = all(len(some) == 1 for some in directions.values())
+        if alone and len(set.union(*directions.values())) > 1:
+            return name
+    return ""
+
+
+def _ranges(some: Sequence[_Seen], *, counted: bool) -> str:
+    """From the least to the most on each architecture."""
+    told = []
+    for name in dict.fromkeys(seen.architecture for seen in some):
+        mine = sorted(
+            (seen for seen in some if seen.architecture == name),
+            key=lambda seen: _ratio(seen.change),
+        )
+        low, high = str(mine[0].amount), str(mine[-1].amount)
+        span = low if low == high else f"{low} to {high}"
+        number = f" at {len(mine):,}" if counted else ""
+        told.append(f"{span} on {name}{number}")
+    return ", ".join(told)
+
+
+def _ratio(change: Estimate) -> float:
+    base, other = change.medians
+    return other / base if base > 0 else float("inf")
+
+
+def _and(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,40 @@
+"""The data of a report of several architectures, ``profdiff.joint-report/1``: what ``--json``
+writes. ``profdiff/joint-report.schema.json`` is made of these records; ``docs/report.md`` explains
+it."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from profdiff.views.document import Document
+from profdiff.views.joint_functions import JointFunctions
+from profdiff.views.joint_results import JointChange, JointTable
+from profdiff.views.record import Record
+
+SCHEMA: Final = "profdiff.joint-report/1"
+
+
+class JointDocument(Record, frozen=True):
+    """``architectures``: all that were asked for, in order. ``setting``: the one that sentences and
+    functions are of, "" for the only one. ``commands``: what shows an architecture alone.
+    ``missing``: by architecture, why it has nothing there; ``parts``: the reports of the others."""
+
+    schema: Literal["profdiff.joint-report/1"]
+    profdiff: str
+    architectures: Annotated[list[str], Meta(min_length=1)]
+    base: str
+    setting: str
+    sentences: list[str]
+    changes: list[JointChange]
+    tables: list[JointTable]
+    functions: JointFunctions | None
+    commands: dict[str, str]
+    missing: dict[str, str]
+    parts: dict[str, Document]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all documents; ``joint-report.schema.json`` is a copy."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    return {**draft, **msgspec.json.schema(JointDocument)}

@@ -1,0 +1,177 @@
+"""Functions of several architectures side by side: how each changed, on each by itself.
+
+Functions are the same as between kernels: by name and object, namesakes by their file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from profdiff.base import units
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_identity import Function, match
+from profdiff.views import functions
+from profdiff.views.functions import Unresolved, unresolved
+from profdiff.views.record import Counts, Record, Side, by_label, counts, side
+from profdiff.views.selection import Selection
+
+Number = Annotated[int, Meta(ge=0)]
+
+
+class PartFunction(Record, frozen=True):
+    """A function on one architecture: its counts without and with what it calls or inlines."""
+
+    self: Counts
+    total: Counts
+
+
+class JointFunction(Record, frozen=True):
+    """``parts``: by architecture; null where no kernel of it executed the function, which is not
+    the same as a count of 0. ``namesakes``: whether another function has its name and object."""
+
+    name: str
+    object: str
+    file: str
+    side: Side
+    namesakes: bool
+    parts: dict[str, PartFunction | None]
+
+    @property
+    def title(self) -> str:
+        """Name, object and file where they are needed; one printable line."""
+        place = [] if self.object in ("vmlinux", "") else [self.object]
+        place += [self.file] if self.namesakes and self.file else []
+        return units.printable(f"{self.name} ({', '.join(place)})" if place else self.name)
+
+
+class PartRest(Record, frozen=True):
+    """What an architecture has beside the rows: ``hidden`` functions and their counts, and what is
+    ``unresolved``. ``totals``: with the rows. ``ops``: in the window, null if unknown."""
+
+    ops: int | None
+    hidden_functions: Number
+    hidden: Counts
+    unresolved: list[Unresolved]
+    totals: Counts
+
+
+class JointFunctions(Record, frozen=True):
+    """Of one metric at one setting. ``rows`` are in the order of their places in the architectures'
+    own reports, the best place first. ``rest``: by architecture, those with such a profile."""
+
+    metric: str
+    unit: str
+    collector: str
+    exact: bool
+    rows: list[JointFunction]
+    rest: dict[str, PartRest]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """``own[f]``: the row of joint function f in the comparison, -1 where it has none;
+    ``place[f]``: in the order of the part's own report, or the number of functions."""
+
+    comparison: Comparison
+    own: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+def comparisons(findings: JointFindings) -> dict[str, Comparison]:
+    """Of each architecture, the one of the metric whose functions are shown: the first of the first
+    architecture that has a profile."""
+    found: dict[str, Comparison] = {}
+    for name, part in findings.parts.items():
+        for one in part.comparisons:
+            first = next(iter(found.values()), one)
+            if _metric(one) == _metric(first):
+                found.setdefault(name, one)
+    return found
+
+
+def _metric(comparison: Comparison) -> tuple[str, str]:
+    return comparison.runs[0].collector, comparison.metric.name
+
+
+def joint_functions(findings: JointFindings, selection: Selection) -> JointFunctions | None:
+    """None where no architecture has a profile. Each architecture chooses and sorts by
+    ``selection`` as in its own report; a row that one of them shows is shown of all."""
+    of = comparisons(findings)
+    if not of:
+        return None
+    matched = match([one.functions for one in of.values()])
+    parts = {
+        name: _part(one, numbers, len(matched.functions), selection)
+        for (name, one), numbers in zip(of.items(), matched.numbers, strict=True)
+    }
+    place = np.min([part.place for part in parts.values()], axis=0)
+    # Of equal places that of the first architecture comes first.
+    first = np.argmin([part.place for part in parts.values()], axis=0)
+    order = np.lexsort((first, place))
+    if selection.sort == "name":
+        order = np.array(
+            sorted(range(len(order)), key=lambda row: matched.functions[row]), np.int64
+        )
+    shown = [row for row in order.tolist() if place[row] < len(matched.functions)]
+    shown = shown[: selection.top]
+    example = next(iter(of.values()))
+    return JointFunctions(
+        metric=example.metric.name,
+        unit=example.metric.unit,
+        collector=example.runs[0].collector,
+        exact=example.metric.exact,
+        rows=[
+            _row(matched.functions[row], matched.namesakes[row], row, parts, list(findings.names))
+            for row in shown
+        ],
+        rest={name: _rest(part, shown, selection.side) for name, part in parts.items()},
+    )
+
+
+def _part(comparison: Comparison, numbers: list[int], count: int, selection: Selection) -> _Part:
+    own = np.full(count, -1, np.int64)
+    own[numbers] = np.arange(len(numbers))
+    place = np.full(count, count, np.int64)
+    rows = functions.select(comparison, selection._replace(top=None)).shown
+    place[np.asarray(numbers, np.int64)[rows]] = np.arange(len(rows))
+    return _Part(comparison, own, place)
+
+
+def _row(
+    function: Function, namesakes: bool, row: int, parts: Mapping[str, _Part], names: Sequence[str]
+) -> JointFunction:
+    by_part: dict[str, PartFunction | None] = dict.fromkeys(names)
+    for name, part in parts.items():
+        at = int(part.own[row])
+        if at >= 0:
+            one = part.comparison
+            by_part[name] = PartFunction(
+                self=counts(one.labels, one.self_[at]), total=counts(one.labels, one.total[at])
+            )
+    return JointFunction(
+        name=function.name,
+        object=function.object,
+        file=function.file,
+        side=side(function.in_kernel),
+        namesakes=namesakes,
+        parts=by_part,
+    )
+
+
+def _rest(part: _Part, shown: Sequence[int], wanted: Side | None) -> PartRest:
+    one = part.comparison
+    rows = one.rows(wanted)
+    own = part.own[list(shown)]
+    hidden = np.setdiff1d(rows, own)
+    return PartRest(
+        ops=one.ops,
+        hidden_functions=len(hidden),
+        hidden=by_label(one.labels, one.self_[hidden].sum(axis=0).tolist()),
+        unresolved=unresolved(one, wanted),
+        totals=counts(one.labels, one.totals(wanted)),
+    )
