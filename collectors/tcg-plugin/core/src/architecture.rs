@@ -1,6 +1,7 @@
 //! What the plugin must know of the guest's architecture. Each has one file, and one row in
 //! `collector.rs`.
 
+pub mod arm64;
 pub mod x86_64;
 
 /// The longest instruction of any architecture, x86's, in bytes.
@@ -21,8 +22,22 @@ pub trait Architecture: Send + Sync {
     /// Whether `address` is the kernel's.
     fn in_kernel(&self, address: u64) -> bool;
 
-    /// What tells the stack that holds `slot` from others: 0 for user space, which counts as one.
-    fn stack(&self, slot: u64) -> u64;
+    /// Where a call puts the address behind it.
+    fn linkage(&self) -> Linkage;
+
+    /// The vectors that kernel code at `address` would be one of, if that is where an exception or
+    /// interrupt led: by their address, or that of the table which they share.
+    fn vectors(&self, address: u64) -> Option<u64>;
+}
+
+/// Where a call puts the address behind it, and so what shows that calls begin and end.
+#[derive(Clone, Copy)]
+pub enum Linkage {
+    /// In a slot of the stack. The function tells the stack that holds a slot from others: 0 for
+    /// user space, which counts as one.
+    Stack(fn(slot: u64) -> u64),
+    /// In a register.
+    Register,
 }
 
 /// What an instruction does, as far as the plugin must know.
@@ -96,7 +111,7 @@ pub enum Iterates {
     Compares(u64),
 }
 
-/// What the call tree follows besides blocks.
+/// What the call tree follows besides blocks: accesses to memory of such an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// A call pushes the address behind it to a slot of the stack.
@@ -105,4 +120,8 @@ pub enum Watched {
     Pops,
     /// The stack pointer is loaded from memory: in the kernel, another task's.
     SwitchesStack,
+    /// What a task or a program needs to go on from here is saved: `cpu_switch_to()`, `setjmp()`.
+    Saves,
+    /// What was saved at the same address is loaded, to go on from there.
+    Restores,
 }

@@ -66,6 +66,16 @@ impl Block {
         }
     }
 
+    /// Its last instruction.
+    pub fn last_place(&self) -> PlaceNumber {
+        self.places[self.places.len() - 1]
+    }
+
+    /// The address behind that.
+    pub fn behind(&self) -> u64 {
+        self.addresses[self.places.len()]
+    }
+
     /// How often the last instruction that counts started.
     #[inline]
     pub fn reached(&self) -> u64 {

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::architecture::arm64::Arm64;
 use crate::architecture::x86_64::X86_64;
 use crate::architecture::{Architecture, End, Mark, MAX_CODE};
 use crate::blocks::Instruction;
@@ -22,7 +23,7 @@ use crate::tracker::Tracker;
 use crate::window::Window;
 
 /// The architectures whose guests are counted.
-const ARCHITECTURES: &[&dyn Architecture] = &[&X86_64];
+const ARCHITECTURES: &[&dyn Architecture] = &[&X86_64, &Arm64];
 
 const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 

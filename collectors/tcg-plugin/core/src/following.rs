@@ -58,6 +58,8 @@ pub unsafe fn follow(insn: *mut ffi::Insn, watched: Watched) {
         Watched::Pushes => (call_pushes, ffi::MEM_WRITE),
         Watched::Pops => (return_pops, ffi::MEM_READ_WRITE),
         Watched::SwitchesStack => (stack_switches, ffi::MEM_READ_WRITE),
+        Watched::Saves => (saves, ffi::MEM_READ_WRITE),
+        Watched::Restores => (restores, ffi::MEM_READ_WRITE),
     };
     // SAFETY: as promised.
     unsafe {
@@ -78,13 +80,21 @@ extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
 
 /// The access is the store: of an indirect call, the load of its target was not asked for.
 extern "C" fn call_pushes(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.call(vcpu, slot));
+    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Pushes, slot));
 }
 
 extern "C" fn return_pops(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.ret(vcpu, slot));
+    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Pops, slot));
 }
 
-extern "C" fn stack_switches(vcpu: c_uint, _access: u32, _at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.switches_stack(vcpu));
+extern "C" fn stack_switches(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.accessed(vcpu, Watched::SwitchesStack, at));
+}
+
+extern "C" fn saves(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Saves, at));
+}
+
+extern "C" fn restores(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
+    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Restores, at));
 }

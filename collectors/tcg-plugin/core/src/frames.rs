@@ -13,15 +13,26 @@ pub enum Kind {
     Entry {
         /// Whether it came from user space.
         from_user: bool,
-        /// Where execution goes on behind it: one of these addresses, or anywhere for `None`.
-        resume: Option<[u64; 2]>,
+        /// Where execution goes on behind it.
+        resume: Resume,
     },
     /// User space went on elsewhere than it was: a signal handler, or another program (execve).
     /// What was under way before is no caller.
     Elsewhere {
         /// Where what was under way before would go on.
-        resume: Option<[u64; 2]>,
+        resume: [u64; 2],
     },
+}
+
+/// Where execution goes on behind an exception or interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// At one of these addresses.
+    At([u64; 2]),
+    /// Where a call or jump led, which is not known.
+    Anywhere,
+    /// Where a return led.
+    Behind,
 }
 
 /// A conditional jump that an interrupt or exception keeps from what is behind it.
@@ -38,7 +49,8 @@ pub struct Undecided {
 pub struct Frame {
     /// Why it is there.
     pub kind: Kind,
-    /// Where the call put the address behind it; of what is no call, the slot below.
+    /// Where the call put the address behind it; of what is no call, the slot below. Of no meaning
+    /// where calls put it into a register.
     pub slot: Slot,
     /// Where the call returns to.
     pub behind: u64,

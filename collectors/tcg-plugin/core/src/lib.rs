@@ -18,7 +18,9 @@
 //! - [`call_tree`]: who called whom, and what ran there
 //! - [`waiting`]: the tasks that wait
 //! - [`frames`]: what is under way in a task: calls, interrupts
-//! - [`shadow_stack`]: the calls that are under way, of each task
+//! - [`shadow_stack`]: what is under way on a vCPU
+//! - [`calls`]: what shows that calls begin and end, by stack slots or by a link register
+//! - [`vcpu`]: what a vCPU does
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
 //! - [`memory`]: how much of it the plugin may take
@@ -28,6 +30,7 @@
 pub mod architecture;
 pub mod blocks;
 pub mod call_tree;
+pub mod calls;
 pub mod collector;
 pub mod counters;
 pub mod counting;
@@ -41,5 +44,6 @@ pub mod repeated;
 pub mod shadow_stack;
 pub mod slots;
 pub mod tracker;
+pub mod vcpu;
 pub mod waiting;
 pub mod window;

@@ -7,24 +7,12 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::architecture::{Architecture, End};
+use crate::architecture::{Architecture, End, Watched};
 use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
-use crate::frames::Undecided;
-use crate::shadow_stack::{ShadowStack, WaitingTasks};
+use crate::frames::{Resume, Undecided};
 use crate::slots::PlaceNumber;
-use crate::waiting::Slot;
-
-/// What a vCPU does.
-#[derive(Debug, Default)]
-struct Vcpu {
-    stack: ShadowStack,
-    block: Option<*mut Block>,
-    /// While it is not its turn: how many instructions of the block started, if not all did.
-    stopped: Option<usize>,
-    /// While it is not its turn: the part of the recording that the block's end counts in, if any.
-    counted: Option<u32>,
-}
+use crate::vcpu::Vcpu;
 
 /// The state of all vCPUs, and the tree.
 pub struct Tracker {
@@ -50,8 +38,8 @@ pub struct Tracker {
     vcpu: u32,
     now: Vcpu,
     parked: HashMap<u32, Vcpu>,
-    waiting: WaitingTasks,
-    /// Where exceptions and interrupts lead: learnt from those that came where nothing else could.
+    /// Where exceptions and interrupts lead, as [`Architecture::vectors`]: learnt from those that
+    /// came where nothing else could.
     entries: HashSet<u64>,
 }
 
@@ -70,9 +58,8 @@ impl Tracker {
             iterations: None,
             accessed: (u32::MAX, 0),
             vcpu: 0,
-            now: Vcpu::default(),
+            now: Vcpu::first(architecture.linkage()),
             parked: HashMap::default(),
-            waiting: WaitingTasks::default(),
             entries: HashSet::default(),
         }
     }
@@ -119,23 +106,20 @@ impl Tracker {
         }
     }
 
-    /// A call in the present block, its last instruction, pushed to the slot at `address`.
-    pub fn call(&mut self, vcpu: u32, address: u64) {
-        let slot = self.slot(address);
-        let Some(block) = self.accesses(vcpu, End::Call) else {
+    /// A watched instruction of the present block made an access to `address`.
+    pub fn accessed(&mut self, vcpu: u32, what: Watched, address: u64) {
+        let block = match what {
+            Watched::Pushes => self.accesses(vcpu, End::Call),
+            Watched::Pops => self.accesses(vcpu, End::Return),
+            // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
+            _ => self.now.block.map(|block| unsafe { &*block }),
+        };
+        let Some(block) = block.filter(|_| vcpu == self.vcpu) else {
             return;
         };
-        let end = block.places.len();
-        let (site, behind) = (block.places[end - 1], block.addresses[end]);
-        self.now.stack.call(slot, site, behind, &mut self.waiting);
-        self.node = NONE;
-    }
-
-    /// A return in the present block took its address from the slot at `address`.
-    pub fn ret(&mut self, vcpu: u32, address: u64) {
-        let slot = self.slot(address);
-        if self.accesses(vcpu, End::Return).is_some() {
-            self.now.stack.ret(slot, &mut self.waiting);
+        let now = &mut self.now;
+        now.calls.accessed(&mut now.stack, what, address, block);
+        if matches!(what, Watched::Pushes | Watched::Pops) {
             self.node = NONE;
         }
     }
@@ -154,11 +138,10 @@ impl Tracker {
         Some(block)
     }
 
-    /// The stack pointer was loaded from memory: in the kernel, another task's.
-    pub fn switches_stack(&mut self, vcpu: u32) {
-        if vcpu == self.vcpu && self.present().is_some_and(|block| block.in_kernel) {
-            self.now.stack.switches_task();
-        }
+    /// Whether any task of the guest has been seen to switch to another one. Without that, nothing
+    /// tells whose calls are under way.
+    pub fn has_switched(&self) -> bool {
+        self.now.calls.has_switched()
     }
 
     /// The cell that counts the present block, if it is counted.
@@ -212,7 +195,8 @@ impl Tracker {
         let mut counted = self.counting.then_some(self.cleared);
         if vcpu != self.vcpu {
             (self.now.stopped, self.now.counted) = (stopped, counted);
-            let next = self.parked.remove(&vcpu).unwrap_or_default();
+            let next = self.parked.remove(&vcpu);
+            let next = next.unwrap_or_else(|| self.now.another());
             (stopped, counted) = (next.stopped, next.counted);
             let before = mem::replace(&mut self.now, next);
             self.parked
@@ -267,7 +251,10 @@ impl Tracker {
         }
         let last = before.places.len() - 1;
         let crosses = !before.in_kernel && now.in_kernel;
-        let interrupted = crosses || self.entries.contains(&now.start);
+        let interrupted = crosses || self.is_entry(now.start);
+        if before.end == End::Call {
+            self.now.calls.called(&mut self.now.stack, before);
+        }
         match before.end {
             End::Next { .. } | End::Branch { .. }
                 if before.next == now.start || before.target == now.start =>
@@ -275,13 +262,21 @@ impl Tracker {
                 self.decide(undecided, now.start);
             }
             End::Next { .. } | End::Branch { .. } => {
-                self.interrupted(before, last, now, [before.next, before.target]);
+                // What leads nowhere else may have raised the exception, and run again.
+                let again = before.next == before.target;
+                let other = if again {
+                    before.addresses[last]
+                } else {
+                    before.target
+                };
+                self.interrupted(before, last, now, [before.next, other]);
                 if let Some(undecided) = undecided.filter(|_| now.in_kernel) {
                     self.now.stack.keep(undecided);
                 }
             }
-            End::Call | End::Return | End::Jump if interrupted => {
-                self.enter(before, last, now, None);
+            End::Return if interrupted => self.enter(before, last, now, Resume::Behind),
+            End::Call | End::Jump if interrupted => {
+                self.enter(before, last, now, Resume::Anywhere);
             }
             End::Call => {
                 if self.now.stack.arrived(now.places[0]) {
@@ -291,11 +286,10 @@ impl Tracker {
             End::Return | End::Jump if before.in_kernel && !now.in_kernel => {
                 self.leave(now);
             }
-            End::Return => self.now.stack.returned(now.start),
-            End::Jump => {}
+            End::Return | End::Jump => self.now.went(before.end, now.start),
             End::Enter => {
-                let behind = before.addresses[last + 1];
-                self.enter(before, last, now, Some([behind, before.addresses[last]]));
+                let resume = Resume::At([before.behind(), before.addresses[last]]);
+                self.enter(before, last, now, resume);
             }
             End::Leave => self.leave(now),
         }
@@ -303,13 +297,20 @@ impl Tracker {
 
     /// An exception or interrupt, for nothing else leads from the one block to the other.
     fn interrupted(&mut self, before: &Block, at: usize, now: &Block, resume: [u64; 2]) {
-        if now.in_kernel {
-            self.entries.insert(now.start);
-            self.enter(before, at, now, Some(resume));
+        let vectors = self.architecture.vectors(now.start);
+        if let Some(vectors) = vectors.filter(|_| now.in_kernel) {
+            self.entries.insert(vectors);
+            self.enter(before, at, now, Resume::At(resume));
         }
     }
 
-    fn enter(&mut self, before: &Block, at: usize, now: &Block, resume: Option<[u64; 2]>) {
+    /// Whether exceptions and interrupts lead to `address`.
+    fn is_entry(&self, address: u64) -> bool {
+        let vectors = self.architecture.vectors(address);
+        vectors.is_some_and(|vectors| self.entries.contains(&vectors))
+    }
+
+    fn enter(&mut self, before: &Block, at: usize, now: &Block, resume: Resume) {
         let from_user = !before.in_kernel;
         self.now
             .stack
@@ -325,15 +326,18 @@ impl Tracker {
     }
 
     fn leave(&mut self, now: &Block) {
-        let undecided = if now.in_kernel {
-            let is_entry = self.entries.contains(&now.start);
+        let left = if now.in_kernel {
+            let is_entry = self.is_entry(now.start);
             self.now
                 .stack
                 .leave_to_kernel(now.start, now.places[0], is_entry)
         } else {
             self.now.stack.leave_to_user(now.start)
         };
-        self.decide(undecided, now.start);
+        self.decide(left.undecided, now.start);
+        if left.returns {
+            self.now.went(End::Return, now.start);
+        }
         // An interrupt that came between a call and what it called.
         self.now.stack.arrived(now.places[0]);
     }
@@ -360,11 +364,6 @@ impl Tracker {
         if block.cached.0 != node {
             block.cached = (node, self.tree.cell(node, block.id));
         }
-    }
-
-    fn slot(&self, address: u64) -> Slot {
-        let stack = self.architecture.stack(address);
-        Slot { stack, address }
     }
 
     fn present(&self) -> Option<&Block> {

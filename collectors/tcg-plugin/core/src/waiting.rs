@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 /// Where a call put the address behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
-    /// The stack, as [`crate::architecture::Architecture::stack`] tells it from others.
+    /// The stack, as [`crate::architecture::Linkage::Stack`] tells it from others.
     pub stack: u64,
     /// The address.
     pub address: u64,

@@ -5,7 +5,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
 
-use crate::architecture::{Architecture, Does, End, Iterates, Mark, Watched};
+use crate::architecture::{Architecture, Does, End, Iterates, Linkage, Mark, Watched};
 
 /// 64-bit x86.
 pub struct X86_64;
@@ -52,12 +52,20 @@ impl Architecture for X86_64 {
         address >> 63 == 1
     }
 
-    fn stack(&self, slot: u64) -> u64 {
-        if self.in_kernel(slot) {
-            slot & !(STACK_ALIGNMENT - 1)
-        } else {
-            0
-        }
+    fn linkage(&self) -> Linkage {
+        Linkage::Stack(stack)
+    }
+
+    fn vectors(&self, address: u64) -> Option<u64> {
+        Some(address)
+    }
+}
+
+fn stack(slot: u64) -> u64 {
+    if X86_64.in_kernel(slot) {
+        slot & !(STACK_ALIGNMENT - 1)
+    } else {
+        0
     }
 }
 
@@ -211,7 +219,6 @@ mod tests {
 
     #[test]
     fn stacks_of_the_kernel_are_told_apart() {
-        let stack = |slot| X86_64.stack(slot);
         assert_eq!(stack(0xffff_c900_0001_0008), stack(0xffff_c900_0001_3ff8));
         assert_ne!(stack(0xffff_c900_0001_0008), stack(0xffff_c900_0000_fff8));
         assert_eq!((stack(0x7fff_0000_0000), stack(0x10_0000)), (0, 0));

@@ -1,0 +1,228 @@
+//! arm64. Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. Programs of 32 bits are
+//! read as if they had 64, which costs callers there and no counts.
+
+use crate::architecture::{Architecture, Does, End, Linkage, Mark, Watched};
+
+/// 64-bit Arm.
+pub struct Arm64;
+
+/// A mark is `movz xzr, #NUMBER, lsl #48`: it writes the register that keeps nothing.
+const MARK: u32 = 0xd2e0_001f;
+const MARK_NUMBER: u32 = 0xffff << 5;
+const FIRST_MARK: u32 = 0x4901;
+
+/// The frame pointer, the link register, and the number of the stack pointer as a base.
+const FP: u32 = 29;
+const LR: u32 = 30;
+const SP: u32 = 31;
+
+/// A table has 16 vectors of so many bytes each, and is aligned to its size (D1.4, VBAR_EL1).
+const VECTOR: u64 = 0x80;
+const VECTORS: u64 = 16 * VECTOR;
+
+impl Architecture for Arm64 {
+    fn name(&self) -> &'static str {
+        "aarch64"
+    }
+
+    fn mark(&self, code: &[u8]) -> Option<Mark> {
+        let word = word(code)?;
+        if word & !MARK_NUMBER != MARK {
+            return None;
+        }
+        let number = field(word, 5, 16).checked_sub(FIRST_MARK)?;
+        Mark::ALL.get(number as usize).copied()
+    }
+
+    fn does(&self, code: &[u8], address: u64) -> Does {
+        let word = word(code);
+        Does {
+            end: word.map_or(End::Next { target: 0 }, |word| end(word, address)),
+            iterates: None,
+            watched: word.and_then(|word| watched(word, self.in_kernel(address))),
+        }
+    }
+
+    fn in_kernel(&self, address: u64) -> bool {
+        address >> 63 == 1
+    }
+
+    fn linkage(&self) -> Linkage {
+        Linkage::Register
+    }
+
+    fn vectors(&self, address: u64) -> Option<u64> {
+        (address % VECTOR == 0).then_some(address & !(VECTORS - 1))
+    }
+}
+
+/// An instruction; None for half of one, which 32-bit code has.
+fn word(code: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(code.try_into().ok()?))
+}
+
+fn field(word: u32, low: u32, bits: u32) -> u32 {
+    word >> low & ((1 << bits) - 1)
+}
+
+/// Where a jump in `word` at `address` leads: its field of so many bits from `low` on is the
+/// distance in instructions.
+fn target(word: u32, address: u64, low: u32, bits: u32) -> u64 {
+    let distance = (word << (32 - low - bits)) as i32 >> (32 - bits);
+    address.wrapping_add_signed(i64::from(distance) * 4)
+}
+
+fn end(word: u32, address: u64) -> End {
+    match word >> 24 {
+        0x14..=0x17 => End::Next {
+            target: target(word, address, 0, 26), // B
+        },
+        0x94..=0x97 => End::Call, // BL
+        // B.cond, BC.cond; CBZ, CBNZ
+        0x54 | 0x34 | 0x35 | 0xb4 | 0xb5 => End::Branch {
+            target: target(word, address, 5, 19),
+        },
+        // TBZ, TBNZ
+        0x36 | 0x37 | 0xb6 | 0xb7 => End::Branch {
+            target: target(word, address, 5, 14),
+        },
+        // The same with pointers that are authenticated: 0xd7 and some of 0xd6.
+        0xd6 | 0xd7 => match field(word, 21, 3) {
+            0 if field(word, 5, 5) == LR => End::Return, // BR, as longjmp() returns
+            0 => End::Jump,                              // BR
+            1 => End::Call,                              // BLR
+            2 => End::Return,                            // RET
+            4 => End::Leave,                             // ERET
+            _ => End::Next { target: 0 },
+        },
+        0xd4 => match (field(word, 21, 3), field(word, 0, 2)) {
+            // HVC, SMC: QEMU is the firmware that is called, and goes on behind them.
+            (0, 2 | 3) => End::Next { target: 0 },
+            _ => End::Enter, // SVC, BRK, HLT
+        },
+        0 if word >> 16 == 0 => End::Enter, // UDF
+        _ => End::Next { target: 0 },
+    }
+}
+
+/// The frame pointer and another register go to memory that is no stack, or come from there. In the
+/// kernel that is `cpu_switch_to()` (arch/arm64/kernel/entry.S), which moves its base along: `stp
+/// x29, x9, [x8], #16`; in programs `setjmp()` and the like: `stp x29, x30, [x0, #80]`.
+fn watched(word: u32, in_kernel: bool) -> Option<Watched> {
+    let (first, base, second) = (field(word, 0, 5), field(word, 5, 5), field(word, 10, 5));
+    if first != FP || base == SP {
+        return None;
+    }
+    match (word >> 22, in_kernel) {
+        (0b10_1010_0010, true) if second < FP => Some(Watched::Saves), // STP, post-index
+        (0b10_1010_0011, true) if second < FP => Some(Watched::Restores), // LDP, post-index
+        (0b10_1010_0100, false) => Some(Watched::Saves),               // STP, offset
+        (0b10_1010_0101, false) => Some(Watched::Restores),            // LDP, offset
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: u64 = 0xffff_8000_8000_0000;
+
+    fn does(word: u32, address: u64) -> Does {
+        Arm64.does(&word.to_le_bytes(), address)
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        for (word, expected) in [
+            (0x1400_0002u32, End::Next { target: KERNEL + 8 }), // b .+8
+            (0x17ff_ffff, End::Next { target: KERNEL - 4 }),    // b .-4
+            (0x9400_0001, End::Call),                           // bl .+4
+            (0x97ff_fffe, End::Call),                           // bl .-8
+            (0xd63f_0100, End::Call),                           // blr x8
+            (0xd73f_0a11, End::Call),                           // blraa x16, x17
+            (0xd63f_0bff, End::Call),                           // blraaz xzr's number
+            (0xd61f_0100, End::Jump),                           // br x8
+            (0xd71f_0a11, End::Jump),                           // braa x16, x17
+            (0xd61f_03c0, End::Return),                         // br x30
+            (0xd65f_03c0, End::Return),                         // ret
+            (0xd65f_0120, End::Return),                         // ret x9
+            (0xd65f_0bff, End::Return),                         // retaa
+            (0xd65f_0fff, End::Return),                         // retab
+            (0xd69f_03e0, End::Leave),                          // eret
+            (0xd69f_0bff, End::Leave),                          // eretaa
+            (0xd400_0001, End::Enter),                          // svc #0
+            (0xd420_0000, End::Enter),                          // brk #0
+            (0xd421_0000, End::Enter),                          // brk #0x800
+            (0xd400_0002, End::Next { target: 0 }),             // hvc #0
+            (0xd400_0003, End::Next { target: 0 }),             // smc #0
+            (0x0000_0000, End::Enter),                          // udf #0
+            (0x0000_ffff, End::Enter),                          // udf #65535
+            (0x5400_0041, End::Branch { target: KERNEL + 8 }),  // b.ne .+8
+            (0x54ff_ffe0, End::Branch { target: KERNEL - 4 }),  // b.eq .-4
+            (0xb400_0040, End::Branch { target: KERNEL + 8 }),  // cbz x0, .+8
+            (0x35ff_ffe0, End::Branch { target: KERNEL - 4 }),  // cbnz w0, .-4
+            (0xb600_0040, End::Branch { target: KERNEL + 8 }),  // tbz x0, #32, .+8
+            (0x3707_fffe, End::Branch { target: KERNEL - 4 }),  // tbnz w30, #0, .-4
+            (0xd503_201f, End::Next { target: 0 }),             // nop
+            (0xd503_3fdf, End::Next { target: 0 }),             // isb
+            (0xd503_207f, End::Next { target: 0 }),             // wfi
+            (0x9400_0001 ^ 1 << 31, End::Next { target: KERNEL + 4 }), // b .+4
+        ] {
+            assert_eq!(does(word, KERNEL).end, expected, "{word:x}");
+        }
+        // Half of an instruction.
+        assert_eq!(Arm64.does(&[0, 0], 0).end, End::Next { target: 0 });
+        assert_eq!(Arm64.does(&[], 0).end, End::Next { target: 0 });
+    }
+
+    #[test]
+    fn a_saved_frame_pointer_tells_of_switches() {
+        let (saves, restores) = (Some(Watched::Saves), Some(Watched::Restores));
+        for (word, in_kernel, in_programs) in [
+            (0xa881_251du32, saves, None), // stp x29, x9, [x8], #16
+            (0xa8c1_251d, restores, None), // ldp x29, x9, [x8], #16
+            (0xa805_781d, None, None),     // stnp x29, x30, [x0, #80]
+            (0xa905_781d, None, saves),    // stp x29, x30, [x0, #80]
+            (0xa945_781d, None, restores), // ldp x29, x30, [x0, #80]
+            (0xa905_101d, None, saves),    // stp x29, x4, [x0, #80]
+            (0xa9be_7bfd, None, None),     // stp x29, x30, [sp, #-32]!
+            (0xa8c2_7bfd, None, None),     // ldp x29, x30, [sp], #32
+            (0xa901_7bfd, None, None),     // stp x29, x30, [sp, #16]
+            (0xa881_2513, None, None),     // stp x19, x9, [x8], #16
+            (0x2905_781d, None, None),     // stp w29, w30, [x0, #40]
+            (0xd503_201f, None, None),     // nop
+        ] {
+            assert_eq!(does(word, KERNEL).watched, in_kernel, "{word:x}");
+            assert_eq!(does(word, 0x40_0000).watched, in_programs, "{word:x}");
+        }
+    }
+
+    #[test]
+    fn the_documented_words_are_marks_and_others_are_not() {
+        let mark = |word: u32| Arm64.mark(&word.to_le_bytes());
+        let words = [0xd2e9_203f, 0xd2e9_205f, 0xd2e9_207f, 0xd2e9_209f];
+        assert_eq!(words.map(mark), Mark::ALL.map(Some));
+        for word in [
+            0xd2e9_201f, // number 0x4900
+            0xd2e9_20bf, // 0x4905
+            0xd2e9_203e, // to x30
+            0xd2c9_203f, // lsl #32
+            0x52e9_203f,
+            0xd2e0_001f, // 0
+        ] {
+            assert_eq!(mark(word), None, "{word:x}");
+        }
+        assert_eq!(Arm64.mark(&[0x3f, 0x20]), None);
+    }
+
+    #[test]
+    fn vectors_are_known_by_their_table() {
+        let table = Arm64.vectors(KERNEL + 0x800);
+        assert_eq!(table, Some(KERNEL + 0x800));
+        assert_eq!(Arm64.vectors(KERNEL + 0x880), table);
+        assert_eq!(Arm64.vectors(KERNEL + 0xf80), table);
+        assert_ne!(Arm64.vectors(KERNEL + 0x1000), table);
+        assert_eq!(Arm64.vectors(KERNEL + 0x884), None);
+    }
+}
