@@ -1,6 +1,7 @@
 """Architectures of kernels: what they are called, and what guests of them need. One entry each."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +15,9 @@ class Architecture:
     ELF, dpkg and compilers say; ``ldconfig`` is what ldconfig(8) prints behind a library of it;
     ``qemu_package`` is the Debian package with its emulator.
 
-    A guest has QEMU's ``machine`` with ``cpu`` (without random numbers; under TCG), its console at
-    ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
+    A guest has QEMU's ``machine`` with the model ``cpu`` if nobody asks for another, and with
+    ``features`` (no random numbers) beside any model; its console at ``console``, and profdiff's
+    channel at ``channel``, which ``channel_device`` makes.
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
     image what stands; None: anything. ``image_has_build_id``: KernelImage finds it there.
@@ -32,6 +34,7 @@ class Architecture:
     qemu_package: str
     machine: str
     cpu: str
+    features: tuple[str, ...]
     console: str
     channel: str
     channel_device: tuple[str, ...]
@@ -72,7 +75,8 @@ X86_64 = Architecture(
     ldconfig="x86-64",
     qemu_package="qemu-system-x86",
     machine="q35",
-    cpu="max,-rdrand,-rdseed",
+    cpu="max",
+    features=("-rdrand", "-rdseed"),
     console="ttyS0",
     channel="/dev/ttyS1",
     channel_device=("-serial", "chardev:channel"),
@@ -93,6 +97,7 @@ ARM64 = Architecture(
     machine="virt",
     # Arm's default algorithm of pointer authentication takes most of the time.
     cpu="max,pauth-impdef=on",
+    features=(),
     console="ttyAMA0",
     channel="/dev/ttyS0",
     channel_device=("-device", "pci-serial,chardev=channel"),
@@ -117,6 +122,19 @@ def named(name: str) -> Architecture | None:
         if name in (one.name, one.arch, one.told, one.elf, one.debian):
             return one
     return None
+
+
+def chosen(values: Sequence[str], architecture: Architecture) -> str | None:
+    """Of an option's values, each ``[ARCH=]VALUE``, the last that is for an architecture; one
+    without ARCH is for all that have none of their own."""
+    plain, own = None, None
+    for value in values:
+        arch, _, rest = value.partition("=")
+        if arch == architecture.arch:
+            own = rest
+        elif all(arch != one.arch for one in ARCHITECTURES):
+            plain = value
+    return plain if own is None else own
 
 
 def of_image(image: Path) -> Architecture:

@@ -19,12 +19,14 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 class Guest(Part, frozen=True):
     """The machine that every guest had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
-    in seconds of wall time for a whole run, on machines too."""
+    in seconds of wall time for a whole run, on machines too; ``cpu``: QEMU's ``-cpu`` that was
+    asked for, None for the architecture's default."""
 
     memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
     append: str
     settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
+    cpu: Text | None = None
 
 
 class Failure(Part, frozen=True, kw_only=False):

@@ -22,7 +22,10 @@ export interface Report {
     fixed: { label: string; collector: string; metric: string; count: number; share: number }[];
     growth: { label: string; short_kib: number; long_kib: number }[];
   } | null;
-  guest: { memory_mib: number; cpus: number | null; append: string; settle: number } | null;
+  guest: {
+    arch: string | null; cpu: string | null; memory_mib: number; cpus: number | null;
+    append: string; settle: number;
+  } | null;
   facts: Facts;
   experiment: Experiment;
   report_command: string;

@@ -129,8 +129,9 @@ function drawRuns() {
 function drawEvidence() {
   const lines = [...data.evidence];
   if (data.guest) {
-    const { memory_mib: memory, cpus, append, settle } = data.guest;
-    const said = `guest: ${memory} MiB, ${cpus} vCPUs, ${settle} s to settle`;
+    const { arch, cpu, memory_mib: memory, cpus, append, settle } = data.guest;
+    const machine = [[arch, cpu].filter(Boolean).join(" "), `${memory} MiB`, `${cpus} vCPUs`];
+    const said = `guest: ${machine.filter(Boolean).join(", ")}, ${settle} s to settle`;
     lines.push(append ? `${said}, command line: ${append}` : said);
   }
   fill("evidence", "li", lines);

@@ -1,6 +1,7 @@
 """The emulator at hand: its version, the build of our plugin that it takes, its arguments."""
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import profdiff.collectors
-from profdiff.base.errors import MissingError
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.programs import find_program
 
-# The processor itself, with its PMU.
-_KVM = ["-accel", "kvm", "-cpu", "host,pmu=on"]
+# What -cpu takes, but for "help".
+_MODEL = re.compile(r"(?!help\b)[A-Za-z0-9][\w.-]*(,[+-]?[a-z0-9][\w.-]*(=[\w.-]+)?)*", re.ASCII)
 # What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
 _SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 
@@ -25,7 +26,7 @@ class Qemu:
     """A QEMU, and the build of a TCG plugin that it takes if one was asked for. ``firmware`` are
     folders for ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run
     guests on the processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if
-    it can be."""
+    it can be. ``cpu``: the processor's model that was asked for, None for the usual one."""
 
     program: Path
     version: str
@@ -35,6 +36,31 @@ class Qemu:
     sandbox: tuple[str, ...] = ()
     plugin: Path | None = None
     plugin_api: int | None = None
+    cpu: str | None = None
+
+    def with_cpu(self, model: str | None) -> "Qemu":
+        """The same with another model of processor. Raises InputError for one that it has not."""
+        if model is None:
+            return self
+        listed = f"{self.architecture.emulator} -cpu help lists what there is"
+        if not _MODEL.fullmatch(model):
+            raise InputError(f"--cpu {model} is not a model of QEMU's: {listed}")
+        qemu = replace(self, cpu=model)
+        tried = _start(self.program, ["-M", self.architecture.machine, *qemu._processor(), "-S"])
+        if tried.returncode != 0:
+            reason = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
+            reason = reason.removeprefix(f"{self.program}: ")
+            raise InputError(f"--cpu {model}: QEMU cannot emulate it ({reason}); {listed}")
+        return qemu
+
+    def _processor(self) -> list[str]:
+        """QEMU's arguments for it. Features that somebody set stay as they are."""
+        model = self.cpu or ("host" if self.kvm else self.architecture.cpu)
+        given = {word.partition("=")[0].lstrip("+-") for word in model.split(",")[1:]}
+        features = ("pmu=on",) if self.kvm else self.architecture.features
+        more = [one for one in features if one.partition("=")[0].lstrip("-") not in given]
+        accelerator = "kvm" if self.kvm else "tcg"
+        return ["-accel", accelerator, "-cpu", ",".join([model, *more])]
 
     def arguments(self, boot: Boot, folder: Path, more: Sequence[str] = ()) -> list[str]:
         """The command line of one guest, and ``more`` of it; its console and channel go to
@@ -47,11 +73,8 @@ class Qemu:
         arguments = [str(self.program)]
         for place in self.firmware:
             arguments += ["-L", str(place)]
-        arguments += ["-M", self.architecture.machine]
-        if self.kvm:
-            arguments += _KVM
-        else:
-            arguments += ["-accel", "tcg", "-cpu", self.architecture.cpu]
+        arguments += ["-M", self.architecture.machine, *self._processor()]
+        if not self.kvm:
             arguments += ["-seed", str(boot.variation.seed)]
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(boot.cpus), "-m", f"{boot.memory}M"]
@@ -120,7 +143,8 @@ def _found(architecture: Architecture, program: Path | None) -> Qemu:
 
 def _kvm_works(qemu: Qemu) -> bool:
     """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
-    machine = ["-M", qemu.architecture.machine, *_KVM, *qemu.sandbox, "-S"]
+    processor = replace(qemu, kvm=True)._processor()
+    machine = ["-M", qemu.architecture.machine, *processor, *qemu.sandbox, "-S"]
     try:
         return _start(qemu.program, machine).returncode == 0
     except subprocess.TimeoutExpired:

@@ -145,6 +145,13 @@ def _options() -> list[click.Parameter]:
         ),
         _shown("--memory", "The guest's memory.", Memory(), "512M"),
         _shown("--cpus", "The guest's vCPUs.", Cpus(), "1", metavar="N,..."),
+        _option(
+            "--cpu cpu_models",
+            "The model of the guest's processor, as QEMU's -cpu takes it; qemu-system-... -cpu "
+            "help lists them. Give it once for each architecture.  [default: max]",
+            multiple=True,
+            metavar="[ARCH=]MODEL",
+        ),
         _option("--append", "Extra kernel arguments.", default="", metavar="ARGUMENTS"),
         _shown(
             "--settle",
@@ -237,6 +244,7 @@ def experiment(options: dict[str, Any]) -> Experiment:
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
+    machine = ("memory", "append", "settle", "timeout")
     swept = (options[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
     own = {option.name or "" for one in registry.recording().values() for option in one.options}
     return Experiment.of(
@@ -248,7 +256,8 @@ def experiment(options: dict[str, Any]) -> Experiment:
             given=given,
             sweep=AskedSweep(*swept),
             files=options["files"],
-            guest=m.Guest(**{name: options[name] for name in m.Guest.__struct_fields__}),
+            guest=m.Guest(**{name: options[name] for name in machine}),
+            cpu_models=options["cpu_models"],
             repeat=options["repeat"],
             twin_repeat=options["twin_repeat"],
             verify=options["verify"],

@@ -143,11 +143,12 @@ def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Ite
         runs = [run for run in machine.finished_runs(findings) if run.collector == name]
         if not runs or registry.collector(name).profiles:
             continue
-        guest, qemu, told = findings.manifest.guest, runs[0].qemu, ""
+        guest = machine.guest(findings.manifest, runs, findings.setting.cpus)
+        qemu, told = runs[0].qemu, ""
         if guest and qemu:
             version = units.printable(qemu.version.removeprefix("QEMU emulator "))
             how = "TCG" if where.kind == "emulator" else "KVM"
-            told = f", QEMU {how} ({version}; {findings.setting.cpus} vCPU, {guest.memory} MiB)"
+            told = f", QEMU {how} ({version}; {guest})"
         yield f"{name}: {registry.collector(name).how}{times}{told}"
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from profdiff import __version__
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, chosen, of_image
 from profdiff.collectors.guest import initramfs, memory
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
@@ -28,8 +28,9 @@ from profdiff.session.folder import Session, is_session
 @dataclass(frozen=True)
 class Asked:
     """What the command line or an experiment file says. ``options``: the values of collectors'
-    options; ``given``: the names of those that the command line itself gave. ``repeat`` and
-    ``twin_repeat``: runs of each cell, and of the base's twin."""
+    options; ``given``: the names of those that the command line itself gave. ``cpu_models``:
+    ``[ARCH=]MODEL``, of which ``guest`` gets one. ``repeat`` and ``twin_repeat``: runs of each
+    cell, and of the base's twin."""
 
     kernels: Sequence[str]
     output: Path | None
@@ -39,6 +40,7 @@ class Asked:
     sweep: sweep.Asked
     files: Sequence[str]
     guest: m.Guest
+    cpu_models: Sequence[str]
     repeat: int
     twin_repeat: int
     verify: bool
@@ -77,6 +79,9 @@ class Experiment:
         if asked.twin_repeat:
             located = plan.with_twin(located)
             described.insert(1, plan.describe_kernel(located[1], located[0].label))
+        if architecture:
+            cpu = chosen(asked.cpu_models, architecture)
+            asked = replace(asked, guest=m.replace(asked.guest, cpu=cpu))
         wanted, options = _collectors(asked, architecture)
         emulators = {name: _emulator(asked, name, architecture) for name in wanted}
         folders = cache_folder("workloads"), initramfs.guest_resources()
@@ -181,7 +186,10 @@ def _collectors(
 
 
 def _emulator(asked: Asked, name: str, architecture: Architecture | None) -> Qemu | None:
-    return registry.collector(name).emulator(architecture, asked.qemu) if architecture else None
+    if architecture is None:
+        return None
+    emulator = registry.collector(name).emulator(architecture, asked.qemu)
+    return emulator.with_cpu(asked.guest.cpu)
 
 
 def session_folder(output: Path | None, command: Sequence[str]) -> Path:

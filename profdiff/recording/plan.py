@@ -223,7 +223,7 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     for field in m.Guest.__struct_fields__:
         was = getattr(old.guest, field, None)
         if was != getattr(new.guest, field, None):
-            return f"--{field} {was}"
+            return f"no --{field}" if was is None else f"--{field} {was}"
     return None
 
 

@@ -23,6 +23,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
 from profdiff.session.manifest import Manifest
 from profdiff.session.points import substitute
+from profdiff.views.machine import arch
 from profdiff.views.result import unit
 
 _RULE = "=" * 89
@@ -90,6 +91,9 @@ def _head(comparison: Comparison) -> list[str]:
     command = command or "unknown"
     axes: dict[str, str] = {"collector": comparison.runs[0].collector}
     if described.guest:
+        (name, *_) = [run.qemu.architecture for run in comparison.runs if run.qemu] or [None]
+        axes |= {"arch": arch(name)} if name else {}
+        axes |= {"cpu": units.printable(described.guest.cpu)} if described.guest.cpu else {}
         axes |= {"cpus": str(comparison.setting.cpus), "memory": f"{described.guest.memory}M"}
     if comparison.ops:
         axes["ops"] = str(comparison.ops)

@@ -21,6 +21,7 @@ from profdiff.views.experiment import Experiment
 from profdiff.views.facts import Facts
 from profdiff.views.functions import Function, Unresolved, functions, unresolved
 from profdiff.views.lengths import Lengths
+from profdiff.views.machine import arch
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
 from profdiff.views.recording import Workload
 
@@ -46,8 +47,11 @@ class Kernel(Record, frozen=True):
 
 
 class Guest(Record, frozen=True):
-    """The machine that every run had; ``cpus`` at the setting."""
+    """The machine that every run had; ``cpus`` at the setting; ``cpu``: QEMU's ``-cpu``, null for
+    the architecture's default. ``arch``: null where no run says it."""
 
+    arch: str | None
+    cpu: str | None
     memory_mib: int
     cpus: int | None
     append: str
@@ -179,8 +183,15 @@ def guest(findings: Findings) -> Guest | None:
     one = findings.manifest.guest
     if one is None:
         return None
-    cpus = findings.setting.cpus
-    return Guest(memory_mib=one.memory, cpus=cpus, append=one.append, settle=one.settle)
+    names = [run.qemu.architecture for run in findings.manifest.runs if run.qemu]
+    return Guest(
+        arch=next((arch(name) for name in names if name), None),
+        cpu=one.cpu,
+        memory_mib=one.memory,
+        cpus=findings.setting.cpus,
+        append=one.append,
+        settle=one.settle,
+    )
 
 
 def runs(findings: Findings) -> list[RecordedRun]:

@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import Literal
 
 from profdiff.base import units
+from profdiff.collectors.architecture import named
 from profdiff.evidence.findings import Findings
-from profdiff.session.manifest import Run
+from profdiff.session.manifest import Manifest, Run
 from profdiff.views.record import Record
 
 
@@ -18,9 +19,26 @@ class Machine(Record, frozen=True):
     kind: Literal["emulator", "virtual machine", "machine"]
 
     def __str__(self) -> str:
-        """For a sentence: ``x86_64 under an emulator``; "" where nothing is known."""
+        """For a sentence: ``arm64 under an emulator``; "" where nothing is known."""
         where = {"emulator": " under an emulator", "virtual machine": " in a virtual machine"}
-        return f"{self.architecture}{where.get(self.kind, '')}".strip()
+        return f"{arch(self.architecture)}{where.get(self.kind, '')}".strip()
+
+
+def arch(architecture: str) -> str:
+    """An architecture's name as people type it, whatever it was called."""
+    known = named(architecture)
+    return known.arch if known else architecture
+
+
+def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
+    """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``; "" without a guest."""
+    described = manifest.guest
+    if described is None:
+        return ""
+    names = {run.qemu.architecture for run in runs if run.qemu and run.qemu.architecture}
+    told = " ".join([*sorted(map(arch, names)), *filter(None, [described.cpu])])
+    size = f"{cpus} vCPU, {described.memory} MiB"
+    return units.printable(f"{told}, {size}" if told else size)
 
 
 def machine(findings: Findings) -> Machine:

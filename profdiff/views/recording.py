@@ -15,6 +15,7 @@ from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
 from profdiff.session.manifest import Manifest
 from profdiff.views.lengths import lengths
+from profdiff.views.machine import guest
 from profdiff.views.record import Record, side
 
 _NAMED = 3
@@ -118,10 +119,10 @@ def _all(
 def _counted(comparison: Comparison) -> list[Remark]:
     versions = {run.qemu.version for run in comparison.runs if run.qemu}
     qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
-    guest = comparison.manifest.guest
-    machine = f"; {comparison.setting.cpus} vCPU, {guest.memory} MiB" if guest else ""
+    machine = guest(comparison.manifest, comparison.runs, comparison.setting.cpus)
+    where = ", ".join(qemus) + (f"; {machine}" if machine else "")
     how = registry.collector(comparison.runs[0].collector).how
-    text = f"{comparison.metric.title}, exact: {how} ({', '.join(qemus)}{machine})"
+    text = f"{comparison.metric.title}, exact: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
     if comparison.mixes_vcpus and comparison.calls is not None:
         text = "callers may be mixed up: QEMU 9 and later can give plugins wrong vCPU numbers; "
