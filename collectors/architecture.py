@@ -1,11 +1,15 @@
 """Architectures of kernels: what they are called, and what guests of them need. One entry each."""
 
 import os
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+
+# How much of a kernel image is read to know it.
+_HEAD = 0x264
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,8 @@ class Architecture:
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
     image what stands; None: anything. ``image_has_build_id``: KernelImage finds it there.
+    ``image_memory``: of an image's header, the memory in bytes that the kernel needs before it
+    looks for any; 0 if it does not say.
     ``marks``: the instructions that profdiff.h emits, as bytes of a program.
     """
 
@@ -41,6 +47,7 @@ class Architecture:
     images: tuple[str, ...]
     magic: tuple[int, bytes] | None
     image_has_build_id: bool
+    image_memory: Callable[[bytes], int]
     marks: tuple[bytes, ...]
 
     @property
@@ -65,6 +72,25 @@ class Architecture:
         return {self.emulator: self.qemu_package, f"{self.triplet}-gcc": cross}
 
 
+def _bzimage_memory(head: bytes) -> int:
+    """Documentation/arch/x86/boot.rst: HdrS at 0x202, from version 0x20a on pref_address at 0x258
+    and init_size at 0x260."""
+    if len(head) < _HEAD or head[0x202:0x206] != b"HdrS":
+        return 0
+    (version,) = struct.unpack_from("<H", head, 0x206)
+    address, size = struct.unpack_from("<QI", head, 0x258)
+    return int(address) + int(size) if version >= 0x020A and address < 1 << 32 else 0
+
+
+def _arm64_memory(head: bytes) -> int:
+    """Documentation/arch/arm64/booting.rst: text_offset and image_size. QEMU puts a kernel without
+    an offset 2 MiB into memory (hw/arm/boot.c)."""
+    if len(head) < _HEAD:
+        return 0
+    offset, size = struct.unpack_from("<QQ", head, 8)
+    return int(size) + (int(offset) or 2 << 20) if size < 1 << 32 and offset < 1 << 32 else 0
+
+
 X86_64 = Architecture(
     name="x86_64",
     arch="x86_64",
@@ -83,6 +109,7 @@ X86_64 = Architecture(
     images=("bzImage", "vmlinuz", "arch/x86/boot/bzImage"),
     magic=None,
     image_has_build_id=True,
+    image_memory=_bzimage_memory,
     marks=(b"\x0f\x1f\x80\x01IDP", b"\x0f\x1f\x80\x02IDP"),
 )
 ARM64 = Architecture(
@@ -101,10 +128,15 @@ ARM64 = Architecture(
     console="ttyAMA0",
     channel="/dev/ttyS0",
     channel_device=("-device", "pci-serial,chardev=channel"),
-    images=("Image", "Image.gz", "arch/arm64/boot/Image"),
+    images=tuple(
+        f"{folder}{name}"
+        for folder in ("", "arch/arm64/boot/")
+        for name in ("Image", "Image.gz", "vmlinuz.efi")
+    ),
     # Documentation/arch/arm64/booting.rst
     magic=(56, b"ARMd"),
     image_has_build_id=False,
+    image_memory=_arm64_memory,
     marks=(b"\x3f\x20\xe9\xd2", b"\x5f\x20\xe9\xd2"),
 )
 # The first is the one of Debian's kernels where none is named, and of images without a magic.
@@ -124,41 +156,26 @@ def named(name: str) -> Architecture | None:
     return None
 
 
-def chosen(values: Sequence[str], architecture: Architecture) -> str | None:
-    """Of an option's values, each ``[ARCH=]VALUE``, the last that is for an architecture; one
-    without ARCH is for all that have none of their own."""
-    plain, own = None, None
-    for value in values:
-        arch, _, rest = value.partition("=")
-        if arch == architecture.arch:
-            own = rest
-        elif all(arch != one.arch for one in ARCHITECTURES):
-            plain = value
-    return plain if own is None else own
-
-
 def of_image(image: Path) -> Architecture:
-    """Of a kernel image, plain or gzip, by its magic number.
+    """Of a kernel image, plain or gzip, by its magic number. Raises InputError."""
+    head = image_head(image)
+    for one in ARCHITECTURES:
+        if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
+            return one
+    return next(one for one in ARCHITECTURES if one.magic is None)
 
-    Raises InputError for an image that QEMU cannot boot.
-    """
+
+def image_head(image: Path) -> bytes:
+    """The first bytes of a kernel image, plain or gzip: its header. Raises InputError."""
     import gzip
     import zlib
 
     try:
         with image.open("rb") as file:
-            head = file.read(64)
+            head = file.read(_HEAD)
         if head[:2] == b"\x1f\x8b":
             with gzip.open(image) as packed:
-                head = packed.read(64)
+                head = packed.read(_HEAD)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {image}: {error}") from error
-    if head[4:8] == b"zimg":
-        raise InputError(
-            f"{image} is an EFI image that unpacks itself (CONFIG_EFI_ZBOOT): give Image or "
-            "Image.gz"
-        )
-    for one in ARCHITECTURES:
-        if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
-            return one
-    return next(one for one in ARCHITECTURES if one.magic is None)
+    return head

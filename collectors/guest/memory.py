@@ -1,18 +1,15 @@
 """Whether a guest's memory can be enough, and whether this machine has as much: what is known to
 fail is refused before a guest runs."""
 
-import struct
 from collections.abc import Iterable
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.collectors import architecture
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.workload.files import GuestFile
 
 _MIB = 1 << 20
-# Documentation/arch/x86/boot.rst: "HdrS" at 0x202 of a bzImage, pref_address at 0x258 and init_size
-# at 0x260: the memory that a kernel needs before it looks for any.
-_HEADER = 0x264
 
 
 def refuse(memory: int, kernels: Iterable[KernelFiles], files: Iterable[GuestFile]) -> None:
@@ -35,17 +32,9 @@ def refuse(memory: int, kernels: Iterable[KernelFiles], files: Iterable[GuestFil
 
 
 def of_image(image: Path) -> int:
-    """The least that a kernel can boot in: up to its unpacked end; 0 if the image
-    does not say. Raises OSError."""
-    with image.open("rb") as file:
-        header = file.read(_HEADER)
-    if len(header) < _HEADER or header[0x202:0x206] != b"HdrS":
-        return 0
-    (version,) = struct.unpack_from("<H", header, 0x206)
-    if version < 0x020A:
-        return 0
-    address, size = struct.unpack_from("<QI", header, 0x258)
-    return int(address) + int(size) if address < 1 << 32 else 0
+    """The least that a kernel can boot in: up to its unpacked end; 0 if the image does not say.
+    Raises InputError."""
+    return architecture.of_image(image).image_memory(architecture.image_head(image))
 
 
 def of_this_machine() -> int | None:

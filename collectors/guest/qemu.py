@@ -49,7 +49,7 @@ class Qemu:
         tried = _start(self.program, ["-M", self.architecture.machine, *qemu._processor(), "-S"])
         if tried.returncode != 0:
             reason = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
-            reason = reason.removeprefix(f"{self.program}: ")
+            reason = re.sub(r"^\S*qemu\S*: ", "", reason)
             raise InputError(f"--cpu {model}: QEMU cannot emulate it ({reason}); {listed}")
         return qemu
 

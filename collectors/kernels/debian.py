@@ -1,6 +1,7 @@
-"""Kernels from Debian's archive: ``debian:SUITE`` and ``debian:VERSION``, optionally ``/FLAVOUR``.
+"""Kernels from Debian's archive: ``debian:SUITE`` and ``debian:VERSION``, optionally ``/FLAVOUR``
+and ``,arch=ARCH``.
 
-The flavour names the architecture as well: ``cloud-amd64``, ``arm64``.
+A flavour may name the architecture as well: ``cloud-amd64``, ``arm64``.
 """
 
 import re
@@ -11,14 +12,14 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.base.terminal import tell
-from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 from profdiff.collectors.kernels.apt import Apt, Package
 from profdiff.collectors.kernels.deb_package import KERNEL_FILES
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid")
 # A third of the size of the plain flavour, and meant for virtual machines.
-DEFAULT_FLAVOUR = f"cloud-{ARCHITECTURES[0].debian}"
+DEFAULT_FLAVOUR = "cloud"
 
 
 @dataclass(frozen=True)
@@ -37,21 +38,39 @@ class DebianKernel:
         return [package for package in (self.image, self.debug, self.config) if package]
 
 
-def parse(spec: str) -> tuple[str, str]:
-    """Suite or version, and flavour. Raises InputError for what is malformed, or of an architecture
-    that profdiff does not boot."""
-    wanted, _, flavour = spec.removeprefix("debian:").partition("/")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+~-]*", wanted) or not re.fullmatch(
-        r"[a-z0-9-]*", flavour
+def parse(spec: str) -> tuple[str, str, Architecture]:
+    """Suite or version, flavour, and the architecture that it is for. Raises InputError for what is
+    malformed, or of an architecture that profdiff does not boot."""
+    place, *more = spec.removeprefix("debian:").split(",")
+    wanted, _, flavour = place.partition("/")
+    if (
+        not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+~-]*", wanted)
+        or not re.fullmatch(r"[a-z0-9-]*", flavour)
+        or len(more) > 1
+        or not all(word.startswith("arch=") for word in more)
     ):
-        raise InputError(f"{spec}: write debian:SUITE or debian:VERSION, optionally with /FLAVOUR")
-    flavour = flavour or DEFAULT_FLAVOUR
-    known = [one.debian for one in ARCHITECTURES]
-    if flavour.rpartition("-")[2] not in known:
         raise InputError(
-            f"{spec}: the flavour names no architecture that profdiff boots ({' or '.join(known)})"
+            f"{spec}: write debian:SUITE or debian:VERSION, optionally with /FLAVOUR and ,arch=ARCH"
         )
-    return wanted, flavour
+    asked = [word.removeprefix("arch=") for word in more]
+    architecture = named(asked[0]) if asked else None
+    if asked and not architecture:
+        known = " and ".join(one.arch for one in ARCHITECTURES)
+        raise InputError(f"{spec}: profdiff boots {known}, not {asked[0] or 'nothing'}")
+    # Debian's flavours name the architecture: cloud-amd64, arm64-16k.
+    words = flavour.split("-")
+    told = next((one for one in ARCHITECTURES if one.debian in words), None)
+    if told and architecture and told is not architecture:
+        raise InputError(f"{spec}: the flavour {flavour} is for {told.arch}")
+    if flavour and not told and not architecture:
+        known = " or ".join(one.debian for one in ARCHITECTURES)
+        raise InputError(
+            f"{spec}: the flavour names no architecture that profdiff boots ({known}): add ,arch="
+        )
+    architecture = architecture or told or ARCHITECTURES[0]
+    if not told:
+        flavour = f"{flavour or DEFAULT_FLAVOUR}-{architecture.debian}"
+    return wanted, flavour, architecture
 
 
 def fetch(spec: str) -> Path:
@@ -60,15 +79,14 @@ def fetch(spec: str) -> Path:
     ``debian:SUITE`` is looked up anew each time, so it may name a newer kernel tomorrow. Raises
     InputError for an unknown suite, version or flavour, MissingError without apt or network.
     """
-    wanted, flavour = parse(spec)
+    wanted, flavour, architecture = parse(spec)
     is_version = wanted[0].isdigit()
-    architecture = flavour.rpartition("-")[2]
     try:
-        apt = Apt(SUITES if is_version else (wanted,), architecture)
+        apt = Apt(SUITES if is_version else (wanted,), architecture.debian)
     except InputError as error:
         meant = did_you_mean(wanted, SUITES)
         raise InputError(f"{error}: {meant}" if meant else str(error)) from error
-    packages = kernel_packages(apt, architecture)
+    packages = kernel_packages(apt, architecture.debian)
     kernel = choose(packages, wanted if is_version else None, flavour)
     if kernel is None:
         available = ", ".join(releases(packages, flavour)[-8:]) or "none"
@@ -162,6 +180,6 @@ def version_key(version: str) -> list[tuple[list[int], int]]:
 
 def kernel_packages(apt: Apt, architecture: str) -> list[Package]:
     """All kernel images, debug packages and configurations."""
-    return apt.packages(
-        rf"linux-(?:image|binary|base)-(?:unsigned-)?\d.*-{architecture}(?:-dbg|-unsigned)?"
-    )
+    kinds = "(?:image|binary|base)-(?:unsigned-)?"
+    # arm64 has a flavour with pages of 16 KiB: arm64-16k.
+    return apt.packages(rf"linux-{kinds}\d.*-{architecture}(?:-\d+k)?(?:-dbg|-unsigned)?")

@@ -10,6 +10,7 @@ from profdiff.collectors.kernels import registered
 from profdiff.collectors.kernels.address import LOCAL, parse_address
 from profdiff.collectors.kernels.deb_package import unpack_kernel
 from profdiff.collectors.kernels.debian import SUITES, fetch
+from profdiff.collectors.kernels.efi_image import bootable
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.spec import KernelArgument, is_label
 
@@ -78,7 +79,7 @@ def _folder(label: str, spec: str, folder: Path) -> KernelFiles:
     return KernelFiles(
         label,
         spec,
-        image,
+        bootable(image),
         debug_elf=_first(folder, _DEBUG_ELFS),
         config=_first(folder, _CONFIGS),
         modules=folder if tree else _subfolder(folder, "lib/modules"),
@@ -91,7 +92,11 @@ def _image(label: str, spec: str, image: Path, debug_elf: Path | None) -> Kernel
     release = re.sub(r"^(vmlinuz|bzImage)-?", "", image.name)
     config = image.with_name(f"config-{release}") if release else None
     return KernelFiles(
-        label, spec, image, debug_elf, config=config if config and config.is_file() else None
+        label,
+        spec,
+        bootable(image),
+        debug_elf,
+        config=config if config and config.is_file() else None,
     )
 
 
@@ -111,7 +116,7 @@ def _unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     return KernelFiles(
         label,
         spec,
-        images[0],
+        bootable(images[0]),
         debug_elf=debug_elfs[0] if debug_elfs else None,
         config=configs[0] if configs else None,
         modules=_subfolder(root, "lib/modules", "usr/lib/modules"),

@@ -117,7 +117,8 @@ def _text(file: Path, key: str, value: object) -> str:
 def _from(file: Path, text: str) -> str:
     """``[LABEL=]PATH...`` with a path that exists beside ``file`` as seen from here."""
     label, equals, path = text.partition("=")
-    if not equals or "/" in label:
+    # In debian:SUITE,arch=ARCH, what stands before = is no label.
+    if not equals or "/" in label or ":" in label:
         label, equals, path = "", "", text
     first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
     beside = file.parent / first

@@ -24,7 +24,8 @@ def kernel() -> None:
       an image, with its debug ELF:  IMAGE,vmlinux=ELF
       Debian packages:               IMAGE.deb,DEBUG.deb
       a kernel of Debian's archive:  debian:trixie-backports, debian:6.17.13,
-                                     debian:sid/amd64 (a flavour)
+                                     debian:sid/amd64 (a flavour),
+                                     debian:trixie,arch=arm64
       a machine that runs a kernel:  running, ssh://[user@]host[:port]
     """
 
@@ -103,7 +104,7 @@ def _check(spec: str, name: str) -> None:
     from profdiff.symbolization.kernel_chains import open_index
 
     if spec.startswith("debian:"):
-        suite, _ = parse(spec)
+        suite, _, _ = parse(spec)
         if not suite[0].isdigit() and suite not in SUITES:
             meant = did_you_mean(suite, SUITES)
             # A suite of a known release (trixie-updates) may exist.

@@ -10,7 +10,8 @@ from profdiff import __version__
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, chosen, of_image
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
+from profdiff.collectors.by_architecture import value_for
 from profdiff.collectors.guest import initramfs, memory
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
@@ -80,7 +81,7 @@ class Experiment:
             located = plan.with_twin(located)
             described.insert(1, plan.describe_kernel(located[1], located[0].label))
         if architecture:
-            cpu = chosen(asked.cpu_models, architecture)
+            cpu = value_for("--cpu", asked.cpu_models, architecture)
             asked = replace(asked, guest=m.replace(asked.guest, cpu=cpu))
         wanted, options = _collectors(asked, architecture)
         emulators = {name: _emulator(asked, name, architecture) for name in wanted}

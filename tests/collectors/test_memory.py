@@ -1,5 +1,6 @@
 """How much memory a guest needs, and can have."""
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -32,6 +33,23 @@ def test_a_kernel_says_how_much_it_needs(tmp_path: Path) -> None:
     for data in (b"", b"x" * 4096):
         (tmp_path / "other").write_bytes(data)
         assert memory.of_image(tmp_path / "other") == 0
+
+
+def test_an_arm64_kernel_says_it_too(tmp_path: Path) -> None:
+    """Up to the end of its image, 2 MiB into memory where it asks for no other offset; packed or
+    not."""
+    head = bytearray(4096)
+    struct.pack_into("<QQ", head, 8, 0, 41 << 20)
+    head[56:60] = b"ARMd"
+    plain, packed = tmp_path / "Image", tmp_path / "Image.gz"
+    plain.write_bytes(head)
+    packed.write_bytes(gzip.compress(head))
+    assert memory.of_image(plain) == memory.of_image(packed) == 43 << 20
+    struct.pack_into("<QQ", head, 8, 0x80000, 41 << 20)
+    plain.write_bytes(head)
+    assert memory.of_image(plain) == (41 << 20) + 0x80000
+    plain.write_bytes(head[:600])
+    assert memory.of_image(plain) == 0
 
 
 def test_what_a_real_kernel_says() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support import error_line, need_program, profdiff
 
 from profdiff.base.errors import MissingError, ProfdiffError
+from profdiff.collectors.architecture import ARM64, X86_64, Architecture
 from profdiff.collectors.kernels import debian
 from profdiff.collectors.kernels.apt import Apt, Package
 from profdiff.collectors.kernels.debian import choose, releases, version_key
@@ -111,6 +112,41 @@ def test_a_version_or_flavour_that_is_not_there() -> None:
 @pytest.mark.parametrize("spec", ["debian:", "debian:/amd64", "debian:../x", "debian:sid/a b"])
 def test_a_spec_that_is_none(spec: str) -> None:
     assert "debian:SUITE" in error_line(profdiff("kernel", "fetch", spec, status=2))
+
+
+@pytest.mark.parametrize(
+    ("spec", "flavour", "architecture"),
+    [
+        ("debian:trixie", "cloud-amd64", X86_64),
+        ("debian:trixie,arch=x86_64", "cloud-amd64", X86_64),
+        ("debian:trixie,arch=arm64", "cloud-arm64", ARM64),
+        ("debian:6.12.95,arch=arm64", "cloud-arm64", ARM64),
+        ("debian:trixie/rt,arch=arm64", "rt-arm64", ARM64),
+        ("debian:trixie/arm64,arch=arm64", "arm64", ARM64),
+        # The flavour alone, as before there was arch=.
+        ("debian:bookworm/cloud-arm64", "cloud-arm64", ARM64),
+        ("debian:trixie/arm64-16k", "arm64-16k", ARM64),
+        ("debian:sid/rt-amd64", "rt-amd64", X86_64),
+    ],
+)
+def test_a_spec_says_the_architecture(spec: str, flavour: str, architecture: Architecture) -> None:
+    assert debian.parse(spec)[1:] == (flavour, architecture)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("debian:sid/s390x", "no architecture that profdiff boots"),
+        ("debian:sid/rt", "add ,arch="),
+        ("debian:sid,arch=riscv64", "boots x86_64 and arm64, not riscv64"),
+        ("debian:sid,arch=", "boots x86_64 and arm64"),
+        ("debian:sid/cloud-amd64,arch=arm64", "the flavour cloud-amd64 is for x86_64"),
+        ("debian:sid,arch=arm64,arch=arm64", "write debian:SUITE"),
+        ("debian:sid,flavour=rt", "write debian:SUITE"),
+    ],
+)
+def test_a_spec_of_no_architecture(spec: str, why: str) -> None:
+    assert why in error_line(profdiff("kernel", "fetch", spec, status=2))
 
 
 def test_a_kernel_is_downloaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
