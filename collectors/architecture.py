@@ -16,8 +16,9 @@ _HEAD = 0x264
 class Architecture:
     """``name`` is the kernel's and QEMU's (``uname -m``); ``arch`` is its ``ARCH=``, what people
     type and tables show; ``told`` is for sentences; ``elf``, ``debian`` and ``triplet`` are what
-    ELF, dpkg and compilers say; ``ldconfig`` is what ldconfig(8) prints behind a library of it;
-    ``qemu_package`` is the Debian package with its emulator.
+    ELF, dpkg and compilers say; ``ldconfig`` is what ldconfig(8) prints behind a library of it,
+    and ``loader_flags`` how ld.so's cache marks one; ``qemu_package`` is the Debian package with
+    its emulator.
 
     A guest has QEMU's ``machine`` with the model ``cpu`` if nobody asks for another, and with
     ``features`` (no random numbers) beside any model; its console at ``console``, and profdiff's
@@ -37,6 +38,7 @@ class Architecture:
     debian: str
     triplet: str
     ldconfig: str
+    loader_flags: int
     qemu_package: str
     machine: str
     cpu: str
@@ -99,6 +101,7 @@ X86_64 = Architecture(
     debian="amd64",
     triplet="x86_64-linux-gnu",
     ldconfig="x86-64",
+    loader_flags=0x0303,
     qemu_package="qemu-system-x86",
     machine="q35",
     cpu="max",
@@ -120,6 +123,7 @@ ARM64 = Architecture(
     debian="arm64",
     triplet="aarch64-linux-gnu",
     ldconfig="AArch64",
+    loader_flags=0x0A03,
     qemu_package="qemu-system-arm",
     machine="virt",
     # Arm's default algorithm of pointer authentication takes most of the time.

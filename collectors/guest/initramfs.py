@@ -15,7 +15,7 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.programs import find_program
-from profdiff.collectors.workload.elf_closure import read_elf
+from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.files import GuestFile
 
 AGENT_GUEST_PATH = "/profdiff/agent"

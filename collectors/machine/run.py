@@ -21,7 +21,7 @@ from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.messages import short
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.records import Failure
-from profdiff.collectors.workload.files import GUEST_FOLDER
+from profdiff.collectors.workload.places import GUEST_FOLDER
 from profdiff.collectors.workload.workload import PreparedWorkload
 
 # All that goes wrong with a connection, ssh says with this status (ssh(1)).

@@ -6,23 +6,38 @@ from profdiff.base.errors import MissingError
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.userland import userland
 from profdiff.collectors.programs import find_program
-from profdiff.collectors.workload.elf_closure import closure, read_elf
+from profdiff.collectors.workload.elf import read_elf
+from profdiff.collectors.workload.elf_closure import closure
 from profdiff.collectors.workload.files import GuestFile
+from profdiff.collectors.workload.root import THIS_MACHINE, Root
 
 PERF_GUEST_PATH = "/usr/bin/perf"
+# What perf.sh starts it from.
+_FOLDER = "/usr/lib/profdiff-perf"
 
 
 def perf_files(architecture: Architecture) -> list[GuestFile]:
     """perf and the libraries that it needs. Raises MissingError, InputError."""
-    root = Path("/") if architecture.is_host else userland(architecture)
-    program = find_program("perf") if architecture.is_host else root / "usr/bin/perf"
-    elf = read_elf(program.resolve())
+    here = architecture.is_host
+    root = THIS_MACHINE if here else Root(userland(architecture))
+    program = (find_program("perf") if here else root.path / "usr/bin/perf").resolve()
+    elf = read_elf(program)
     if elf is None:
         raise MissingError(
             f"{program} is a script, the guest needs the program itself: apt-get install linux-perf"
         )
-    files = [GuestFile(program.resolve(), PERF_GUEST_PATH, executable=True, is_code=False)]
-    for library in closure(elf, root):
-        guest_path = f"/{library.relative_to(root)}"
-        files.append(GuestFile(library, guest_path, executable=True, is_code=False))
-    return files
+    if not elf.interpreter:
+        return [GuestFile(program, PERF_GUEST_PATH, executable=True, is_code=False)]
+    sources = {
+        "ld.so" if one.guest_path == elf.interpreter else Path(one.guest_path).name: one.source
+        for one in closure(elf, root)
+    }
+    places = {f"{_FOLDER}/{name}": source for name, source in sources.items()}
+    places |= {
+        PERF_GUEST_PATH: Path(__file__).with_name("perf.sh"),
+        f"{_FOLDER}/perf": program,
+    }
+    return [
+        GuestFile(source, guest_path, executable=True, is_code=False)
+        for guest_path, source in places.items()
+    ]

@@ -4,171 +4,146 @@ Found as ld.so(8) does it, but by reading the files only: a program is never exe
 """
 
 import os
-import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import BinaryIO
-
-from elftools.elf.dynamic import DynamicSection
-from elftools.elf.elffile import ELFFile
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import host, named
-from profdiff.collectors.messages import short
+from profdiff.collectors.architecture import named
+from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload.elf import Elf, read_elf
+from profdiff.collectors.workload.places import guest_place
+from profdiff.collectors.workload.root import THIS_MACHINE, Root
 
 # ld.so's own, beside Debian's multiarch layout.
-_DEFAULT_FOLDERS = ["lib64", "usr/lib64", "lib", "usr/lib"]
-_THIS_MACHINE = Path("/")
-# Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
-# an ELF header can count, take half of it.
-_MOST, _LEAST = 8 << 20, 64
+_DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+# Of one program; a web browser has some 200.
+_MAX_LIBRARIES = 2_000
 
 
 @dataclass(frozen=True)
-class Elf:
-    """What matters of one ELF file. ``machine`` is as ELF names it: ``EM_X86_64``."""
+class Needed:
+    """A file that a program needs: ``guest_path`` is where it is looked for, ``source`` the file
+    here. ``name``: what ld.so looks for in its cache and its folders; None for an interpreter, and
+    for a library that is found by a path."""
 
-    path: Path
-    machine: str
-    interpreter: str | None
-    needed: tuple[str, ...]
-    runpath: tuple[str, ...]
-    rpath: tuple[str, ...]
+    guest_path: str
+    source: Path
+    name: str | None = None
 
 
-def read_elf(path: Path) -> Elf | None:
-    """Read the dynamic section of ``path``; None if it is no ELF file.
+class NotFoundError(InputError):
+    """Something that a program needs is not in a root folder: ``name``."""
 
-    Raises InputError when it begins like one but is damaged.
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+@dataclass(frozen=True)
+class _Loader:
+    """An ELF file that needs others, at ``guest_path``. It was found at ``path``, which is one of
+    this machine if ``is_own``, and else one in the root folder: that may be a stranger's, and gets
+    nothing from outside it."""
+
+    elf: Elf
+    guest_path: str
+    path: str
+    is_own: bool
+
+
+def closure(program: Elf, root: Root = THIS_MACHINE, guest_path: str | None = None) -> list[Needed]:
+    """The interpreter and all shared libraries of ``program``, as ld.so finds them if ``root`` is
+    its ``/``; ``guest_path``: where the program is, if that is another place than here.
+
+    Raises NotFoundError when one of them is not there, and InputError when it is damaged.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    with file:
-        if file.read(4) != b"\x7fELF":
-            return None
-        try:
-            return _read(path, ELFFile(_Bounded(file)))
-        # pyelftools raises what it comes upon: its own errors, construct's, TypeError, IndexError.
-        except Exception as error:
-            why = short(str(error)) or type(error).__name__
-            raise InputError(f"{path} is a damaged ELF file: build it again ({why})") from error
-
-
-class _Bounded:
-    """What pyelftools reads a file through: counts and offsets of a damaged one lead it anywhere,
-    again and again."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, _MOST
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int = -1) -> bytes:
-        self._left -= max(size, _LEAST)
-        if size < 0 or self._left < 0:
-            raise ValueError("its tables are too large")
-        return self._file.read(size)
-
-
-def _read(path: Path, elf: ELFFile) -> Elf:
-    interpreter: str | None = None
-    tags: dict[str, list[str]] = {"DT_NEEDED": [], "DT_RUNPATH": [], "DT_RPATH": []}
-    for segment in elf.iter_segments("PT_INTERP"):
-        interpreter = segment.get_interp_name()
-    for section in elf.iter_sections("SHT_DYNAMIC"):
-        if not isinstance(section, DynamicSection):
-            continue
-        for tag in section.iter_tags():
-            if tag.entry.d_tag == "DT_NEEDED":
-                tags["DT_NEEDED"].append(tag.needed)
-            elif tag.entry.d_tag == "DT_RUNPATH":
-                tags["DT_RUNPATH"] += tag.runpath.split(":")
-            elif tag.entry.d_tag == "DT_RPATH":
-                tags["DT_RPATH"] += tag.rpath.split(":")
-    return Elf(
-        path=path,
-        # A number where it has no name.
-        machine=str(elf["e_machine"]),
-        interpreter=interpreter,
-        needed=tuple(tags["DT_NEEDED"]),
-        runpath=tuple(tags["DT_RUNPATH"]),
-        rpath=tuple(tags["DT_RPATH"]),
-    )
-
-
-def closure(program: Elf, root: Path = _THIS_MACHINE) -> list[Path]:
-    """The interpreter and all shared libraries of ``program``, at the paths where ld.so finds them
-    if ``root`` is its /.
-
-    Raises InputError when one of them is not there.
-    """
-    found: dict[str, Path] = {}
+    found: dict[str, Needed] = {}
     if program.interpreter:
-        interpreter = root / program.interpreter.lstrip("/")
-        found[program.interpreter] = interpreter
-        if not os.path.exists(interpreter):  # noqa: PTH110 - False for a name that is too long
-            raise InputError(
-                f"{program.path} needs the interpreter {program.interpreter}, which is not here: "
-                "link the workload statically"
+        source = root.find(program.interpreter)
+        if source is None:
+            raise NotFoundError(
+                f"{program.path} needs the interpreter {program.interpreter}, which is not "
+                f"{_place(root)}: link the workload statically",
+                program.interpreter,
             )
+        found[program.interpreter] = Needed(program.interpreter, source)
     names = {Path(name).name for name in found}
-    pending = [program]
+    first = _first(program, root, guest_path)
+    pending = [first]
     while pending:
-        elf = pending.pop()
-        for name in elf.needed:
+        by = pending.pop()
+        for name in by.elf.needed:
             if name in names:
                 continue
-            library = _find(name, elf, program, root)
             names.add(name)
-            found[str(library.path)] = library.path
+            if len(names) > _MAX_LIBRARIES:
+                raise InputError(f"{program.path} needs more than {_MAX_LIBRARIES:,} libraries")
+            needed, library = _find(name, by, first, root)
+            found[needed.guest_path] = needed
             pending.append(library)
     return list(found.values())
 
 
-def _find(name: str, by: Elf, program: Elf, root: Path) -> Elf:
-    for folder in _folders(by, program, root):
-        candidate = Path(name) if "/" in name else folder / name
-        if os.path.isfile(candidate):  # noqa: PTH113 - the same
-            elf = read_elf(candidate)
-            if elf and elf.machine == program.machine:
-                return elf
-    cached = _cached_libraries().get(name) if root == _THIS_MACHINE else None
-    if cached and (elf := read_elf(cached)) and elf.machine == program.machine:
-        return elf
-    raise InputError(
-        f"{by.path} needs the shared library {name}, which is not here: install it, or link the "
-        "workload statically"
+def _first(program: Elf, root: Root, guest_path: str | None) -> _Loader:
+    # The kernel tells ld.so where a program really is, links followed.
+    real = program.path.resolve()
+    inside = None if root.is_here else root.holds(real)
+    place = guest_path or inside or str(program.path)
+    return _Loader(program, place, inside or str(real), is_own=inside is None)
+
+
+def _find(name: str, by: _Loader, program: _Loader, root: Root) -> tuple[Needed, _Loader]:
+    for path, is_usual in _paths(name, by, program, root):
+        for guest_path, there, source, is_own in _files(path, by, root):
+            elf = read_elf(source)
+            if elf and elf.machine == program.elf.machine:
+                needed = Needed(guest_path, source, name if is_usual else None)
+                return needed, _Loader(elf, guest_path, there, is_own)
+    raise NotFoundError(
+        f"{by.elf.path} needs the shared library {name}, which is not {_place(root)}: "
+        f"install it{'' if root.is_here else ' there'}, or link the workload statically",
+        name,
     )
 
 
-def _folders(by: Elf, program: Elf, root: Path) -> Iterator[Path]:
+def _paths(name: str, by: _Loader, program: _Loader, root: Root) -> Iterator[tuple[str, bool]]:
+    """Where ld.so looks for a library, in its order; whether that is a folder of ld.so's own."""
+    if "/" in name:
+        yield name, False
+        return
     # RPATH counts only where there is no RUNPATH, and the program's own also for its libraries.
-    searched = by.runpath or (*by.rpath, *(program.rpath if not program.runpath else ()))
-    origin = str(by.path.resolve().parent)
-    for folder in searched:
-        yield Path(folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin))
-    if known := named(program.machine):
-        yield root / f"lib/{known.triplet}"
-        yield root / f"usr/lib/{known.triplet}"
+    rpath = *by.elf.rpath, *(program.elf.rpath if not program.elf.runpath else ())
+    for folder in by.elf.runpath or rpath:
+        yield f"{folder or '.'}/{name}", False
+    for folder in () if root.is_here else loader_cache.folders(root):
+        yield f"{folder}/{name}", True
+    if known := named(program.elf.machine):
+        yield f"/lib/{known.triplet}/{name}", True
+        yield f"/usr/lib/{known.triplet}/{name}", True
     for folder in _DEFAULT_FOLDERS:
-        yield root / folder
+        yield f"{folder}/{name}", True
+    if root.is_here and (cached := loader_cache.of_this_machine().get(name)):
+        yield str(cached), True
 
 
-@cache
-def _cached_libraries() -> dict[str, Path]:
-    """ld.so's cache, as ``ldconfig -p`` prints it: name to path, the first of each name."""
-    try:
-        listing = subprocess.run(
-            ["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False
-        ).stdout
-    except OSError:
-        return {}
-    libraries: dict[str, Path] = {}
-    for line in listing.splitlines():
-        if match := re.match(rf"\s*(\S+) \(.*{host().ldconfig}.*\) => (/\S+)$", line):
-            libraries.setdefault(match[1], Path(match[2]))
-    return libraries
+def _files(path: str, by: _Loader, root: Root) -> Iterator[tuple[str, str, Path, bool]]:
+    """The files to which a path leads that ``by`` names: where that is in the guest, the path
+    where the file was found, the file, and whether that is one of this machine."""
+    guest_path = guest_place(_expanded(path, by.guest_path))
+    there = _expanded(path, by.path)
+    # What lies beside the user's own program is not in the root folder.
+    in_root = there.startswith("/") and (root.is_here or not by.is_own or there == path)
+    if in_root and (source := root.find(there)):
+        yield guest_path, there, source, root.is_here
+    if by.is_own and os.path.isfile(there):  # noqa: PTH113 - False for a name that is too long
+        yield guest_path, there, Path(there), True
+
+
+def _expanded(path: str, of: str) -> str:
+    folder = os.path.dirname(of)  # noqa: PTH120 - may be a path in the guest
+    return path.replace("${ORIGIN}", folder).replace("$ORIGIN", folder)
+
+
+def _place(root: Root) -> str:
+    return "here" if root.is_here else f"in {root.path}"

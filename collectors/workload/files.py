@@ -8,15 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.workload.elf_closure import Elf, closure, read_elf
+from profdiff.collectors.architecture import Architecture, named
+from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload.elf import Elf, read_elf
+from profdiff.collectors.workload.elf_closure import Needed, NotFoundError, closure
+from profdiff.collectors.workload.places import GUEST_FOLDER, OWN, guest_place
+from profdiff.collectors.workload.root import Root, usual
 
-GUEST_FOLDER = "/work"
-# What a folder may hold that COMMAND names: guests boot from memory.
+# What a folder may hold that COMMAND names, and a file of a root folder's: guests boot from memory.
 _MAX_FOLDER, _MAX_MEMBERS = 64 << 20, 2_000
-# Places of a guest's own, whatever COMMAND calls them.
-_OWN = re.compile(r"/(init$|profdiff(/|$)|bin/busybox$|proc(/|$)|sys(/|$)|dev(/|$))")
+_MAX_FILE = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,13 @@ class GuestFile:
 class GuestFiles:
     """Guest files by their guest path; two sources for one path are refused."""
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, architecture: Architecture, sysroot: Root | None = None) -> None:
         self.architecture = architecture
+        self.sysroot = sysroot
+        self.roots = (sysroot,) if sysroot else usual(architecture)
         self.by_path: dict[str, GuestFile] = {}
+        # Libraries that a guest's ld.so is to find by its cache: name to path.
+        self._cached: dict[str, str] = {}
 
     def add(self, source: Path, guest_path: str, *, executable: bool, is_code: bool) -> None:
         """Raises InputError."""
@@ -48,35 +55,90 @@ class GuestFiles:
                 f"{known.source} and {source} would both be {guest_path} in the guest: give one of "
                 "them another place with --file SRC:DEST"
             )
+        if self.sysroot and self.sysroot.holds(source) and source.stat().st_size > _MAX_FILE:
+            raise InputError(f"{source} is too large to travel into guests")
         self.by_path[guest_path] = GuestFile(source, guest_path, executable, is_code)
 
-    def add_closure(self, elf: Elf) -> None:
+    def named(self, word: str) -> Path:
+        """What a path is that a user names: an absolute one begins at the root folder where that
+        has such a file, else on this machine."""
+        found = self.sysroot.find(word) if self.sysroot and word.startswith("/") else None
+        return found or Path(word)
+
+    def find(self, guest_path: str) -> Path | None:
+        """The file that is an absolute path of the guest's in the folders where programs are."""
+        return next((found for root in self.roots if (found := root.find(guest_path))), None)
+
+    def add_closure(self, elf: Elf, guest_path: str) -> None:
         """What a program of the guest's needs to start. Raises InputError."""
-        told = self.architecture.told
-        if elf.machine != self.architecture.elf:
-            raise InputError(
-                f"{elf.path} is a program for {elf.machine.removeprefix('EM_')}, the guest is "
-                f"{told}: build it for {told}"
-            )
-        if not self.architecture.is_host and elf.needed:
-            raise InputError(
-                f"{elf.path} is dynamically linked, and its libraries for {told} are not "
-                "here: link it statically"
-            )
-        libraries = closure(elf)
-        for library in libraries:
-            self.add(library, str(library), executable=True, is_code=True)
-        cache = Path("/etc/ld.so.cache")
-        if libraries and cache.exists():
+        self._check(elf)
+        root, needed = self._closure(elf, guest_path)
+        as_here = root.is_here and self.architecture.is_host
+        for one in needed:
+            self.add(one.source, one.guest_path, executable=True, is_code=True)
+            if one.name and not as_here:
+                self._cached.setdefault(one.name, one.guest_path)
+        cache = Path(loader_cache.CACHE)
+        if needed and as_here and cache.exists():
             self.add(cache, str(cache), executable=False, is_code=False)
+
+    def _check(self, elf: Elf) -> None:
+        if elf.machine == self.architecture.elf:
+            return
+        known = named(elf.machine)
+        of = known.told if known else elf.machine.removeprefix("EM_")
+        told = self.architecture.told
+        fix = "" if self.sysroot else f"--sysroot DIR, a root folder of {told} programs, "
+        raise InputError(
+            f"{elf.path} is a program for {of}, the guest is {told}: give {fix}its .c file, or "
+            f"a program built for {told}"
+        )
+
+    def _closure(self, elf: Elf, guest_path: str) -> tuple[Root, list[Needed]]:
+        missing = []
+        for root in self.roots:
+            try:
+                return root, closure(elf, root, guest_path)
+            except NotFoundError as error:
+                missing.append(error)
+        if self.sysroot or self.architecture.is_host:
+            raise missing[0]
+        raise InputError(
+            f"{elf.path} is dynamically linked, and its {missing[0].name} for "
+            f"{self.architecture.told} is not here: give --sysroot DIR, a root folder that has it, "
+            "or link it statically"
+        )
+
+    def add_loader_cache(self, folder: Path) -> None:
+        """What a guest's ld.so finds libraries of a root folder by, made below ``folder``."""
+        if not self._cached or loader_cache.CACHE in self.by_path:
+            return
+        data = loader_cache.made(self._cached, self.architecture)
+        path = folder / hashlib.sha256(data).hexdigest()[:16] / "ld.so.cache"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_atomic(path, durable=False) as file:
+            file.write(data)
+        self.add(path, loader_cache.CACHE, executable=False, is_code=False)
 
     def add_any(self, source: Path, guest_path: str) -> None:
         """A file of any kind; of a program also what it links. Raises InputError."""
+        source = self._within(source)
         elf = read_elf(source)
         executable = bool(source.stat().st_mode & 0o111)
         self.add(source, guest_path, executable=executable, is_code=elf is not None)
         if elf and elf.machine == self.architecture.elf and (elf.interpreter or elf.needed):
-            self.add_closure(elf)
+            self.add_closure(elf, guest_path)
+
+    def _within(self, source: Path) -> Path:
+        """A file that a path names, whose links do not lead out of the root folder that it is in.
+        Raises InputError."""
+        place = self.sysroot and self.sysroot.holds(source)
+        if not self.sysroot or not place:
+            return source
+        found = self.sysroot.find(place)
+        if found is None:
+            raise InputError(f"{source} is not a file of the root folder {self.sysroot.path}")
+        return found
 
     def add_extra(self, text: str) -> None:
         """``SRC[:DEST]`` of ``--file``, a file or a folder. Raises InputError."""
@@ -102,13 +164,13 @@ class GuestFiles:
         for word in words:
             if not word or "\0" in word or len(word) > 4096:
                 continue
-            source = Path(word)
+            source = self.named(word)
             target = guest_place(word)
             try:
                 mode = source.stat().st_mode
             except OSError:
                 continue
-            if _OWN.match(target) or target in self.by_path:
+            if OWN.match(target) or target in self.by_path:
                 continue
             if stat.S_ISREG(mode):
                 self.add_any(source, target)
@@ -126,12 +188,6 @@ class GuestFiles:
                     f"path that is not here, and give what the workload needs with --file SRC:DEST"
                 )
             self.add_any(member, f"{target}/{member.relative_to(folder)}")
-
-
-def guest_place(word: str) -> str:
-    """Where a word of COMMAND leads in the guest: a relative one from GUEST_FOLDER on."""
-    # join() takes an absolute word as it is; two slashes at the start would stay.
-    return re.sub("^//", "/", os.path.normpath(os.path.join(GUEST_FOLDER, word)))  # noqa: PTH118
 
 
 def _members(folder: Path) -> Iterator[Path]:

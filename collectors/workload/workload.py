@@ -1,25 +1,20 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from profdiff.base.errors import InputError
-from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
-from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload import python
-from profdiff.collectors.workload.elf_closure import read_elf
-from profdiff.collectors.workload.files import (
-    GUEST_FOLDER,
-    GuestFile,
-    GuestFiles,
-    guest_place,
-    sha256,
-)
+from profdiff.collectors.workload.command import find_command, which
+from profdiff.collectors.workload.compilation import compiled
+from profdiff.collectors.workload.elf import read_elf
+from profdiff.collectors.workload.files import GuestFile, GuestFiles
+from profdiff.collectors.workload.places import GUEST_FOLDER, guest_place
+from profdiff.collectors.workload.python_modules import add_modules
+from profdiff.collectors.workload.sysroot import sysroot
 
 
 @dataclass(frozen=True)
@@ -42,13 +37,15 @@ def prepare(
     build_folder: Path,
     header_folder: Path,
     architecture: Architecture = ARCHITECTURES[0],
+    sysroots: Sequence[str] = (),
 ) -> PreparedWorkload:
     """Find, compile if it is a ``.c`` file, and collect what ``argv`` needs in the guest.
 
-    ``extra`` are ``SRC[:DEST]``. Compiled programs go to ``build_folder``; ``header_folder`` holds
-    ``profdiff.h``. Raises InputError and MissingError.
+    ``extra`` are ``SRC[:DEST]``, ``sysroots`` ``[ARCH=]DIR``. Compiled programs go to
+    ``build_folder``; ``header_folder`` holds ``profdiff.h``. Raises InputError and MissingError.
     """
-    return _prepare(argv, extra, build_folder, header_folder, GuestFiles(architecture))
+    files = GuestFiles(architecture, sysroot(sysroots, architecture))
+    return _prepare(argv, extra, build_folder, header_folder, files)
 
 
 def prepare_for_machine(
@@ -81,27 +78,27 @@ def _prepare(
     in_guest: bool = True,
     named: Sequence[str] | None = None,
 ) -> PreparedWorkload:
-    path = _find_command(argv[0])
+    path, guest_path = find_command(argv[0], files)
     kind: Literal["program", "script", "source"] = "program"
     source = path if path.suffix == ".c" else None
     if source:
-        path, kind = _compile(source, build_folder, header_folder, files.architecture), "source"
-    guest_path = f"{GUEST_FOLDER}/{path.name}"
+        path, kind = compiled(source, build_folder, header_folder, files.architecture), "source"
+        guest_path = f"{GUEST_FOLDER}/{path.name}"
     start = [guest_path]
-    interpreter = python.find(path) if in_guest else None
+    interpreter = python.find(path, guest_path, files) if in_guest else None
     script = python.script_of(argv[1:]) if interpreter else None
     if interpreter:
-        start = [str(interpreter.program)]
+        start = [interpreter.program]
     else:
         files.add(path, guest_path, executable=True, is_code=True)
         elf = read_elf(path)
         if elf:
-            files.add_closure(elf)
+            files.add_closure(elf, guest_path)
         else:
             kind = "script"
             options, interpreter = _add_interpreter(path, files, in_guest)
             if interpreter:
-                start, script = [str(interpreter.program), *options, guest_path], path
+                start, script = [interpreter.program, *options, guest_path], path
     if interpreter:
         interpreter.add_to(files)
     files.add_named(argv[1:] if named is None else named)
@@ -112,8 +109,9 @@ def _prepare(
         if not script.exists() and at not in files.by_path:
             raise InputError(f"no such script: {script}")
     if interpreter and script and script.is_file():
-        python.add_modules(interpreter, script, at, files)
-    marks = files.architecture.marks or ()
+        add_modules(interpreter, script, at, files)
+    files.add_loader_cache(build_folder)
+    marks = files.architecture.marks
     marked = any(file.is_code and _has_any(file.source, marks) for file in files.by_path.values())
     return PreparedWorkload(
         argv=tuple(argv),
@@ -123,47 +121,6 @@ def _prepare(
         files=tuple(files.by_path.values()),
         source=source,
     )
-
-
-def _find_command(command: str) -> Path:
-    path = Path(command)
-    if "/" not in command and not path.is_file():
-        found = shutil.which(command)
-        if found is None:
-            raise InputError(f"no such workload: {command} (not a file here, and not on PATH)")
-        return Path(found)
-    if not path.exists():
-        raise InputError(f"no such workload: {command}")
-    if not path.is_file():
-        raise InputError(f"the workload {command} is not a file")
-    return path
-
-
-def _compile(
-    source: Path, build_folder: Path, header_folder: Path, architecture: Architecture
-) -> Path:
-    """Compile statically, into a folder named for the program's content: whoever else compiles the
-    same, or the same source with other headers, at the same time, does not change it."""
-    compiler = find_program(architecture.compiler)
-    build_folder.mkdir(parents=True, exist_ok=True)
-    # Absolute paths would make the program, and so its hash, depend on where the source lies.
-    place = source.resolve().parent
-    command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
-    command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
-    with temporary_folder(beside=build_folder / source.stem) as temporary:
-        built = (temporary / source.stem).resolve()
-        command += ["-o", str(built), f"./{source.name}", "-lm"]
-        result = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
-            first = next(
-                (line for line in lines if "error:" in line or "undefined" in line), lines[0]
-            )
-            raise InputError(f"cannot compile {source}: {first}")
-        program = build_folder / sha256(built)[:16] / built.name
-        program.parent.mkdir(exist_ok=True)
-        built.replace(program)
-    return program
 
 
 def _add_interpreter(
@@ -189,19 +146,27 @@ def _add_interpreter(
     interpreters, options = [words[0]], words[1:]
     if Path(words[0]).name == "env" and len(words) > 1:
         name, *options = [word for word in words[1:] if word != "-S"] or [""]
-        interpreters.append(shutil.which(name) or name)
+        interpreters.append(which(name, files) or name)
     if python.is_python(Path(interpreters[-1])):
-        return options, python.find(Path(interpreters[-1])) if in_guest else None
+        found = files.find(interpreters[-1]) or Path(interpreters[-1])
+        return options, python.find(found, interpreters[-1], files) if in_guest else None
     for interpreter in interpreters:
-        path = Path(interpreter)
-        elf = read_elf(path) if path.is_file() else None
-        if elf is None:
-            raise InputError(f"{script} needs the interpreter {interpreter}, which is not here")
+        path = files.find(interpreter)
+        elf = read_elf(path) if path else None
+        if path is None or elf is None:
+            place = f"in {files.sysroot.path}" if files.sysroot else "here"
+            raise InputError(f"{script} needs the interpreter {interpreter}, which is not {place}")
         files.add(path, interpreter, executable=True, is_code=True)
-        files.add_closure(elf)
+        files.add_closure(elf, interpreter)
     return [], None
 
 
 def _has_any(path: Path, marks: Sequence[bytes]) -> bool:
-    data = path.read_bytes()
-    return any(mark in data for mark in marks)
+    longest = max(map(len, marks))
+    with path.open("rb") as file:
+        before = b""
+        while data := file.read(1 << 24):
+            if any(mark in before + data for mark in marks):
+                return True
+            before = data[1 - longest :]
+    return False

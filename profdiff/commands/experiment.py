@@ -138,6 +138,13 @@ def _options() -> list[click.Parameter]:
             metavar="SRC[:DEST]",
         ),
         _option(
+            "--sysroot sysroots",
+            "A root folder from which the guest's programs, interpreters and libraries are taken "
+            "instead of this machine's; ARCH= if it is for one of several architectures.",
+            multiple=True,
+            metavar="[ARCH=]DIR",
+        ),
+        _option(
             "--ops",
             "Number of operations in the window: a number, or a product of numbers and swept "
             "{NAME}s. {ops} in COMMAND stands for it.",
@@ -256,6 +263,7 @@ def experiment(options: dict[str, Any]) -> Experiment:
             given=given,
             sweep=AskedSweep(*swept),
             files=options["files"],
+            sysroots=options["sysroots"],
             guest=m.Guest(**{name: options[name] for name in machine}),
             cpu_models=options["cpu_models"],
             repeat=options["repeat"],

@@ -19,7 +19,7 @@ from profdiff.base.errors import InputError
 DEFAULT_FILE = Path("profdiff.toml")
 _MAX_SIZE = 2**20
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "file", "qemu", "metric-sample"}
+_PATHS = {"kernel", "file", "qemu", "metric-sample", "sysroot"}
 # Of the command line alone.
 _NO_KEYS = {"experiment", "everything", "yes"}
 

@@ -40,6 +40,7 @@ class Asked:
     given: Set[str]
     sweep: sweep.Asked
     files: Sequence[str]
+    sysroots: Sequence[str]
     guest: m.Guest
     cpu_models: Sequence[str]
     repeat: int
@@ -87,7 +88,9 @@ class Experiment:
         emulators = {name: _emulator(asked, name, architecture) for name in wanted}
         folders = cache_folder("workloads"), initramfs.guest_resources()
         if architecture:
-            prepared = prepare(command, asked.files, *folders, architecture)
+            prepared = prepare(command, asked.files, *folders, architecture, asked.sysroots)
+        elif asked.sysroots:
+            raise InputError("--sysroot is for guests: a machine has programs of its own")
         else:
             remote = any(one.machine is not None and one.machine.host for one in located)
             prepared = prepare_for_machine(command, asked.files, *folders, remote=bool(remote))

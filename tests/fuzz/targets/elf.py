@@ -13,7 +13,7 @@ from support import need_program
 from fuzz.mutation import integer, mutate
 from fuzz.structured import in_lines, in_xz
 from fuzz.target import Target
-from profdiff.collectors.workload.elf_closure import read_elf
+from profdiff.collectors.workload.elf import read_elf
 from profdiff.symbolization._native import (
     Kallsyms,
     NativeError,

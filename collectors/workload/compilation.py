@@ -1,0 +1,93 @@
+"""A ``.c`` workload, compiled for the guest."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
+from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.programs import find_program, fix
+from profdiff.collectors.workload.files import sha256
+
+# Libraries that programs which call the kernel are linked with, by the header that a source
+# includes, and what Debian's package of both is called.
+_LIBRARIES = {
+    "numa.h": ("numa", "libnuma-dev"),
+    "numaif.h": ("numa", "libnuma-dev"),
+    "liburing.h": ("uring", "liburing-dev"),
+    "libaio.h": ("aio", "libaio-dev"),
+    "sys/capability.h": ("cap", "libcap-dev"),
+    "hugetlbfs.h": ("hugetlbfs", "libhugetlbfs-dev"),
+}
+_MAX_SOURCE = 4 << 20
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([\w./-]{1,64})>", re.MULTILINE)
+# What compiler and linker say where there is no libc for static programs.
+_NO_LIBC = re.compile(
+    r"cannot find (-l(c|m|pthread)\b|crt1\.o)|\b(stdio|stdlib|string|unistd)\.h: No such"
+)
+
+
+def compiled(
+    source: Path, build_folder: Path, header_folder: Path, architecture: Architecture
+) -> Path:
+    """Compile statically, into a folder named for the program's content: whoever else compiles the
+    same, or the same source with other headers, at the same time, does not change it.
+
+    Raises InputError, and MissingError without a compiler for the architecture, or its libc.
+    """
+    compiler = find_program(architecture.compiler)
+    build_folder.mkdir(parents=True, exist_ok=True)
+    # Absolute paths would make the program, and so its hash, depend on where the source lies.
+    place = source.resolve().parent
+    command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
+    command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
+    libraries = _libraries(source)
+    with temporary_folder(beside=build_folder / source.stem) as temporary:
+        built = (temporary / source.stem).resolve()
+        command += ["-o", str(built), f"./{source.name}"]
+        result = _run([*command, "-lm"], place)
+        if libraries and "undefined reference" in result.stderr:
+            command += [f"-l{name}" for name, _ in libraries.values()]
+            result = _run([*command, "-lm"], place)
+        if result.returncode != 0:
+            raise _refused(source, result, architecture, libraries)
+        program = build_folder / sha256(built)[:16] / built.name
+        program.parent.mkdir(exist_ok=True)
+        built.replace(program)
+    return program
+
+
+def _run(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+
+
+def _libraries(source: Path) -> dict[str, tuple[str, str]]:
+    """Of ``_LIBRARIES`` those whose headers a source includes; each library once."""
+    with source.open("rb") as file:
+        text = file.read(_MAX_SOURCE)
+    included = (match[1].decode() for match in _INCLUDE.finditer(text))
+    found = {_LIBRARIES[name][0]: name for name in included if name in _LIBRARIES}
+    return {name: _LIBRARIES[name] for name in found.values()}
+
+
+def _refused(
+    source: Path,
+    result: subprocess.CompletedProcess[str],
+    architecture: Architecture,
+    libraries: dict[str, tuple[str, str]],
+) -> InputError | MissingError:
+    lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
+    for pattern in (r"error:.*\.h: No such|cannot find|undefined", "error:", ""):
+        if first := next((line for line in lines if re.search(pattern, line)), None):
+            break
+    says = f"cannot compile {source}: {first}"
+    if _NO_LIBC.search(result.stderr):
+        return MissingError(f"{says}: {fix(architecture.compiler)}")
+    for header, (name, package) in libraries.items():
+        if f"{header}: No such" in result.stderr or f"cannot find -l{name}" in result.stderr:
+            fixed = f"apt-get install {package}"
+            if not architecture.is_host:
+                fixed += f":{architecture.debian} (dpkg --add-architecture {architecture.debian})"
+            return MissingError(f"{says}: {fixed}")
+    return InputError(says)
