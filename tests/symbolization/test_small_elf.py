@@ -198,3 +198,86 @@ def test_what_is_no_elf_file_is_named(tmp_path: Path, content: bytes, message: s
         SymbolIndex.open(str(path))
     with pytest.raises(NativeError, match="absent"):
         SymbolIndex.open(str(tmp_path / "absent"))
+
+
+ENTRIES = """
+volatile int sink;
+static inline __attribute__((always_inline)) void inner(int x) { sink += x; }
+static __attribute__((noinline)) int last_line_of_this_is_5(int x) {
+    return x * 7; }
+__attribute__((noinline)) int plain(int x)
+{
+    return x * sink + last_line_of_this_is_5(x);
+}
+__attribute__((noinline)) void inlines(int x) { inner(x); sink ^= x; }
+int main(int argc, char **argv) { inlines(argc); return plain(argc); }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "aarch64-linux-gnu-gcc"])
+def test_instructions_to_patch_are_of_the_function_that_they_begin(
+    compiler: str, tmp_path: Path
+) -> None:
+    """GCC 12 has no debug information for them on arm64, and none at the start of inlines()."""
+    need_program(compiler, compiler if compiler == "gcc" else "gcc-aarch64-linux-gnu")
+    (tmp_path / "e.c").write_text(ENTRIES)
+    command = [compiler, "-g", "-O2", "-fpatchable-function-entry=4,2", "-c", "e.c", "-o", "e.o"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    index = SymbolIndex.open(str(tmp_path / "e.o"))
+    length = 4 if compiler != "gcc" else 1
+    for name, lines in (("plain", range(6, 9)), ("inlines", [10])):
+        start = index.symbol_address(name)
+        assert start is not None
+        two = index.resolve(np.array([start, start + 2 * length - 1], dtype=np.uint64))
+        for i in range(2):
+            ((function, inlined, file, line),) = chain(two, i)
+            assert (function, inlined, file) == (name, False, "e.c")
+            assert line in lines
+        assert len(set(two.frame_function.tolist())) == 1
+        # What lies before the symbol is of nobody, as for those who patch it.
+        before = index.resolve(np.array([start - 1], dtype=np.uint64))
+        assert not chain(before, 0) or chain(before, 0)[0][0] != name
+
+
+def test_labels_before_a_function_are_not_its_entry(tmp_path: Path) -> None:
+    """A symbol without a size, or one whose code another symbol divides, keeps its own code."""
+    need_program("gcc")
+    head = ".globl {0}\n.type {0}, @function\n{0}: nop\n"
+    (tmp_path / "h.S").write_text(
+        '.section .text.a,"ax"\n' + head.format("unsized") + "ret\n.previous\n"
+        '.section .text.c,"ax"\n' + head.format("sized") + "other: nop\nret\n"
+        ".size sized, . - sized + 4\n.previous\n"
+    )
+    (tmp_path / "h.c").write_text(
+        '__attribute__((section(".text.b"))) int b(int x) { return x; }\n'
+        '__attribute__((section(".text.d"))) int d(int x) { return x; }\n'
+        "int main(void) { return b(1) + d(2); }\n"
+    )
+    (tmp_path / "h.ld").write_text(
+        "SECTIONS { .text : { *(.text .text.[e-z]*) h*.o(.text.a) *(.text.b) *(.text.c) "
+        "*(.text.d) } }\nINSERT BEFORE .rodata;\n"
+    )
+    flags = ["-g0", "-O2", "-c"]
+    subprocess.run(["gcc", *flags, "h.S", "-o", "h1.o"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-g", "-O2", "-c", "h.c", "-o", "h2.o"], cwd=tmp_path, check=True)
+    subprocess.run(["ld", "-r", "-T", "h.ld", "h1.o", "h2.o", "-o", "h"], cwd=tmp_path, check=True)
+    index = SymbolIndex.open(str(tmp_path / "h"))
+    for name in ("unsized", "sized"):
+        start = index.symbol_address(name)
+        assert start is not None
+        found = index.resolve(np.array([start], dtype=np.uint64))
+        assert [frame[0] for frame in chain(found, 0)] == [name]
+
+
+def test_mapping_symbols_name_nothing(tmp_path: Path) -> None:
+    need_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
+    (tmp_path / "m.S").write_text("lonely:\n nop\n .word 0\nothers:\n nop\n")
+    command = ["aarch64-linux-gnu-gcc", "-c", "m.S", "-o", "m.o"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    nm = subprocess.run(
+        ["nm", "--special-syms", "m.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert nm.stdout.count("$") >= 3
+    index = SymbolIndex.open(str(tmp_path / "m.o"))
+    found = index.resolve(section(tmp_path / "m.o", ".text"))
+    assert [chain(found, i)[0][0] for i in range(0, 12, 4)] == ["lonely", "lonely", "others"]

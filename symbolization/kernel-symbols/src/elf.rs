@@ -331,7 +331,10 @@ impl<'d> Elf<'d> {
             let name = symbol.name_bytes().unwrap_or_default();
             // Names may be ends of one long string.
             account.spend(SYMBOL + name.len())?;
-            if name.is_empty() || name.starts_with(b".L") {
+            // Mapping symbols ($x, $d) tell arm64's code from data ("ELF for the Arm 64-bit
+            // Architecture", 5.5.4): labels that name nothing.
+            let mapping = kind == 1 && binding == 2 && name.starts_with(b"$");
+            if name.is_empty() || name.starts_with(b".L") || mapping {
                 continue;
             }
             let limit = ranges[at - 1].end - address;

@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::entries::cover_entries;
 use super::format::{Column, Writer};
 use super::merge::{merge, Merged};
 use super::symbols::symbols;
@@ -19,6 +20,7 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     let debug = Debug::new(&data, budget)?;
     let mut merged = merge(convert(&debug, &text)?);
     let symbols = symbols(elf, &mut merged.strings, budget)?;
+    cover_entries(&mut merged, &symbols);
     let names: Vec<u32> = elf
         .text()
         .map(|text| merged.strings.intern(text.name.clone().into_bytes().into()))

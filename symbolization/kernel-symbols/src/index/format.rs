@@ -6,7 +6,7 @@ use crate::little_endian::{u32_at, u64_at};
 pub(crate) const MAGIC: &[u8; 8] = b"PDSYMIDX";
 
 /// Raised whenever the layout, or what is put into it, changes.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// The columns of an index file, in their order. A column is an array of little-endian integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 mod builder;
 mod cache;
+mod entries;
 mod format;
 mod merge;
 mod open;

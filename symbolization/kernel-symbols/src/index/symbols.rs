@@ -10,6 +10,8 @@ pub(crate) struct Symbol {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) name: u32,
+    /// Whether the file says how long it is.
+    pub(crate) sized: bool,
 }
 
 /// The symbols of an ELF file, sorted. Of symbols at one address the first is the one to show:
@@ -51,6 +53,7 @@ pub(crate) fn symbols<'d>(
             start: symbol.address,
             end,
             name,
+            sized: symbol.size > 0,
         });
     }
     out.reverse();
