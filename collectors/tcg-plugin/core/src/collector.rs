@@ -16,7 +16,7 @@ use crate::counting::{Api, Counting};
 use crate::counts_file::Counted;
 use crate::ffi;
 use crate::following::{self, follow, follow_block, with_tracker};
-use crate::memory::{self, say};
+use crate::memory::{self, refuse, say};
 use crate::repeated::Repeated;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
@@ -239,6 +239,13 @@ extern "C" fn exiting(_id: ffi::PluginId, _userdata: *mut c_void) {
     with_collector(|collector| {
         // SAFETY: the guest has ended.
         let tracker = unsafe { following::tracker() };
+        let is_used = collector.command.is_used() || collector.marks.is_used();
+        if is_used && tracker.is_some_and(|tracker| !tracker.has_switched()) {
+            refuse(
+                "no task of this kernel was seen to switch to another one, so that nothing tells \
+                 who calls whom: record with --no-call-tree",
+            );
+        }
         let counted = Counted {
             places: collector.counting.slots.places(),
             iterating: &collector.repeated.iterating,

@@ -1,4 +1,4 @@
-//! The bound of the plugin's memory, and its words on standard error.
+//! The bound of the plugin's memory, its words on standard error, and how it gives up.
 //!
 //! What ran is kept until the guest ends: each instruction with its bytes, each block, each path
 //! of calls. A guest that makes new code all the time would fill the host's memory. So all that
@@ -29,6 +29,14 @@ pub fn say(line: &str) {
     let _ = io::stderr().write_all(format!("profdiff plugin: {line}\n").as_bytes());
 }
 
+/// Write a line to standard error, and end QEMU without counts.
+#[cold]
+pub fn refuse(line: &str) -> ! {
+    say(line);
+    // SAFETY: it takes no memory of ours, and does not return.
+    unsafe { _exit(1) }
+}
+
 /// From now on, end QEMU rather than hold more than so many MiB.
 pub fn bound(mebibytes: usize) {
     MOST.store(mebibytes.saturating_mul(1 << 20), Ordering::Relaxed);
@@ -46,12 +54,10 @@ fn take(bytes: usize) {
 
 #[cold]
 fn end(mebibytes: usize) -> ! {
-    say(&format!(
+    refuse(&format!(
         "the guest's code and the paths through it take more than {mebibytes} MiB, as when it \
          makes new code without end: let the workload do less, or record with --no-call-tree"
-    ));
-    // SAFETY: it takes no memory of ours, and does not return.
-    unsafe { _exit(1) }
+    ))
 }
 
 // SAFETY: all requests go to the system's allocator as they are.
