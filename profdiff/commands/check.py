@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
+from profdiff.base.errors import ProfdiffError, UndecidedError, told
 from profdiff.base.terminal import say
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
@@ -16,8 +16,8 @@ from profdiff.commands.output import SESSION, form_options, targets, with_option
 from profdiff.reports.forms import CHECK_FORMS
 
 if TYPE_CHECKING:
-    from profdiff.evidence.condition import Condition, Judgement
-    from profdiff.evidence.findings import Findings
+    from profdiff.evidence.judging import Found
+    from profdiff.session.folder import Session
 
 
 @click.command()
@@ -57,35 +57,63 @@ def check(
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
-    newest session in this folder.
+    newest session in this folder. Of several architectures, each is checked by itself.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
     with _undecided_unless(ProfdiffError):
         from profdiff.evidence.condition import Condition, exit_status
-        from profdiff.evidence.findings import Findings, choose
-        from profdiff.evidence.results import Results
-        from profdiff.profile import session_facts
+        from profdiff.evidence.judging import judge
         from profdiff.reports import judgements
-        from profdiff.session import points
-        from profdiff.session.folder import Session
-        from profdiff.session.state import compare_states
 
         conditions = [Condition.parse(text) for text in texts]
-        with _undecided_unless():
-            opened = Session.open(session or newest(Path()))
-        chosen = [choose(opened.manifest, at)] if at else points.settings(opened.manifest)
-        with _undecided_unless():
-            results, facts = Results.gather(opened.manifest), session_facts.read(opened)
-            state = compare_states(opened, results.runs)
-            found = [Findings.of(opened, setting, results, facts, state) for setting in chosen]
-        judged = _judge(found, conditions, labels)
+        found = _found(session, at)
+        judged = judge(found, conditions, labels)
         for one in judged:
             say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
             say(f"  {judgements.sentence(one)}")
         write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), judged)
         return exit_status(judged)
+
+
+def _found(session: Path | None, at: str | None) -> "Found":
+    """What was found at each point, by architecture. Raises InputError for a point that there is
+    not, UndecidedError."""
+    from profdiff.evidence.findings import Findings
+    from profdiff.evidence.joint_results import JointResults
+    from profdiff.profile import session_facts
+    from profdiff.session.state import compare_states
+
+    with _undecided_unless():
+        sessions = _sessions(session or newest(Path()))
+        joint = JointResults.gather(sessions)
+    chosen = [joint.choose(at)] if at else joint.settings
+    found = {}
+    with _undecided_unless():
+        for name, one in sessions.items():
+            settings = [setting.parts[name] for setting in chosen if name in setting.parts]
+            if not settings:
+                raise UndecidedError(f"{name} has no such point: finish the recording")
+            results, facts = joint.parts[name], session_facts.read(one)
+            state = compare_states(one, results.runs)
+            found[name] = [Findings.of(one, own, results, facts, state) for own in settings]
+    return found
+
+
+def _sessions(folder: Path) -> "dict[str, Session]":
+    """By architecture, "" where there is one only. Raises SessionError, UndecidedError."""
+    from profdiff.session.architectures import Architectures, is_several
+    from profdiff.session.folder import Session
+
+    if not is_several(folder):
+        return {"": Session.open(folder)}
+    architectures = Architectures.open(folder)
+    sessions = architectures.sessions()
+    for name in architectures.names:
+        if name not in sessions:
+            raise UndecidedError(f"{name} was not recorded yet: finish the recording")
+    return sessions
 
 
 @contextlib.contextmanager
@@ -98,45 +126,3 @@ def _undecided_unless(*passed: type[Exception]) -> Iterator[None]:
         if isinstance(error, (KeyboardInterrupt, GeneratorExit, *passed)):
             raise
         raise UndecidedError(told(error)) from error
-
-
-def _judge(
-    found: "list[Findings]", conditions: "list[Condition]", labels: tuple[str, ...]
-) -> "list[Judgement]":
-    """Raises InputError for names that nothing has."""
-    from profdiff.evidence import measured_change
-    from profdiff.evidence.code_change import CodeChanges
-    from profdiff.evidence.condition import Judgement
-    from profdiff.evidence.condition_names import CODE, check_names
-
-    metrics = measured_change.metric_names(found)
-    functions = {name for one in found for name in measured_change.function_names(one)}
-    known = [kernel.label for kernel in found[0].results.kernels][1:]
-    for label in labels:
-        if label not in known:
-            raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")
-    judged = []
-    by_setting = [CodeChanges(one) for one in found]
-    for condition in conditions:
-        code = condition.metric in CODE and condition.metric not in metrics
-        names = {name for one in by_setting for name in one.names()} if code else set()
-        check_names(condition, metrics, functions, names)
-        changes = (
-            change
-            for one, of_code in zip(found, by_setting, strict=True)
-            for change in (
-                of_code.changes(condition) if code else measured_change.changes(one, condition)
-            )
-        )
-        mine = [
-            Judgement(condition, change, condition.judge(change))
-            for change in changes
-            if not labels or change.kernel in labels
-        ]
-        if not mine:
-            raise InputError(
-                f"{condition}: not measured on "
-                f"{', '.join(labels or known) or 'any kernel but the base'}"
-            )
-        judged += mine
-    return judged

@@ -53,7 +53,7 @@ class MeasuredChange:
     by itself. ``decided``: whether there was enough to tell anything, or else why not:
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
-    ``note``: what a reader must know of it.
+    ``note``: what a reader must know of it. ``architecture``: "" where there is one only.
     """
 
     kernel: str
@@ -67,11 +67,13 @@ class MeasuredChange:
     difference: tuple[float, float] | None = None
     differs: bool | None = None
     undecided: str = TOO_FEW
+    architecture: str = ""
 
     @property
     def where(self) -> str:
-        """Kernel and point."""
-        return f"{self.kernel} at {self.at}" if self.at else self.kernel
+        """Kernel, architecture and point."""
+        on = f" on {self.architecture}" if self.architecture else ""
+        return f"{self.kernel}{on}{f' at {self.at}' if self.at else ''}"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class JointResults:
         """The setting that ``NAME=VALUE,...`` names; without it the one with the largest change, or
         the last. Raises InputError when it names none or several."""
         if not self.settings:
-            raise InputError("the sessions have no complete pair of points: finish the recording")
+            raise InputError("the session has no complete pair of points: finish the recording")
         if wanted is None:
             found = self.largest()
             return found.setting if found else self.settings[-1]
