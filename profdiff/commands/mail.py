@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
 from profdiff.mail.sections import SECTIONS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
+    from profdiff.session.folder import Session
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -156,9 +158,11 @@ def mail(
     from profdiff.commands.newest import newest
     from profdiff.commands.output import write
     from profdiff.evidence.findings import Findings, choose
+    from profdiff.evidence.joint_findings import JointFindings
     from profdiff.evidence.results import Results
-    from profdiff.mail import address, attachment, content, draft, letter, trailers
+    from profdiff.mail import address, attachment, content, draft, joint, letter, trailers
     from profdiff.mail.reproducer import Reproducer
+    from profdiff.session.architectures import Architectures, is_several
     from profdiff.session.folder import Session
     from profdiff.views.blame import of_findings
 
@@ -170,15 +174,27 @@ def mail(
             "--regzbot ^introduced makes the parent mail the report: name the thread with "
             "--thread, or write 'introduced'"
         )
-    opened = Session.open(session or newest(Path()))
+    folder = session or newest(Path())
+    several = is_several(folder)
+    if several and (repo or attach):
+        option, parts = "--repo" if repo else "--attach", Architectures.open(folder)
+        named = " or ".join(str(parts.part(name)) for name in parts.names)
+        raise InputError(f"{option} is of one architecture: name its session, {named}")
+    opened = _first(folder) if several else Session.open(folder)
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
         source = Reproducer.of(opened)
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    results = Results.gather(opened.manifest)
-    findings = Findings.of(opened, choose(opened.manifest, at, results), results)
+    if several:
+        both = JointFindings.of(Architectures.open(folder), at)
+        findings = next(iter(both.parts.values()))
+        write_letter, boxes = partial(joint.letter, both), partial(joint.boxes, both)
+    else:
+        results = Results.gather(opened.manifest)
+        findings = Findings.of(opened, choose(opened.manifest, at, results), results)
+        write_letter, boxes = partial(content.letter, findings), partial(content.boxes, findings)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
@@ -195,7 +211,7 @@ def mail(
         [address.one(text, "--to") for text in to],
         [address.one(text, "--cc") for text in [*cc, *([_REGRESSIONS] if regression else [])]],
     )
-    said = content.letter(findings, wishes)
+    said = write_letter(wishes)
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
@@ -209,10 +225,19 @@ def mail(
         write(output, data)
     if not checklist:
         tell("what maintainers ask of a report ([x]: the session has it); --checklist mails it:")
-        for line in content.boxes(findings, wishes):
+        for line in boxes(wishes):
             tell(f"  {line}")
     if output != "-":
         tell(_send(output, own if sender else None, there))
+
+
+def _first(folder: Path) -> "Session":
+    """The first part of a folder of several architectures. Raises SessionError."""
+    from profdiff.session.architectures import Architectures
+
+    for session in Architectures.open(folder).sessions().values():
+        return session
+    raise SessionError(f"{folder}: no architecture was recorded yet: finish the recording")
 
 
 def _recipients(

@@ -76,11 +76,11 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
         "config": measured.config(findings, kernel),
-        "reproducer": _reproduce(findings, wishes.reproducer),
+        "reproducer": reproduce(findings, wishes.reproducer),
     }
     opening: list[Part] = [Prose(" ".join(claimed.more))] if claimed.more else []
     opening += measured.state_differences(findings)
-    kept = [_plain(one) for name, one in sections.items() if name not in wishes.without]
+    kept = [plain(one) for name, one in sections.items() if name not in wishes.without]
     if wishes.real_use:
         used = Prose(f"Used by: {wishes.real_use}", 2)
         kept.append(Section("", [used], bounded=False))
@@ -89,11 +89,11 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
     return Letter(
         subject=claimed.subject,
         sentence=paths.without_paths(claimed.sentence),
-        opening=[_without_paths(part) for part in opening],
+        opening=[without_paths(part) for part in opening],
         sections=kept,
         trailers=wishes.trailers,
         regzbot=wishes.regzbot,
-        footer=_footer(findings, wishes.command),
+        footer=footer(findings, wishes.command),
         quote=wishes.quote,
     )
 
@@ -142,7 +142,7 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
     return Section("", [])
 
 
-def _reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
+def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     words, renamed = paths.recorded(findings.manifest)
     parts: list[Part] = [Verbatim(_command(words), 2)]
     if renamed:
@@ -178,14 +178,15 @@ def _command(words: Sequence[str]) -> str:
     return " \\\n    ".join(lines)
 
 
-def _plain(section: Section) -> Section:
+def plain(section: Section) -> Section:
     """A section of ours without paths; a reproducer has none but the source's own."""
     if not section.bounded:
         return section
-    return replace(section, parts=[_without_paths(part) for part in section.parts])
+    return replace(section, parts=[without_paths(part) for part in section.parts])
 
 
-def _without_paths(part: Part) -> Part:
+def without_paths(part: Part) -> Part:
+    """A part that names no files of the writer's."""
     if isinstance(part, Prose):
         return replace(part, text=paths.without_paths(part.text))
     if isinstance(part, Notes):
@@ -196,7 +197,7 @@ def _without_paths(part: Part) -> Part:
     return part
 
 
-def _footer(findings: Findings, command: Sequence[str]) -> list[str]:
+def footer(findings: Findings, command: Sequence[str]) -> list[str]:
     """The tool and what it was given: Documentation/process/generated-content.rst."""
     recorded = findings.manifest.profdiff
     by = "" if recorded == __version__ else f"; recorded by profdiff {recorded}"

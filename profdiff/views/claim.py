@@ -90,7 +90,7 @@ def claim(findings: Findings) -> Claim:
         return _of_result(findings, found)
     if findings.comparisons:
         return _of_counts(findings)
-    name = _workload(findings)
+    name = workload_name(findings)
     return Claim(
         subject=f"{name}: measured, nothing to compare",
         sentence=f"{name} was measured{_where(findings)}. No second kernel has a result, so "
@@ -147,7 +147,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
         _last(findings, result, found.kernel),
     ]
     return Claim(
-        subject=_subject(findings, kernel.label, subject),
+        subject=subject_of(findings, kernel.label, subject),
         sentence=f"{sentence}{at}{_where(findings)}: {values}.",
         more=list(filter(None, more)),
     )
@@ -155,7 +155,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
 
 def _of_counts(findings: Findings) -> Claim:
     """Of recordings of which nothing but their counts is known."""
-    comparison, name, where = findings.comparisons[0], _workload(findings), _where(findings)
+    comparison, name, where = findings.comparisons[0], workload_name(findings), _where(findings)
     words = _counted(comparison.metric)
     totals, kernels = comparison.totals().tolist(), comparison.kernels
     if len(totals) == 1:
@@ -176,7 +176,7 @@ def _of_counts(findings: Findings) -> Claim:
         if one is not comparison or index != most
     ]
     return Claim(
-        subject=_subject(findings, kernels[most].label, subject),
+        subject=subject_of(findings, kernels[most].label, subject),
         sentence=f"{sentence}{where}: {words.values(base, other)}.",
         more=[*filter(None, [_by_chance(comparison, most), _largest(comparison, most)]), *more],
     )
@@ -218,7 +218,7 @@ def _compared(
     findings: Findings, words: Words, how: tuple[str, str], kernels: tuple[Kernel, Kernel]
 ) -> tuple[str, str]:
     """Subject and sentence without their ends; ``kernels``: the base and the other."""
-    name, (amount, joined), (base, other) = _workload(findings), how, kernels
+    name, (amount, joined), (base, other) = workload_name(findings), how, kernels
     releases = [units.printable(kernel.release or "") for kernel in (other, base)]
     if not all(releases) or releases[0] == releases[1]:
         releases = [_named(other), _named(base)]
@@ -227,8 +227,9 @@ def _compared(
     return subject, sentence
 
 
-def _subject(findings: Findings, label: str, text: str) -> str:
-    """``text`` after the subsystem that changed, where a profile tells it."""
+def subject_of(findings: Findings, label: str, text: str) -> str:
+    """``text`` after the subsystem that changed on the kernel with a label, where a profile tells
+    it."""
     for comparison in findings.comparisons:
         if label in comparison.labels:
             prefix = subsystem(comparison, comparison.labels.index(label))
@@ -299,7 +300,8 @@ def _where(findings: Findings) -> str:
     return f", {'on ' if found.architecture else ''}{found}" if str(found) else ""
 
 
-def _workload(findings: Findings) -> str:
+def workload_name(findings: Findings) -> str:
+    """What the workload is called in a sentence."""
     workload = findings.manifest.workload
     path = Path(workload.argv[0] if workload.argv else "")
     name = path.stem if workload.kind == "source" else path.name

@@ -64,10 +64,11 @@ class _Seen(NamedTuple):
 
 
 def joint_claim(
-    joint: JointResults, setting: JointSetting, names: Sequence[str]
+    joint: JointResults, setting: JointSetting, names: Sequence[str], workload: str = ""
 ) -> JointClaim | None:
     """Of the metric and the kernel of the largest change at a setting; None where nothing can be
-    compared there. ``names``: the architectures in order."""
+    compared there. ``names``: the architectures in order; ``workload``: what is measured, where
+    nothing else says it."""
     found = joint.largest(setting)
     if found is None:
         return None
@@ -81,12 +82,13 @@ def joint_claim(
         f"no result on {name}" for name in names if all(seen.architecture != name for seen in here)
     ]
     at = f" at {setting.title}" if setting.title else ""
-    what = f"{result.title(one)}, {label} against {joint.labels[0]}{at}"
+    of = f" of {workload}" if workload else ""
+    what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
     listed = ", ".join(told)
     return JointClaim(
         sentence=units.printable(f"{_lead(here)}: {listed} ({what})."),
         over=units.printable(_over(joint, every)),
-        subject=units.printable(f"{result.title(one)}: {listed}"),
+        subject=units.printable(f"{result.title(one)} {listed}"),
     )
 
 

@@ -1,0 +1,152 @@
+"""From a recording over several architectures to the letter about it: what each costs there, side
+by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.largest_change import largest_change
+from profdiff.mail import content, measured, paths
+from profdiff.mail.content import Wishes
+from profdiff.mail.letter import LINES, ROWS, Letter, Notes, Part, Prose, Section
+from profdiff.mail.tables import WIDTH, table
+from profdiff.reports import joint_function_table, joint_text
+from profdiff.session import manifest as m
+from profdiff.views import claim as claims
+from profdiff.views.joint_claim import JointClaim, joint_claim
+from profdiff.views.joint_functions import joint_functions
+from profdiff.views.joint_results import grids
+from profdiff.views.result import ABSENT
+from profdiff.views.selection import Selection
+
+
+def letter(findings: JointFindings, wishes: Wishes) -> Letter:
+    """The letter. Where it is too long, it has fewer functions: the row of the others sums up
+    those too."""
+    said, top = _letter(findings, wishes), wishes.top
+    while said.excess and top > ROWS:
+        top = max(min(top, LINES) - said.excess, ROWS)
+        said = _letter(findings, replace(wishes, top=top))
+    return said
+
+
+def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
+    parts = findings.parts
+    first = next(iter(parts.values()))
+    name = claims.workload_name(first)
+    claim = joint_claim(findings.results, findings.setting, findings.names, name)
+    subject, sentence = _claimed(findings, name, claim)
+    opening: list[Part] = [Prose(claim.over)] if claim and claim.over else []
+    opening += _alike(parts, measured.state_differences)
+    sections = {
+        "result": Section("", _tables(findings, claim)),
+        "functions": Section("", _functions(findings, wishes.top)),
+        "measured": Section("How it was measured", _alike(parts, _measured, findings.missing)),
+        "state": Section("", _alike(parts, lambda part: measured.states(part).parts)),
+        "config": Section("", _alike(parts, _config)),
+        "reproducer": content.reproduce(_whole(findings, first), wishes.reproducer),
+    }
+    kept = [content.plain(one) for name, one in sections.items() if name not in wishes.without]
+    if wishes.real_use:
+        kept.append(Section("", [Prose(f"Used by: {wishes.real_use}", 2)], bounded=False))
+    if wishes.checklist:
+        kept.append(Section("Checklist", [Notes(boxes(findings, wishes), 4)], bounded=False))
+    return Letter(
+        subject=subject,
+        sentence=paths.without_paths(sentence),
+        opening=[content.without_paths(part) for part in opening],
+        sections=kept,
+        trailers=wishes.trailers,
+        regzbot=wishes.regzbot,
+        footer=content.footer(first, wishes.command),
+        quote=wishes.quote,
+    )
+
+
+def boxes(findings: JointFindings, wishes: Wishes) -> list[str]:
+    """The checklist, a line for each item: done where every architecture has it, and what the first
+    that has it not lacks."""
+    by_part = {name: content.boxes(part, wishes) for name, part in findings.parts.items()}
+    lines = []
+    for told in zip(*by_part.values(), strict=True):
+        missing = [(name, one) for name, one in zip(by_part, told, strict=True) if one[1] == "_"]
+        name, line = missing[0] if missing else ("", told[0])
+        lines.append(f"{line} ({name})" if missing and len(set(told)) > 1 else line)
+    return lines
+
+
+def _claimed(findings: JointFindings, name: str, claim: JointClaim | None) -> tuple[str, str]:
+    """Subject and sentence."""
+    if claim is None:
+        where = " and ".join(findings.names)
+        text = f"{name}: measured on {where}, nothing to compare"
+        return text, f"{text}."
+    largest = findings.results.largest(findings.setting)
+    subject = f"{name}: {claim.subject}"
+    if largest is not None and largest.architecture in findings.parts:
+        part = findings.parts[largest.architecture]
+        label = part.results.labels[largest.change.kernel]
+        subject = claims.subject_of(part, label, subject)
+    return subject, claim.sentence
+
+
+def _tables(findings: JointFindings, claim: JointClaim | None) -> list[Part]:
+    """That of the metric that is claimed, or else the first."""
+    results, setting = findings.results, findings.setting
+    made = grids(results, setting, findings.names)
+    largest = results.largest(setting)
+    if claim and largest and results.swept:
+        metrics = [(one.collector, one.metric) for one in results.metrics()]
+        result = largest.change.result
+        made = [made[metrics.index((result.collector, result.metric))]]
+    return [table(block) for grid in made[:1] for block in joint_text.draw(grid, WIDTH)]
+
+
+def _functions(findings: JointFindings, top: int) -> list[Part]:
+    found = joint_functions(findings, Selection(top=top, min_delta=1))
+    blocks = joint_function_table.draw(findings, found, WIDTH) if found else []
+    parts: list[Part] = [table(block) for block in blocks]
+    if any(ABSENT in line for block in blocks for line in block.body):
+        parts.append(Prose(f"{ABSENT}: the architecture does not execute it."))
+    return parts
+
+
+def _alike(
+    parts: Mapping[str, Findings],
+    parts_of: Callable[[Findings], Sequence[Part]],
+    missing: Mapping[str, str] | None = None,
+) -> list[Part]:
+    """The notes of all architectures: once what all of them have alike, then that of each."""
+    told = {
+        name: [text for one in parts_of(part) for text in _texts(one)]
+        for name, part in parts.items()
+    }
+    every = list(told.values())
+    alike = [text for text in every[0] if all(text in some for some in every)]
+    own = [f"{name}: {text}" for name, texts in told.items() for text in texts if text not in alike]
+    own += [f"{name}: {why}" for name, why in (missing or {}).items()]
+    return [Notes([*alike, *own])] if alike or own else []
+
+
+def _texts(part: Part) -> list[str]:
+    if isinstance(part, Notes):
+        return list(part.texts)
+    return [part.text] if isinstance(part, Prose) else []
+
+
+def _measured(findings: Findings) -> Sequence[Part]:
+    largest = largest_change(findings.results, findings.setting)
+    return measured.section(findings, content.about(findings), largest).parts
+
+
+def _config(findings: Findings) -> Sequence[Part]:
+    section = measured.config(findings, content.about(findings))
+    return [*([Prose(f"{section.title}:")] if section.title else []), *section.parts]
+
+
+def _whole(findings: JointFindings, part: Findings) -> Findings:
+    """A part's findings with the command that recorded all of them, and the kernels of all."""
+    command = list(findings.architectures.command)
+    kernels = [kernel for one in findings.parts.values() for kernel in one.manifest.kernels]
+    return replace(part, manifest=m.replace(part.manifest, command=command, kernels=kernels))

@@ -1,0 +1,161 @@
+"""Mails about a recording over several architectures."""
+
+import email
+import email.policy
+from pathlib import Path
+
+import pytest
+from support import error_line, profdiff
+from synthetic_joint import example, joint
+
+from profdiff.base import units
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.mail import joint as mail
+from profdiff.mail.content import Wishes
+from profdiff.mail.letter import LINES
+from profdiff.session import manifest as m
+from profdiff.session.architectures import Architectures
+from profdiff.session.folder import Session
+from profdiff.views.result import ABSENT
+
+WISHES = Wishes(command=["profdiff", "mail"])
+SENDER = ("--from", "Riley Reporter <riley@example.org>")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of two kernels at two points on two architectures."""
+    return Path(joint(tmp_path_factory.mktemp("joint") / "S").folder)
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Path) -> JointFindings:
+    """Of that recording."""
+    return JointFindings.of(Architectures.open(folder))
+
+
+def test_it_begins_with_the_claim_and_the_trade_off(findings: JointFindings) -> None:
+    said = mail.letter(findings, WISHES)
+    assert said.subject == "mm/x: work: instructions per op +97.0% on x86_64, +33.0% on arm64"
+    paragraphs = [" ".join(one.split()) for one in said.render().split("\n\n")]
+    assert paragraphs[0] == (
+        "The same change: +97.0% on x86_64, +33.0% on arm64 (instructions per op of work, new "
+        "against base at folio_kib 4)."
+    )
+    assert paragraphs[1] == (
+        "Over all points: more at folio_kib 4 (+97.0% on x86_64, +33.0% on arm64); less at "
+        "folio_kib 64 (-16.7% on x86_64, -58.9% on arm64)."
+    )
+
+
+def test_the_joint_table_fits(findings: JointFindings) -> None:
+    text = mail.letter(findings, WISHES).render()
+    lines = text.splitlines()
+    assert max(map(units.width, lines)) <= 75
+    (small,) = [line for line in lines if line.startswith("4 ")]
+    assert " ".join(small.split()) == "4 198 -> 390 +97.0% exact 203 -> 270 +33.0% exact"
+    (flush,) = [line for line in lines if line.endswith("  flush")]
+    assert flush.split()[3:6] == [ABSENT] * 3
+    assert f"{ABSENT}: the architecture does not execute it." in lines
+    # What did not change is not in a mail.
+    assert not any(line.endswith("main (work)") for line in lines)
+
+
+def test_what_architectures_have_alike_is_said_once(findings: JointFindings) -> None:
+    text = mail.letter(findings, WISHES).render()
+    assert text.count("Workload:") == 1
+    assert text.count("counted by QEMU") == 1
+    assert "x86_64: " not in text
+
+
+def test_what_differs_names_its_architecture(tmp_path: Path) -> None:
+    made = joint(tmp_path / "S")
+    session = Session.open(made.part("arm64"))
+    kernels = [m.replace(one, release=f"{one.release}-arm64") for one in session.manifest.kernels]
+    session.save(m.replace(session.manifest, kernels=kernels))
+    text = mail.letter(JointFindings.of(made), WISHES).render()
+    assert "arm64: base: Linux 6.0.0-arm64" in text
+    assert "x86_64: base: Linux 6.0.0," in text
+
+
+def test_many_functions_are_bounded(tmp_path: Path) -> None:
+    parts = {
+        name: {
+            label: [
+                *rows,
+                *(
+                    ([(f"function_{n}", "vmlinux", "mm/x.c", False)], "x", True, (count, count))
+                    for n in range(80)
+                    for count in [n + (label == "new")]
+                ),
+            ]
+            for label, rows in kernels.items()
+        }
+        for name, kernels in example().items()
+    }
+    findings = JointFindings.of(joint(tmp_path / "S", parts))
+    said = mail.letter(findings, Wishes(command=[], top=70))
+    assert said.excess <= LINES
+    body = said.render().partition("How to reproduce")[0]
+    assert len(body.splitlines()) <= LINES + 2
+    assert "functions not shown" in body
+
+
+def test_no_kernels_path_is_in_it(tmp_path: Path) -> None:
+    made = joint(tmp_path / "S")
+    words = ["profdiff", "record"]
+    for name in made.names:
+        session = Session.open(made.part(name))
+        kernels = [
+            m.replace(one, spec=f"/home/riley/{name}/{one.label}", release=f"6.1-{name}")
+            for one in session.manifest.kernels
+        ]
+        session.save(m.replace(session.manifest, kernels=kernels))
+        words += [word for one in kernels for word in ("--kernel", f"{one.label}={one.spec}")]
+    opened = Architectures(made.folder, made.names, words)
+    text = mail.letter(JointFindings.of(opened), WISHES).render()
+    assert "riley" not in text
+    assert "--kernel base=6.1-x86_64" in text
+    assert "--kernel base=6.1-arm64" in text
+
+
+def test_sections_can_be_left_out(findings: JointFindings) -> None:
+    without = Wishes(command=[], without=["functions", "measured"])
+    text = mail.letter(findings, without).render()
+    assert "change_pte_range" not in text
+    assert "How it was measured" not in text
+    assert "198 -> 390" in text
+
+
+def test_the_checklist_is_that_of_all(findings: JointFindings) -> None:
+    lines = mail.boxes(findings, WISHES)
+    assert any(line.startswith("[x] Work per op") for line in lines)
+    assert len(lines) == len(mail.content.boxes(findings.parts["arm64"], WISHES))
+
+
+def test_the_command_writes_a_draft(folder: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.eml"
+    profdiff("mail", folder, *SENDER, "-o", draft, "--checklist", "--real-use", "a database")
+    message = email.message_from_bytes(draft.read_bytes(), policy=email.policy.default)
+    assert "+97.0% on x86_64, +33.0% on arm64" in message["Subject"]
+    body = message.get_content()
+    assert "203 -> 270" in body
+    assert "Used by: a database" in body
+    assert "[x] Work per op" in body
+    at_large = profdiff("mail", folder, *SENDER, "--at", "folio_kib=64").stdout
+    assert "-16.7% on x86_64, -58.9% on arm64" in " ".join(at_large.split())
+
+
+@pytest.mark.parametrize("options", [("--attach", "svg"), ("--repo", ".")])
+def test_what_is_of_one_architecture_is_refused(folder: Path, options: tuple[str, ...]) -> None:
+    said = error_line(profdiff("mail", folder, *SENDER, *options, status=2))
+    assert said == (
+        f"{options[0]} is of one architecture: name its session, {folder / 'x86_64'} or "
+        f"{folder / 'arm64'}"
+    )
+
+
+def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
+    made = Architectures.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
+    said = error_line(profdiff("mail", made.folder, *SENDER, status=2))
+    assert "no architecture was recorded yet: finish the recording" in said
