@@ -46,19 +46,17 @@ def of_this_machine() -> dict[str, Path]:
 def folders(root: Root) -> tuple[str, ...]:
     """Those that a root folder's ld.so.conf names, in its order; what cannot be read names none."""
     found: dict[str, None] = {}
-    pending, left = [_CONFIGURATION], _MAX_FILES
-    while pending and left and len(found) < _MAX_FOLDERS:
-        left -= 1
-        included: list[str] = []
-        for line in _lines(root, pending.pop()):
-            words = line.partition("#")[0].split()
-            if words[:1] == ["include"]:
-                for pattern in words[1:]:
-                    included += _matching(root, pattern)
-            elif words and words[0].startswith("/"):
-                found[words[0].rstrip("/")] = None
-        pending += reversed(included)
-    return tuple(found)[:_MAX_FOLDERS]
+    pending, left = _lines(root, _CONFIGURATION)[::-1], _MAX_FILES
+    while pending and len(found) < _MAX_FOLDERS:
+        words = pending.pop().partition("#")[0].split()
+        if words[:1] == ["include"]:
+            patterns = words[1 : 1 + left]
+            files = [file for pattern in patterns for file in _matching(root, pattern)][:left]
+            left -= len(files)
+            pending += [line for file in files for line in _lines(root, file)][::-1]
+        elif words and words[0].startswith("/"):
+            found[words[0].rstrip("/")] = None
+    return tuple(found)
 
 
 def _lines(root: Root, guest_path: str) -> list[str]:

@@ -60,11 +60,12 @@ class Root:
         mode = stat.S_IFDIR
         while pending:
             name = pending.pop()
+            if not stat.S_ISDIR(mode):
+                return None
             if name in ("", "."):
                 continue
             if name == "..":
                 here = here.parent if here != self.path else here
-                mode = stat.S_IFDIR
                 continue
             try:
                 mode = os.lstat(here / name).st_mode

@@ -1,0 +1,347 @@
+"""Workloads from a root folder (``--sysroot``): what travels from it, and what is refused."""
+
+import marshal
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import need_program
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Architecture, host
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload.workload import PreparedWorkload, prepare
+
+INTERPRETER = "/lib/ld-own.so.1"
+Ready = Callable[..., PreparedWorkload]
+Build = Callable[..., Path]
+
+
+def compiler(architecture: Architecture) -> str:
+    packages = {"cc": "gcc", **architecture.packages}
+    return need_program(architecture.compiler, packages[architecture.compiler])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    path = tmp_path / "root"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    """Makes a program or a library without libc at a path: ``build(path, *flags)``."""
+    empty = tmp_path / "empty.c"
+    empty.write_text("void _start(void) {}\n")
+
+    def run(path: Path, *flags: str | Path, architecture: Architecture = host()) -> Path:  # noqa: B008
+        path.parent.mkdir(parents=True, exist_ok=True)
+        usual = ["-nostdlib", "-fPIC", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"]
+        if "-shared" not in flags:
+            usual += [f"-Wl,--dynamic-linker={INTERPRETER}", "-pie"]
+        command = [compiler(architecture), empty, *usual, *flags, "-o", path]
+        subprocess.run(command, check=True)
+        return path
+
+    return run
+
+
+@pytest.fixture
+def ready(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Ready:
+    """Prepares a command with that root folder, in a folder of its own:
+    ``ready(word, ..., sysroots=[...])``."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+
+    def run(
+        *argv: str | Path,
+        extra: tuple[str, ...] = (),
+        sysroots: tuple[str, ...] | None = None,
+        architecture: Architecture = host(),  # noqa: B008
+    ) -> PreparedWorkload:
+        words = [str(word) for word in argv]
+        values = (str(root),) if sysroots is None else sysroots
+        resources = initramfs.guest_resources()
+        return prepare(words, extra, tmp_path / "build", resources, architecture, values)
+
+    return run
+
+
+def places(workload: PreparedWorkload) -> dict[str, Path]:
+    return {file.guest_path: file.source for file in workload.files}
+
+
+def test_what_a_program_of_the_root_folder_needs(ready: Ready, root: Path, build: Build) -> None:
+    """Found by a run path, by ld.so.conf, in ld.so's own folders, and through absolute links;
+    nothing of this machine's is taken."""
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / "opt/conf/libconf.so", "-shared", "-Wl,-soname,libconf.so")
+    (root / "etc").mkdir()
+    (root / "etc/ld.so.conf").write_text("/opt/conf\n")
+    real = build(root / "usr/lib/libplain.so.1.2", "-shared", "-Wl,-soname,libplain.so.1")
+    (root / "usr/lib/libplain.so.1").symlink_to("/usr/lib/libplain.so.1.2")
+    build(root / "opt/app/lib/libbeside.so", "-shared", "-Wl,-soname,libbeside.so", real)
+    libraries = [root / "opt/conf/libconf.so", root / "opt/app/lib/libbeside.so"]
+    build(root / "opt/app/bin/app", *libraries, "-Wl,-rpath,$ORIGIN/../lib")
+    (root / "usr/bin").mkdir(parents=True)
+    (root / "usr/bin/app").symlink_to("/opt/app/bin/app")
+    workload = ready("app", "1")
+    assert workload.guest_argv == ("/usr/bin/app", "1")
+    found = places(workload)
+    cache = found.pop("/etc/ld.so.cache")
+    assert found == {
+        "/usr/bin/app": root / "opt/app/bin/app",
+        INTERPRETER: root / "lib/ld-own.so.1",
+        "/opt/conf/libconf.so": root / "opt/conf/libconf.so",
+        # $ORIGIN is the program's folder there.
+        "/usr/lib/libbeside.so": root / "opt/app/lib/libbeside.so",
+        "/usr/lib/libplain.so.1": root / "usr/lib/libplain.so.1.2",
+    }
+    cached = {"libconf.so": "/opt/conf/libconf.so", "libplain.so.1": "/usr/lib/libplain.so.1"}
+    assert cache.read_bytes() == loader_cache.made(cached, host())
+
+
+def test_a_program_of_ones_own(ready: Ready, root: Path, build: Build) -> None:
+    """Its libraries are the root folder's, but for those beside it."""
+    build(root / "lib/ld-own.so.1", "-shared")
+    there = build(root / "lib/libthere.so", "-shared", "-Wl,-soname,libthere.so")
+    beside = build(Path("libbeside.so"), "-shared", "-Wl,-soname,libbeside.so")
+    build(Path("own"), beside, there, "-Wl,-rpath,$ORIGIN")
+    assert places(ready("own")) | {"/etc/ld.so.cache": Path()} == {
+        "/work/own": Path("own"),
+        INTERPRETER: root / "lib/ld-own.so.1",
+        "/work/libbeside.so": Path.cwd() / "libbeside.so",
+        "/lib/libthere.so": there,
+        "/etc/ld.so.cache": Path(),
+    }
+
+
+def test_a_strangers_program_gets_nothing_of_this_machine(
+    ready: Ready, root: Path, build: Build, tmp_path: Path
+) -> None:
+    mine = build(tmp_path / "mine/libmine.so", "-shared", "-Wl,-soname,libmine.so")
+    build(root / "lib/ld-own.so.1", "-shared")
+    for number, flag in enumerate(
+        (f"-Wl,-rpath,{mine.parent}", "-Wl,-rpath,$ORIGIN/../../mine", "-Wl,-rpath,../mine")
+    ):
+        build(root / f"bin/p{number}", mine, flag)
+        with pytest.raises(InputError, match=r"needs the shared library libmine.so, which is not"):
+            ready(f"p{number}")
+    named = build(tmp_path / "mine/libnamed.so", "-shared", f"-Wl,-soname,{mine}")
+    build(root / "bin/named", named)
+    with pytest.raises(InputError, match=r"libmine\.so, which is not in"):
+        ready("named")
+    # One's own program may name them.
+    build(Path("own"), mine, f"-Wl,-rpath,{mine.parent}")
+    assert places(ready("own"))[str(mine)] == mine
+    # What another machine's root folder misses is not taken from this one.
+    (root / "lib/ld-own.so.1").unlink()
+    with pytest.raises(InputError, match=f"{INTERPRETER}, which is not in {root}"):
+        ready("p0")
+
+
+def test_where_commands_are_looked_up(ready: Ready, root: Path, build: Build) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    one = build(root / "usr/bin/one")
+    build(root / "bin/two")
+    build(root / "bin/busybox")
+    assert ready("one").guest_argv == ("/usr/bin/one",)
+    assert ready("/usr/bin/one").guest_argv == ("/usr/bin/one",)
+    assert ready(one).guest_argv == ("/usr/bin/one",)
+    # A guest's own scripts run what is in /bin.
+    assert ready("two").guest_argv == ("/work/two",)
+    assert ready("busybox").guest_argv == ("/work/busybox",)
+    local = build(Path("one"))
+    assert places(ready("one"))["/work/one"] == local
+    assert ready("./one").guest_argv == ("/work/one",)
+    assert ready(local.absolute()).guest_argv == ("/work/one",)
+    with pytest.raises(InputError, match=f"no such workload: cat .*no command in {root}"):
+        ready("cat")
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("#!/bin/shell -e\n", {"/bin/shell"}),
+        ("#!/usr/bin/env shell\n", {"/usr/bin/env", "/bin/shell"}),
+        ("#!/bin/sh\n", set()),
+    ],
+)
+def test_scripts_bring_interpreters_of_the_root_folder(
+    ready: Ready, root: Path, build: Build, first: str, expected: set[str]
+) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / "bin/shell")
+    build(root / "usr/bin/env")
+    Path("work.sh").write_text(first)
+    found = places(ready("work.sh"))
+    assert found.keys() - {"/work/work.sh", INTERPRETER} == expected
+    assert all(found[place] == root / place[1:] for place in expected)
+
+
+def test_a_script_whose_interpreter_is_only_here(ready: Ready, root: Path) -> None:
+    Path("work.sh").write_text("#!/bin/bash\n")
+    with pytest.raises(InputError, match=f"interpreter /bin/bash, which is not in {root}"):
+        ready("work.sh")
+
+
+def test_words_and_files_of_the_root_folder(
+    ready: Ready, root: Path, build: Build, tmp_path: Path
+) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / "usr/bin/one")
+    (root / "etc").mkdir()
+    (root / "etc/theirs").write_text("theirs")
+    (root / "etc/hostname").symlink_to("theirs")
+    (tmp_path / "mine").write_text("mine")
+    (root / "etc/link").symlink_to(tmp_path / "mine")
+    found = places(ready("one", "/etc/hostname", extra=(f"{root}/usr/bin/one:/opt/one",)))
+    assert found["/etc/hostname"] == root / "etc/theirs"
+    assert found["/opt/one"] == root / "usr/bin/one"
+    with pytest.raises(InputError, match="link is not a file of the root folder"):
+        ready("one", extra=(f"{root}/etc/link",))
+    with (root / "etc/large").open("wb") as file:
+        file.truncate(1 << 42)
+    with pytest.raises(InputError, match="large is too large"):
+        ready("one", extra=(f"{root}/etc/large",))
+
+
+def test_which_root_folder(ready: Ready, root: Path, build: Build, tmp_path: Path) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / "bin/sh")
+    build(root / "usr/bin/one")
+    own = host().arch
+    other = next(one for one in ARCHITECTURES if not one.is_host)
+    (tmp_path / "link").symlink_to("root")
+    for values in ((f"{own}={root}",), (f"{own}={root}", f"{other.arch}=/nowhere"), ("../link",)):
+        assert places(ready("one", sysroots=values))["/usr/bin/one"] == root / "usr/bin/one"
+    for values, said in (
+        (("/no/such",), "--sysroot /no/such is not a folder with a root file system"),
+        (("/",), "--sysroot / is not a folder"),
+        (("a\0b",), "is not a folder"),
+        ((str(root), str(root)), "given twice"),
+        ((str(root), f"{own}={root}/bin"), "no command in"),
+    ):
+        with pytest.raises(InputError, match=said):
+            ready("one", sysroots=values)
+    with pytest.raises(InputError) as error:
+        ready("one", architecture=other)
+    assert str(error.value) == (
+        f"--sysroot {root} holds programs for {host().told}, the guest is {other.told}: "
+        f"give one for {other.told}, or write --sysroot {own}={root}"
+    )
+
+
+@pytest.mark.skipif(not X86_64.is_host, reason="this machine is not x86-64")
+def test_programs_for_another_architecture(
+    ready: Ready, root: Path, build: Build, tmp_path: Path
+) -> None:
+    need_program("python3")
+    build(Path("here"))
+    for word, said in (
+        ("here", "here is a program for x86-64, the guest is arm64: give --sysroot DIR, a root"),
+        ("python3", "is not for arm64: give --sysroot DIR, a root folder for arm64 with python3"),
+    ):
+        with pytest.raises(InputError, match=said):
+            ready(word, architecture=ARM64, sysroots=())
+    build(root / "bin/sh", architecture=ARM64)
+    with pytest.raises(InputError, match=r"is arm64: give its .c file, or a program built for"):
+        ready("here", architecture=ARM64)
+    build(Path("there"), architecture=ARM64)
+    with pytest.raises(InputError, match=r"there is dynamically linked, and its /lib/ld-own.so.1"):
+        ready("there", architecture=ARM64, sysroots=())
+    # What is for another architecture, or no program, is passed over.
+    build(root / "lib/libtwo.so", "-shared", "-Wl,-soname,libtwo.so")
+    build(root / "usr/lib/libtwo.so", "-shared", "-Wl,-soname,libtwo.so", architecture=ARM64)
+    (root / "lib64").mkdir()
+    (root / "lib64/libtwo.so").write_text("no library")
+    build(root / "lib/ld-own.so.1", "-shared", architecture=ARM64)
+    build(Path("there"), root / "usr/lib/libtwo.so", architecture=ARM64)
+    assert places(ready("there", architecture=ARM64))["/usr/lib/libtwo.so"].exists()
+
+
+@pytest.mark.skipif(not X86_64.is_host, reason="this machine is not x86-64")
+def test_what_a_cross_compiler_links_with(ready: Ready) -> None:
+    """Without a root folder: the C library that the compiler came with."""
+    Path("dynamic.c").write_text("int main(void) { return 0; }\n")
+    command = [compiler(ARM64), "dynamic.c", "-o", "dynamic"]
+    if subprocess.run(command, check=False).returncode:
+        pytest.skip("no libc for arm64 (apt-get install libc6-dev-arm64-cross)")
+    usual = places(ready("dynamic", architecture=ARM64, sysroots=()))
+    named = places(ready("dynamic", architecture=ARM64, sysroots=("/usr/aarch64-linux-gnu",)))
+    assert usual == named
+    assert {"/lib/ld-linux-aarch64.so.1", "/lib/libc.so.6", "/etc/ld.so.cache"} < usual.keys()
+
+
+def python(root: Path, build: Build, version: str) -> Path:
+    """A folder that looks like Python's standard library, with an interpreter."""
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / f"usr/bin/python{version}")
+    (root / "usr/bin/python3").symlink_to(f"python{version}")
+    library = root / f"usr/lib/python{version}"
+    for name in ("os.py", "json/__init__.py", "test/big.py", "site-packages/more.py"):
+        (library / name).parent.mkdir(parents=True, exist_ok=True)
+        (library / name).write_text(f"name = {name!r}\n")
+    build(library / "lib-dynload/_fast.so", "-shared")
+    return library
+
+
+def test_python_of_a_root_folder(
+    ready: Ready, root: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its library, compiled by a Python of that version here; what links lead to outside is
+    left out."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    version = "{}.{}".format(*sys.version_info)
+    library = python(root, build, version)
+    (tmp_path / "mine.py").write_text("secret = 1\n")
+    (library / "mine.py").symlink_to(tmp_path / "mine.py")
+    (root / "etc").mkdir()
+    (root / "etc/custom.py").write_text("custom = 1\n")
+    (library / "custom.py").symlink_to("/etc/custom.py")
+    os.mkfifo(library / "fifo.py")
+    Path("wl.py").write_text("import json, helper\n")
+    Path("helper.py").touch()
+    workload = ready("python3", "wl.py")
+    place = f"/usr/bin/python{version}"
+    assert workload.guest_argv == (place, "wl.py")
+    found = places(workload)
+    there = f"/usr/lib/python{version}"
+    assert found[place] == root / place[1:]
+    assert {"/work/wl.py", "/work/helper.py", f"{there}/os.py", INTERPRETER} < found.keys()
+    assert f"{there}/lib-dynload/_fast.so" in found
+    with zipfile.ZipFile(found[f"/usr/lib/python{version.replace('.', '')}.zip"]) as packed:
+        assert packed.namelist() == ["custom.pyc", "os.pyc", "json/__init__.pyc"]
+        code = marshal.loads(packed.read("os.pyc")[16:])  # noqa: S302
+    assert code.co_filename == f"{there}/os.py"
+    Path("wl.py").write_text("import more\n")
+    with pytest.raises(InputError, match=f"add --file {library}/site-packages/more.py"):
+        ready("python3", "wl.py")
+
+
+def test_python_of_a_version_that_is_not_here(
+    ready: Ready, root: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    python(root, build, "3.99")
+    found = places(ready("python3", "-c", "pass"))
+    with zipfile.ZipFile(found["/usr/lib/python399.zip"]) as packed:
+        assert packed.namelist() == ["os.py", "json/__init__.py"]
+        assert packed.read("os.py") == b"name = 'os.py'\n"
+
+
+def test_python_that_cannot_be_used(ready: Ready, root: Path, build: Build) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    build(root / "usr/bin/python3")
+    with pytest.raises(InputError, match="does not tell its version"):
+        ready("python3", "-c", "pass")
+    build(root / "usr/bin/python3.12")
+    with pytest.raises(InputError, match="has its standard library in no folder of"):
+        ready("python3.12", "-c", "pass")
