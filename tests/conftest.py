@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, ODD, need_kernel, need_program, profdiff, run_guests
+from support import EXAMPLE, ODD, need_debian, need_kernel, need_program, profdiff, run_guests
 
-from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.architecture import ARCHITECTURES, ARM64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.kernels.files import KernelFiles
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,6 +65,21 @@ def qemu() -> Qemu:
     need_program("cpio")
     need_program("cc", "gcc")
     return Exact().emulator(ARCHITECTURES[0], None)
+
+
+@pytest.fixture(scope="session")
+def arm64_qemu() -> Qemu:
+    """The QEMU on PATH for arm64 guests."""
+    need_program(ARM64.emulator, ARM64.qemu_package)
+    need_program(ARM64.compiler, ARM64.packages[ARM64.compiler])
+    need_program("cpio")
+    return Exact().emulator(ARM64, None)
+
+
+@pytest.fixture(scope="session")
+def arm64_kernel() -> KernelFiles:
+    """Debian's 6.12 for arm64, with debug symbols."""
+    return need_debian("debian:bookworm-backports,arch=arm64")
 
 
 @pytest.fixture(scope="session")

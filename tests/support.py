@@ -16,12 +16,15 @@ import pytest
 import whole_run
 
 from profdiff.base.cache import cache_folder
+from profdiff.base.errors import ProfdiffError
 from profdiff.collectors import registry
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import KernelArgument
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
@@ -57,6 +60,15 @@ def need_kernel(name: str) -> Path:
     return folder
 
 
+def need_debian(spec: str) -> KernelFiles:
+    """A kernel of Debian's archive, kept in the cache, or skip with a reason that names it."""
+    need_program("apt-get", "apt")
+    try:
+        return locate(KernelArgument("debian", spec))
+    except ProfdiffError as error:
+        pytest.skip(f"{spec} cannot be fetched: {error}")
+
+
 def need_profile(kernel: str) -> Path:
     """The fixture profile of mprotect() calls on a fixture kernel, or skip with a reason that names
     it."""
@@ -89,7 +101,7 @@ def run_guests(
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
     process may have, and wait for their ends; the files of guest i go to ``folder/i``."""
     folders = cache_folder("workloads"), initramfs.guest_resources()
-    workload = prepare(command, [], *folders)
+    workload = prepare(command, [], *folders, qemu.architecture)
     settings = Guest(memory=512, append="", settle=settle, timeout=300)
     runs: list[Running] = []
 
