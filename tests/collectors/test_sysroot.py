@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import need_program
+from support import error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Architecture, host
 from profdiff.collectors.guest import initramfs
+from profdiff.collectors.perf.programs import perf_files
 from profdiff.collectors.workload import loader_cache
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare
 
@@ -345,3 +346,24 @@ def test_python_that_cannot_be_used(ready: Ready, root: Path, build: Build) -> N
     build(root / "usr/bin/python3.12")
     with pytest.raises(InputError, match="has its standard library in no folder of"):
         ready("python3.12", "-c", "pass")
+
+
+def test_perf_has_libraries_of_its_own(tmp_path: Path) -> None:
+    """It starts from its folder, and none of its files is where a workload's is."""
+    need_program("perf", "linux-perf")
+    files = {file.guest_path: file for file in perf_files(host())}
+    script = files.pop("/usr/bin/perf").source.read_text()
+    assert all(place.startswith("/usr/lib/profdiff-perf/") for place in files)
+    for place, file in files.items():
+        (tmp_path / Path(place).name).symlink_to(file.source)
+    (tmp_path / "perf.sh").write_text(script.replace("/usr/lib/profdiff-perf", str(tmp_path)))
+    command = ["sh", tmp_path / "perf.sh", "record", "-h"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "--call-graph" in done.stdout + done.stderr
+
+
+def test_machines_have_programs_of_their_own(root: Path) -> None:
+    command = ["plan", "--kernel", "running", "--sysroot", root, "--", "true"]
+    assert error_line(profdiff(*command, status=2)) == (
+        "--sysroot is for guests: a machine has programs of its own"
+    )
