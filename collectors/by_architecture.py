@@ -21,6 +21,11 @@ def value_for(option: str, texts: Sequence[str], architecture: Architecture) -> 
     return own.get(architecture, own.get(None))
 
 
+def unnamed(texts: Sequence[str]) -> list[str]:
+    """Those of ``texts`` that name no architecture."""
+    return [text for text in texts if _split(text)[0] is None]
+
+
 def _split(text: str) -> tuple[Architecture | None, str]:
     before, equals, after = text.partition("=")
     one = named(before) if equals else None

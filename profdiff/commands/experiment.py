@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.collectors import registry
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 from profdiff.commands import complete
 
 if TYPE_CHECKING:
-    from profdiff.recording.experiment import Experiment
+    from profdiff.recording.experiments import Experiments
 
 
 class Memory(click.ParamType[int]):
@@ -48,6 +49,23 @@ class Collectors(click.ParamType[list[str]]):
         if unknown := [name for name in names if name not in known]:
             self.fail(f"{unknown[0]!r} is not a collector ({', '.join(known)})", param, ctx)
         return names
+
+
+class Names(click.ParamType[list[Architecture]]):
+    """Names of architectures, separated by commas."""
+
+    name = "architectures"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[Architecture]:
+        names = str(value).split(",") if not isinstance(value, list) else value
+        known = {name: named(name) for name in names}
+        for name, one in known.items():
+            if one is None:
+                every = ", ".join(one.arch for one in ARCHITECTURES)
+                self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
+        return list(dict.fromkeys(one for one in known.values() if one))
 
 
 class Cpus(click.ParamType[list[int]]):
@@ -98,6 +116,15 @@ def _options() -> list[click.Parameter]:
             required=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,
+        ),
+        _option(
+            "--arch architectures",
+            "The architectures to record. Of several, each is a session in a folder of its own; "
+            "debian:SUITE and debian:VERSION are taken for each, of other SPECs a label has one "
+            "for each, and a .c workload is compiled for each.  [default: what the kernels are "
+            "for]",
+            type=Names(),
+            metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
         ),
         _option(
             "-o --output",
@@ -225,7 +252,12 @@ def _options() -> list[click.Parameter]:
             "recorded it.",
             is_flag=True,
         ),
-        _option("--qemu", "QEMU binary to use.", type=click.Path(path_type=Path)),
+        _option(
+            "--qemu",
+            "QEMU binary to use; one for each of several architectures.",
+            multiple=True,
+            metavar="[ARCH=]FILE",
+        ),
         *(option for one in known.values() for option in one.options),
         click.Argument(["command"], nargs=-1, type=click.UNPROCESSED),
     ]
@@ -238,9 +270,10 @@ def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def experiment(options: dict[str, Any]) -> Experiment:
-    """From the values of ``experiment_options``. Raises as ``Experiment.of``."""
-    from profdiff.recording.experiment import Asked, Experiment
+def experiments(options: dict[str, Any]) -> Experiments:
+    """From the values of ``experiment_options``. Raises as ``Experiments.of``."""
+    from profdiff.recording.experiment import Asked
+    from profdiff.recording.experiments import Experiments
     from profdiff.recording.sweep import Asked as AskedSweep
     from profdiff.session import manifest as m
 
@@ -254,9 +287,10 @@ def experiment(options: dict[str, Any]) -> Experiment:
     machine = ("memory", "append", "settle", "timeout")
     swept = (options[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
     own = {option.name or "" for one in registry.recording().values() for option in one.options}
-    return Experiment.of(
+    return Experiments.of(
         Asked(
             kernels=options["kernels"],
+            architectures=options["architectures"] or [],
             output=options["output"],
             collectors=options["collectors"] or [],
             options={name: options[name] for name in own},

@@ -1,14 +1,20 @@
 """``profdiff plan``: what ``record`` would run, and about how long it takes."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from profdiff.base.terminal import printable, say
-from profdiff.commands.experiment import experiment, experiment_options
+from profdiff.commands.experiment import experiment_options, experiments
 from profdiff.commands.experiment_file import ExperimentCommand
+
+if TYPE_CHECKING:
+    from profdiff.recording.experiment import Experiment
+    from profdiff.recording.schedule import Estimate
 
 _SHOWN = 40
 
@@ -19,13 +25,29 @@ _SHOWN = 40
 def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
     would take. plan runs and writes nothing."""
+    from profdiff.recording.schedule import Estimate
+
+    asked = experiments(options)
+    shown = None if everything else _SHOWN
+    estimates = [_show(one, options, shown) for one in asked.each]
+    if len(estimates) > 1:
+        whole = Estimate(
+            sum(one.low for one in estimates),
+            sum(one.high for one in estimates),
+            sum(one.basis for one in estimates),
+        )
+        say(f"{asked.folder}: {whole} in all" if whole.high else f"{asked.folder}: nothing to do")
+
+
+def _show(asked: Experiment, options: dict[str, Any], most: int | None) -> Estimate:
+    """Say what is to be recorded into one session, at most ``most`` runs of it, and how long it
+    takes, which is returned."""
     from profdiff.base.temporary import temporary_folder
     from profdiff.collectors import registry
     from profdiff.recording import schedule
     from profdiff.recording.plan import continued
     from profdiff.session import points
 
-    asked = experiment(options)
     manifest = continued(asked.folder, asked.planned)
     with temporary_folder() as temporary:
         recorders = asked.recorders(manifest, temporary)
@@ -43,7 +65,7 @@ def plan(everything: bool, **options: Any) -> None:
     for name in manifest.collectors:
         for line in registry.collector(name).preview(options):
             say(f"  in the sample, {line}")
-    shown = pending if everything else pending[:_SHOWN]
+    shown = pending[:most]
     for number, run in enumerate(shown, 1):
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
@@ -57,9 +79,8 @@ def plan(everything: bool, **options: Any) -> None:
         )
     if len(pending) > len(shown):
         say(f"      ... and {len(pending) - len(shown):,} more (--all lists them)")
+    estimate = schedule.estimate(manifest, pending, options["jobs"] or os.cpu_count() or 1)
     if pending:
-        jobs = options["jobs"] or os.cpu_count() or 1
-        estimate = schedule.estimate(manifest, pending, jobs)
         basis = f"from {estimate.basis} finished runs, the quickest and the slowest"
         if not estimate.basis:
             load = os.getloadavg()[0]
@@ -69,3 +90,4 @@ def plan(everything: bool, **options: Any) -> None:
             )
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
         say(f"{estimate} ({counts}; {basis})")
+    return estimate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ import click
 
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import confirm, say, tell
-from profdiff.commands.experiment import experiment, experiment_options
+from profdiff.commands.experiment import experiment_options, experiments
 from profdiff.commands.experiment_file import ExperimentCommand
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
+    from profdiff.recording.experiment import Experiment
+    from profdiff.session.architectures import Architectures
     from profdiff.session.folder import Session
 
 
@@ -37,23 +40,34 @@ def record(**options: Any) -> None:
     counts are those between the marks. Run the same command again to resume an interrupted
     recording.
     """
+    from profdiff.recording.experiments import session_folder
+
+    if not options["command"]:
+        _agree(session_folder(options["output"], ()), options["yes"])
+    asked = experiments(options)
+    for note in dict.fromkeys(one.note for one in asked.each if one.note):
+        tell(f"note: {note}")
+    jobs = options["jobs"] or os.cpu_count() or 1
+    with asked.recording() as several:
+        if several is None:
+            (one,) = asked.each
+            _conclude(_record(one, jobs), one.kernels)
+        else:
+            _record_several(several, asked.each, jobs)
+
+
+def _record(asked: Experiment, jobs: int) -> Session:
+    """Make the runs that a session lacks, ``jobs`` at a time. The folder is locked."""
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import origin, plan, run, schedule
-    from profdiff.session.folder import recording
 
-    if not options["command"]:
-        _agree(options["output"], options["yes"])
-    asked = experiment(options)
-    if asked.note:
-        tell(f"note: {asked.note}")
     files = [*asked.workload.files, *asked.own]
-    with recording(asked.folder), temporary_folder() as temporary:
+    with temporary_folder() as temporary:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
         origin.remember(session.folder, session.manifest)
         recorders = asked.recorders(session.manifest, temporary)
         pending = schedule.missing_runs(session.manifest, asked.kernels, recorders)
-        jobs = options["jobs"] or os.cpu_count() or 1
         left = schedule.runs_left(session.manifest, pending, jobs)
         with progress(len(pending), left) as display:
             if not pending:
@@ -65,23 +79,43 @@ def record(**options: Any) -> None:
                 jobs=jobs,
                 progress=display,
             )
-        _conclude(session, asked.kernels)
+    return session
 
 
-def _agree(output: Path | None, yes: bool) -> None:
-    """Show the command that a session brings, and ask unless it is this user's own. Raises
-    InputError when it must not run, SessionError."""
+def _record_several(several: Architectures, each: Sequence[Experiment], jobs: int) -> None:
+    """Record one architecture after the other, and say what both together show. A kernel without a
+    result on one does not keep the others from being recorded. Raises RunError for it then."""
+    from profdiff.commands import record_summary as summary
+
+    errors = []
+    for asked in each:
+        tell(f"recording {asked.folder}")
+        session = _record(asked, jobs)
+        summary.symbolize(session, asked.kernels)
+        say(f"{asked.folder.name}:")
+        for line in summary.lines(session):
+            say(line)
+        try:
+            _refuse_without_result(session, asked.kernels)
+        except RunError as error:
+            errors.append(f"{asked.folder.name}: {error}")
+    say(f"profdiff report {shlex.quote(str(several.folder))}")
+    if errors:
+        raise RunError("; ".join(errors))
+
+
+def _agree(folder: Path, yes: bool) -> None:
+    """Show the command that a session brings, or one for several architectures, and ask unless it
+    is this user's own. Raises InputError when it must not run, SessionError."""
     from profdiff.recording import origin
-    from profdiff.recording.experiment import session_folder
-    from profdiff.session.folder import Session, is_session
+    from profdiff.recording.experiments import command_of, sessions
 
-    folder = session_folder(output, ())
-    if not is_session(folder):
+    found = sessions(folder)
+    if not found:
         return
-    manifest = Session.open(folder).manifest
-    command = shlex.join(manifest.workload.argv)
+    command = shlex.join(command_of(folder))
     tell(f"{folder}: its command is {command}")
-    if yes or origin.is_own(folder, manifest):
+    if yes or all(origin.is_own(one.folder, one.manifest) for one in found):
         return
     if not confirm("You did not record this session on this machine. Run its command here?"):
         raise InputError(
@@ -98,6 +132,11 @@ def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
     for line in summary.lines(session):
         say(line)
     say(f"profdiff report {shlex.quote(str(session.folder))}")
+    _refuse_without_result(session, kernels)
+
+
+def _refuse_without_result(session: Session, kernels: Sequence[KernelFiles]) -> None:
+    """Raises RunError when a collector has no result of a kernel."""
     for kernel in kernels:
         for collector in session.manifest.collectors:
             if session.finished(kernel.label, collector):

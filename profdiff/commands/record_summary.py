@@ -31,21 +31,21 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 def lines(session: Session) -> list[str]:
     """The experiment's tables, or else totals and ratios to the base; the largest deltas; failed
     runs. Raises SessionError."""
-    failed = _failed(session.manifest.runs)
+    told = failed(session.manifest.runs)
     results = Results.gather(session.manifest)
     try:
         setting = choose(session.manifest, None, results)
         comparisons = Recordings(session, setting).comparisons()
     except SessionError:
         # The base has no result: the failed runs say why.
-        return failed
+        return told
     found = experiment_text.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     found += [line for one in comparisons for line in _deltas(one)]
-    return [*found, *failed]
+    return [*found, *told]
 
 
-def _failed(runs: Sequence[Run]) -> list[str]:
+def failed(runs: Sequence[Run]) -> list[str]:
     """A line for each message of failed runs."""
     by_message: dict[str, list[str]] = {}
     for run in runs:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,30 +10,30 @@ from profdiff import __version__
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.by_architecture import value_for
 from profdiff.collectors.guest import initramfs, memory
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import plan, sweep
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
+from profdiff.session.folder import Session
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line or an experiment file says. ``options``: the values of collectors'
-    options; ``given``: the names of those that the command line itself gave. ``cpu_models``:
-    ``[ARCH=]MODEL``, of which ``guest`` gets one. ``repeat`` and ``twin_repeat``: runs of each
-    cell, and of the base's twin."""
+    """What the command line or an experiment file says. ``architectures``: those to record, none:
+    the one that the kernels are for. ``options``: the values of collectors' options; ``given``: the
+    names of those that the command line itself gave. ``sysroots``, ``cpu_models`` and ``qemu``: of
+    an architecture, ``[ARCH=]VALUE``. ``repeat`` and ``twin_repeat``: runs of each cell, and of the
+    base's twin."""
 
     kernels: Sequence[str]
+    architectures: Sequence[Architecture]
     output: Path | None
     collectors: Sequence[str]
     options: Mapping[str, Any]
@@ -48,44 +48,66 @@ class Asked:
     verify: bool
     order: m.Order
     observe: bool
-    qemu: Path | None
+    qemu: Sequence[str]
     command: Sequence[str]
 
 
 @dataclass(frozen=True)
+class Equipment:
+    """What records: in guests of ``architecture``, which are as ``guest`` says, or on machines
+    (None). ``collectors``: their names; ``options``: those of all of them; ``emulators`` by
+    collector."""
+
+    architecture: Architecture | None
+    guest: m.Guest
+    collectors: Sequence[str]
+    options: Mapping[str, Value]
+    emulators: Mapping[str, Qemu | None]
+
+    @staticmethod
+    def of(asked: Asked, architecture: Architecture | None) -> "Equipment":
+        """The collectors that were asked for, or the one that fits. Raises InputError,
+        MissingError."""
+        guest = asked.guest
+        if architecture:
+            guest = m.replace(guest, cpu=value_for("--cpu", asked.cpu_models, architecture))
+        names, options = _collectors(asked, architecture)
+        emulators = {name: _emulator(asked, name, architecture) for name in names}
+        return Equipment(architecture, guest, names, options, emulators)
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """What is going to be recorded. ``kernels`` are located, twins too; they run in guests of
-    ``architecture``, or on machines (None). ``own``: the guest's own programs; ``emulators`` by
-    collector; ``note``: what its user must know of what is counted, before anything runs."""
+    """What is going to be recorded into the session ``folder``. ``kernels`` are located, twins too.
+    ``own``: the guest's own programs; ``note``: what its user must know of what is counted, before
+    anything runs."""
 
     asked: Asked
     folder: Path
     kernels: list[KernelFiles]
-    architecture: Architecture | None
-    emulators: Mapping[str, Qemu | None]
+    equipment: Equipment
     workload: PreparedWorkload
     own: list[GuestFile]
     planned: m.Manifest
     note: str | None
 
     @staticmethod
-    def of(asked: Asked) -> "Experiment":
-        """Raises InputError, MissingError, SessionError."""
-        folder = session_folder(asked.output, asked.command)
-        command = asked.command or _command_of(folder)
-        located = [locate(argument) for argument in parse_arguments(asked.kernels)]
-        architecture = _architecture(located)
+    def of(
+        asked: Asked,
+        folder: Path,
+        command: Sequence[str],
+        located: Sequence[KernelFiles],
+        equipment: Equipment,
+    ) -> "Experiment":
+        """``command`` on the kernels that were ``located``. Raises InputError, MissingError,
+        SessionError."""
+        architecture = equipment.architecture
         if architecture and len(located) < 2 and not asked.twin_repeat:
             raise InputError("give --kernel at least twice: the base and one to compare with it")
         described = [plan.describe_kernel(kernel) for kernel in located]
         if asked.twin_repeat:
             located = plan.with_twin(located)
             described.insert(1, plan.describe_kernel(located[1], located[0].label))
-        if architecture:
-            cpu = value_for("--cpu", asked.cpu_models, architecture)
-            asked = replace(asked, guest=m.replace(asked.guest, cpu=cpu))
-        wanted, options = _collectors(asked, architecture)
-        emulators = {name: _emulator(asked, name, architecture) for name in wanted}
         folders = cache_folder("workloads"), initramfs.guest_resources()
         if architecture:
             prepared = prepare(command, asked.files, *folders, architecture, asked.sysroots)
@@ -96,8 +118,8 @@ class Experiment:
             prepared = prepare_for_machine(command, asked.files, *folders, remote=bool(remote))
         own = initramfs.own_files(architecture) if architecture else []
         if architecture:
-            memory.refuse(asked.guest.memory, located, [*prepared.files, *own])
-        counting = [one for one in map(registry.collector, wanted) if one.profiles]
+            memory.refuse(equipment.guest.memory, located, [*prepared.files, *own])
+        counting = [one for one in map(registry.collector, equipment.collectors) if one.profiles]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)
         whole = bool(counting) and not marks
@@ -112,20 +134,20 @@ class Experiment:
             profdiff=__version__,
             created=m.timestamp(),
             command=["profdiff", *sys.argv[1:]],
-            collectors=wanted,
+            collectors=list(equipment.collectors),
             repeat=max(asked.repeat, 2) if asked.verify else asked.repeat,
             verify=asked.verify,
             twin_repeat=asked.twin_repeat,
-            options=options,
+            options=dict(equipment.options),
             order=asked.order,
             points=points.every,
             workload=plan.describe_workload(prepared, own),
-            guest=asked.guest if architecture else None,
+            guest=equipment.guest if architecture else None,
             kernels=described,
             runs=[],
         )
         return Experiment(
-            asked, folder, located, architecture, emulators, prepared, own, planned, points.note
+            asked, folder, list(located), equipment, prepared, own, planned, points.note
         )
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
@@ -136,31 +158,14 @@ class Experiment:
                 registry.collector(name),
                 manifest.options,
                 self.workload,
-                manifest.guest or self.asked.guest,
-                qemu=self.emulators.get(name) or _emulator(self.asked, name, self.architecture),
+                manifest.guest or self.equipment.guest,
+                qemu=self.equipment.emulators.get(name)
+                or _emulator(self.asked, name, self.equipment.architecture),
                 observe=self.asked.observe,
                 folder=folder / name,
             )
             for name in manifest.collectors
         ]
-
-
-def _architecture(kernels: Sequence[KernelFiles]) -> Architecture | None:
-    """Of the guests that boot all ``kernels``; None where machines run them. Raises InputError when
-    they run in places that do not compare."""
-    machines = [kernel for kernel in kernels if kernel.machine is not None]
-    if machines and len(machines) < len(kernels):
-        raise InputError(
-            f"{machines[0].label} is a machine, other kernels boot in guests: their costs cannot "
-            "be compared"
-        )
-    if machines:
-        return None
-    found = {of_image(kernel.image): kernel.label for kernel in kernels if kernel.image}
-    if len(found) > 1:
-        told = ", ".join(f"{label} is for {one.name}" for one, label in found.items())
-        raise InputError(f"the kernels are for different architectures: {told}")
-    return next(iter(found), ARCHITECTURES[0])
 
 
 def _collectors(
@@ -192,17 +197,6 @@ def _collectors(
 def _emulator(asked: Asked, name: str, architecture: Architecture | None) -> Qemu | None:
     if architecture is None:
         return None
-    emulator = registry.collector(name).emulator(architecture, asked.qemu)
-    return emulator.with_cpu(asked.guest.cpu)
-
-
-def session_folder(output: Path | None, command: Sequence[str]) -> Path:
-    """Where a recording goes: ``-o``, or the workload's name."""
-    return output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
-
-
-def _command_of(folder: Path) -> Sequence[str]:
-    """The command of a session that is to be continued. Raises InputError, SessionError."""
-    if not is_session(folder):
-        raise InputError("no COMMAND: write the command to record after --")
-    return Session.open(folder).manifest.workload.argv
+    given = value_for("--qemu", asked.qemu, architecture)
+    emulator = registry.collector(name).emulator(architecture, Path(given) if given else None)
+    return emulator.with_cpu(value_for("--cpu", asked.cpu_models, architecture))
