@@ -85,20 +85,24 @@ def _record(asked: Experiment, jobs: int) -> Session:
 def _record_several(several: Architectures, each: Sequence[Experiment], jobs: int) -> None:
     """Record one architecture after the other, and say what both together show. A kernel without a
     result on one does not keep the others from being recorded. Raises RunError for it then."""
+    from profdiff.base.terminal import columns
     from profdiff.commands import record_summary as summary
+    from profdiff.reports import joint_text
 
     errors = []
     for asked in each:
         tell(f"recording {asked.folder}")
         session = _record(asked, jobs)
         summary.symbolize(session, asked.kernels)
-        say(f"{asked.folder.name}:")
-        for line in summary.lines(session):
-            say(line)
+        for line in summary.failed(session.manifest.runs):
+            tell(f"{asked.folder.name}: {line}")
         try:
             _refuse_without_result(session, asked.kernels)
         except RunError as error:
             errors.append(f"{asked.folder.name}: {error}")
+    told = joint_text.summary(several, columns())
+    for line in [*told, ""] if told else []:
+        say(line)
     say(f"profdiff report {shlex.quote(str(several.folder))}")
     if errors:
         raise RunError("; ".join(errors))
