@@ -150,10 +150,12 @@ def annotate(
 
 def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     """The session's folder and the function: of one word, the function."""
-    from profdiff.session.folder import is_session
+    from profdiff.session.folder import Session, is_session, is_several
 
     if not first or second == "":
         raise InputError("name a FUNCTION: profdiff report lists them")
+    if second is None and is_several(Path(first)):
+        Session.open(Path(first))  # raises InputError, which names the sessions in it
     if second is None and is_session(Path(first)):
         raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
     if second is None:

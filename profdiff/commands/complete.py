@@ -58,24 +58,26 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
 
 @_quiet
 def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Session folders, and where none begins so, the folders that may hold one."""
-    from profdiff.session.folder import is_session
+    """Session folders, those of several architectures too, and where none begins so, the folders
+    that may hold one."""
+    from profdiff.session.folder import is_session, is_several
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
-    found = [entry for entry in folders if is_session(Path(entry).expanduser())]
+    places = {entry: Path(entry).expanduser() for entry in folders}
+    found = [entry for entry, place in places.items() if is_session(place) or is_several(place)]
     return found or [_shown(entry) for entry in folders]
 
 
 @_quiet
 def labels(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The kernels of the session that are compared with the base."""
-    return _beginning(typed, [kernel.label for kernel in _session(context).manifest.kernels][1:])
+    return _beginning(typed, _labels(context)[1:])
 
 
 @_quiet
 def every_label(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The kernels of the session."""
-    return _beginning(typed, [kernel.label for kernel in _session(context).manifest.kernels])
+    return _beginning(typed, _labels(context))
 
 
 @_quiet
@@ -83,8 +85,7 @@ def sources(context: click.Context, parameter: click.Parameter, typed: str) -> l
     """``LABEL=TREE``: the kernels of the session, then folders."""
     label, equals, path = typed.partition("=")
     if not equals:
-        known = [kernel.label for kernel in _session(context).manifest.kernels]
-        return [f"{name}=" for name in _beginning(label, known)]
+        return [f"{name}=" for name in _beginning(label, _labels(context))]
     folders = [entry for entry in _entries(path) if Path(entry).expanduser().is_dir()]
     return [f"{label}={_shown(entry)}" for entry in folders]
 
@@ -92,7 +93,7 @@ def sources(context: click.Context, parameter: click.Parameter, typed: str) -> l
 @_quiet
 def functions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The functions that kernels of the session executed."""
-    return _beginning(typed, sorted(_functions(_session(context))))
+    return _beginning(typed, sorted(_functions(_sessions(context))))
 
 
 @_quiet
@@ -102,12 +103,14 @@ def sessions_or_functions(
     """Of the first of two words, of which the session may be left out: session folders, and the
     functions of the newest."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import Session, is_session
+    from profdiff.session.folder import Session, is_session, is_several
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
     found = [entry for entry in folders if is_session(Path(entry).expanduser())]
+    # One of its parts is meant, which is typed on.
+    found += [f"{entry}/" for entry in folders if is_several(Path(entry).expanduser())]
     with suppress(ProfdiffError):
-        found += _beginning(typed, sorted(_functions(Session.open(newest(Path())))))
+        found += _beginning(typed, sorted(_functions([Session.open(newest(Path()))])))
     return found or [_shown(entry) for entry in folders]
 
 
@@ -116,7 +119,7 @@ def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> l
     """The metrics whose functions the session knows."""
     from profdiff.collectors import registry
 
-    runs = _session(context).manifest.runs
+    runs = [run for session in _sessions(context) for run in session.manifest.runs]
     able = [run for run in runs if registry.collector(run.collector).profiles]
     return _beginning(typed, sorted({one.name for run in able for one in run.measured}))
 
@@ -124,37 +127,49 @@ def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> l
 @_quiet
 def conditions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """``METRIC:WHAT`` of a condition: the metrics of the session, then its functions."""
-    session = _session(context)
+    found = _sessions(context)
     metric, colon, what = typed.rpartition(":")
     if not colon:
-        runs = session.manifest.runs
+        runs = [run for session in found for run in session.manifest.runs]
         metrics = {measured.name for run in runs for measured in run.measured}
         return [f"{name}:" for name in _beginning(typed, sorted(metrics))]
-    found = _beginning(what, ["total", "kernel", "user", *sorted(_functions(session))])
-    return [f"{metric}:{value}" for value in found]
+    values = _beginning(what, ["total", "kernel", "user", *sorted(_functions(found))])
+    return [f"{metric}:{value}" for value in values]
 
 
-def _functions(session: Session) -> set[str]:
-    """The functions that kernels of the session executed, by its kept chains."""
+def _labels(context: click.Context) -> list[str]:
+    """Of all kernels, the base first: every architecture has the same."""
+    found = _sessions(context)
+    return [kernel.label for kernel in found[0].manifest.kernels] if found else []
+
+
+def _functions(sessions: Iterable[Session]) -> set[str]:
+    """The functions that kernels of the sessions executed, by their kept chains."""
     from profdiff.symbolization.chains import Chains
 
     found: set[str] = set()
-    for kernel in session.manifest.kernels:
-        if kernel.symbols:
-            chains = Chains.load(session.path(kernel.symbols))
-            found |= {chains.strings[name] for name in set(chains.function_name.tolist())}
+    for session in sessions:
+        for kernel in session.manifest.kernels:
+            if kernel.symbols:
+                chains = Chains.load(session.path(kernel.symbols))
+                found |= {chains.strings[name] for name in set(chains.function_name.tolist())}
     return found
 
 
-def _session(context: click.Context) -> Session:
+def _sessions(context: click.Context) -> list[Session]:
+    """What the command is about: a session, or one for each architecture."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import Session, is_session
+    from profdiff.session.architectures import Architectures
+    from profdiff.session.folder import Session, is_session, is_several
 
     given = context.params.get("session")
     # Of annotate's two words the first may be left out: then the only one is no session.
     if given and "function" in context.params and not is_session(Path(given)):
         given = None
-    return Session.open(Path(given or newest(Path())))
+    folder = Path(given or newest(Path()))
+    if is_several(folder):
+        return list(Architectures.open(folder).sessions().values())
+    return [Session.open(folder)]
 
 
 def _beginning(typed: str, values: Iterable[str]) -> list[str]:

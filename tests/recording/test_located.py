@@ -1,0 +1,146 @@
+"""Kernels by architecture: each label has one for each, whatever the order and the kind of SPEC."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import ARM64, X86_64, Architecture
+from profdiff.collectors.kernels import registered
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.recording import located
+
+BOTH = [X86_64, ARM64]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders with an image of each architecture, by its name and a number."""
+    root = tmp_path_factory.mktemp("images")
+    for number in range(3):
+        for one, name, magic in ((X86_64, "bzImage", b""), (ARM64, "Image", b"ARMd")):
+            folder = root / f"{one.arch}-{number}"
+            folder.mkdir()
+            (folder / name).write_bytes(bytes(56) + magic + bytes(100))
+    return root
+
+
+def told(found: dict[Architecture, list[KernelFiles]]) -> dict[str, list[tuple[str, str]]]:
+    """Labels and the ends of specs, by architecture."""
+    return {
+        one.arch: [(kernel.label, Path(kernel.spec).name) for kernel in kernels]
+        for one, kernels in found.items()
+    }
+
+
+def test_a_label_has_a_kernel_for_each(images: Path) -> None:
+    texts = [f"a={images}/arm64-0", f"b={images}/x86_64-1"]
+    texts += [f"b={images}/arm64-1", f"a={images}/x86_64-0"]
+    assert told(located.for_each(texts, BOTH)) == {
+        "x86_64": [("a", "x86_64-0"), ("b", "x86_64-1")],
+        "arm64": [("a", "arm64-0"), ("b", "arm64-1")],
+    }
+    # Of an experiment for both, one can be recorded alone.
+    assert told(located.for_each(texts, [ARM64])) == {"arm64": [("a", "arm64-0"), ("b", "arm64-1")]}
+
+
+@given(st.permutations([(label, one) for label in "abc" for one in BOTH]))
+@settings(max_examples=30)
+def test_labels_keep_the_order_of_their_first_kernels(
+    images: Path, order: list[tuple[str, Architecture]]
+) -> None:
+    numbers = {"a": 0, "b": 1, "c": 2}
+    texts = [f"{label}={images}/{one.arch}-{numbers[label]}" for label, one in order]
+    labels = list(dict.fromkeys(label for label, _ in order))
+    assert told(located.for_each(texts, BOTH)) == {
+        one.arch: [(label, f"{one.arch}-{numbers[label]}") for label in labels] for one in BOTH
+    }
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["a=x86_64-0", "a=arm64-0", "b=x86_64-1"], "b has no kernel for arm64: add --kernel b="),
+        (["a=arm64-0"], "a has no kernel for x86_64"),
+        (["a=x86_64-0", "a=x86_64-1"], r"a is given twice for x86_64: \S+/x86_64-0 and \S+-1"),
+        (["a=x86_64-0", "a=nothing"], "no such kernel"),
+        (["running"], "running is a machine, which has one architecture: leave --arch out"),
+        (["a=ssh://host"], "a is a machine"),
+    ],
+)
+def test_what_is_missing_is_said(images: Path, texts: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        located.for_each([_in(images, text) for text in texts], BOTH)
+
+
+def _in(images: Path, text: str) -> str:
+    label, equals, name = text.partition("=")
+    return text if not equals or "://" in name else f"{label}={images}/{name}"
+
+
+@pytest.fixture
+def asked_for(images: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The specs that are looked for; what stands for Debian's archive has an image for each."""
+    specs: list[str] = []
+
+    def locate(argument: KernelArgument) -> KernelFiles:
+        specs.append(argument.spec)
+        arm = argument.spec.endswith("arm64")
+        image = images / ("arm64-0/Image" if arm else "x86_64-0/bzImage")
+        return KernelFiles(argument.label, argument.spec, image)
+
+    monkeypatch.setattr(located, "locate", locate)
+    return specs
+
+
+@pytest.mark.parametrize(
+    ("texts", "specs"),
+    [
+        (["debian:sid"], ["debian:sid,arch=x86_64", "debian:sid,arch=arm64"]),
+        (["a=debian:6.1"], ["debian:6.1,arch=x86_64", "debian:6.1,arch=arm64"]),
+        (["named"], ["debian:sid,arch=x86_64", "debian:sid,arch=arm64"]),
+        (
+            ["a=debian:sid/amd64", "a=debian:sid/cloud-arm64"],
+            ["debian:sid/amd64", "debian:sid/cloud-arm64"],
+        ),
+        (
+            ["a=debian:sid,arch=x86_64", "a=debian:trixie,arch=arm64"],
+            ["debian:sid,arch=x86_64", "debian:trixie,arch=arm64"],
+        ),
+    ],
+)
+def test_debian_has_each_unless_told(
+    asked_for: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    texts: list[str],
+    specs: list[str],
+) -> None:
+    monkeypatch.setenv("PROFDIFF_CONFIG", str(tmp_path))
+    registered.add("named", "debian:sid")
+    found = located.for_each(texts, BOTH)
+    assert asked_for == specs
+    labels = [[kernel.label for kernel in kernels] for kernels in found.values()]
+    assert labels[0] == labels[1]
+
+
+def test_without_arch_kernels_of_two_are_refused(images: Path) -> None:
+    with pytest.raises(InputError, match=r"b is for arm64\): to record each, add --arch x86_64,ar"):
+        located.together([f"a={images}/x86_64-0", f"b={images}/arm64-0"])
+
+
+def test_without_arch_a_label_is_given_once(images: Path) -> None:
+    texts: Sequence[str] = [f"a={images}/x86_64-0", f"a={images}/arm64-0"]
+    with pytest.raises(InputError, match=r"a is given twice \(with --arch, once for each"):
+        located.together(texts)
+
+
+def test_without_arch_it_is_what_the_kernels_are_for(images: Path) -> None:
+    _, arm = located.together([f"{images}/arm64-0", f"{images}/arm64-1"])
+    assert arm == ARM64
+    _, nothing = located.together(["running"])
+    assert nothing is None
