@@ -27,7 +27,7 @@ let shown = { name: "", rows: [], arrows: [] };
 function whyNot(id) {
   const { functions, why } = data.code;
   const own = point === null || point.own;
-  const command = `profdiff annotate SESSION ${own ? "" : `--at ${point?.at} `}FUNCTION`;
+  const command = point?.annotate ?? "profdiff annotate SESSION FUNCTION";
   if (why) return `No code: ${why}.`;
   if (!own) return `The page holds the code at ${ownPoint()}; ${command} shows it here.`;
   if (isHeld(Number(state.metric), id)) return "";

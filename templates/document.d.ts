@@ -37,14 +37,41 @@ export interface Report {
   points: Point[];
   code: HeldCode;
   blame: Blame | null;
+  joint: Joint | null;
+  parts: Record<string, Partial<Report>>;
+}
+
+/** Several architectures side by side; `parts` are the reports of those that are not the page's
+ * own. `missing`: why others have none. */
+export interface Joint {
+  architectures: string[];
+  sentences: string[];
+  tables: JointTable[];
+  notes: string[];
+  missing: string[];
+  charts: Chart[];
+}
+
+/** `groups`: the architecture of each column, "" for those that name the row. `foot`: rows that
+ * have the rest, and the sum. */
+export interface JointTable {
+  title: string;
+  names: number;
+  header: string[];
+  groups: string[];
+  rows: string[][];
+  foot: string[][];
 }
 
 /** A point of the sweep: what `report --at` calls it, the command with it, and what the report
- * says otherwise there. There are none if there is one point alone. */
+ * says otherwise there. There are none if there is one point alone. `annotate`: the command that
+ * shows code there; `architecture`: "" if there is one only. */
 export interface Point {
   at: string;
   command: string;
+  annotate: string;
   title: string;
+  architecture: string;
   own: boolean;
   holds: "stacks" | "functions" | "nothing";
   report: Partial<Report>;
@@ -165,7 +192,7 @@ export interface FunctionRow {
 
 export interface Chart {
   title: string;
-  about: "experiment" | "functions";
+  about: "experiment" | "functions" | "architectures";
   svg: string;
 }
 

@@ -7,14 +7,14 @@ import { at, clipped, element, fill, heading, scrolling, visible } from "./eleme
 
 /** A row's name may be a stranger's value: whole only where the pointer rests.
  * @param {"row" | "col"} scope @param {string} text */
-function nameCell(scope, text) {
+export function nameCell(scope, text) {
   const cell = heading(scope, clipped(text, 40), "what");
   cell.title = visible(text.slice(0, 1000));
   return cell;
 }
 
 /** A number, or a verdict. @param {string} text */
-function resultCell(text) {
+export function resultCell(text) {
   const verdict = /^(changed|unchanged|unsure|exact)\b/.exec(text);
   return element("td", text, verdict ? `verdict-${verdict[1]}` : "");
 }
@@ -37,7 +37,7 @@ function experimentTable({ title, names, header, rows }, number) {
 }
 
 /** A chart: its title is in the picture. @param {Chart} chart @param {number} number */
-function chartFigure(chart, number) {
+export function chartFigure(chart, number) {
   const figure = element("figure");
   const image = element("img");
   image.id = `chart-${chart.about}-${number}`;

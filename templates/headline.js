@@ -13,9 +13,12 @@ import { alone, sides, state } from "./state.js";
 export function drawAnswers() {
   const { answers, base, workload } = data;
   const nothing = `One kernel: ${base}. Nothing to compare it with.`;
-  document.title = visible(`profdiff: ${labels().join(" against ")}`);
-  at("answers").classList.toggle("many", answers.length > 2);
-  fill("answers", "span", answers.length ? answers : [nothing]);
+  const where = data.joint ? ` on ${data.joint.architectures.join(", ")}` : "";
+  document.title = visible(`profdiff: ${labels().join(" against ")}${where}`);
+  // Of several architectures, what they have in common stands above.
+  const id = data.joint ? "part-answers" : "answers";
+  at(id).classList.toggle("many", answers.length > 2);
+  fill(id, "span", answers.length ? answers : [nothing]);
   at("workload").textContent = visible(workload.description);
 }
 

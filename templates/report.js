@@ -7,6 +7,7 @@ import { at, scrollByKeys, visible } from "./elements.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
+import { startJoint } from "./joint.js";
 import { recall, remember } from "./kept.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "./search.js";
@@ -123,6 +124,7 @@ function startProfile() {
 
 async function start() {
   await load();
+  startJoint();
   for (const id of ["kernels", "runs", "config"]) scrollByKeys(at(id));
   startProfile();
   draw();

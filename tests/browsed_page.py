@@ -12,8 +12,9 @@ import pytest
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.joint_findings import JointFindings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import html
+from profdiff.reports import html, joint_page
 from profdiff.views.blame import Blame
 
 HOSTILE = [
@@ -50,17 +51,21 @@ class Page:
     def __init__(
         self,
         browser: Any,
-        shown: Comparison | Findings,
+        shown: Comparison | Findings | JointFindings,
         folder: Path,
         width: int,
         others: Iterable[Findings] = (),
         blame: Blame | None = None,
     ) -> None:
         file = folder / "report.html"
-        findings = shown if isinstance(shown, Findings) else Findings.of_recordings([shown])
+        if isinstance(shown, Comparison):
+            shown = Findings.of_recordings([shown])
         script = html.joined_modules() + INSPECTED
         with patch.object(html, "joined_modules", return_value=script):
-            file.write_text(html.render(findings, others, blame))
+            if isinstance(shown, JointFindings):
+                file.write_text(joint_page.render(shown))
+            else:
+                file.write_text(html.render(shown, others, blame))
         self.page = browser.new_page(viewport={"width": width, "height": 900})
         self.problems: list[str] = []
         self.requests: list[str] = []

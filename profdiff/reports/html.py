@@ -19,24 +19,38 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
 
 
 def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | None = None) -> str:
-    """The page; ``others``: the findings at other points; ``blame``: of its own. What comes from a
-    recording is compressed JSON in base64, which has no character that could end its script
-    element; the script shows it as text."""
-    files = resources.files("profdiff.templates")
-    style = files.joinpath("report.css").read_text()
-    script = joined_modules()
+    """The page; ``others``: the findings at other points; ``blame``: of its own."""
     shown = document.build(findings)
     code = page_code.page_code(findings)
     text = document.encode(
         shown,
-        charts=[
-            {**chart, "svg": chart_scheme.with_scheme(chart["svg"])}
-            for chart in charts.figures(findings)
-        ],
+        charts=page_charts(findings),
         points=page_points.page_points(findings, shown, others),
         code=code.held,
         blame=None if blame is None else msgspec.to_builtins(blame),
+        joint=None,
+        parts={},
     )
+    return page(text, code.elements)
+
+
+def page_charts(findings: Findings) -> list[dict[str, str]]:
+    """The charts of findings, for either scheme of a page."""
+    return [with_scheme(chart) for chart in charts.figures(findings)]
+
+
+def with_scheme(chart: dict[str, str]) -> dict[str, str]:
+    """A chart that is light or dark as its page."""
+    return {**chart, "svg": chart_scheme.with_scheme(chart["svg"])}
+
+
+def page(text: bytes, code: str) -> str:
+    """The page of a document as JSON, and of elements with code. What comes from a recording is
+    compressed JSON in base64, which has no character that could end its script element; the script
+    shows it as text."""
+    files = resources.files("profdiff.templates")
+    style = files.joinpath("report.css").read_text()
+    script = joined_modules()
     # No time of compression: the same recording makes the same page.
     packed = gzip.compress(text, compresslevel=6, mtime=0)
     data = base64.b64encode(packed).decode()
@@ -44,19 +58,19 @@ def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | N
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "
         f"script-src 'sha256-{_hash(script)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    page = files.joinpath("report.html").read_text()
+    left = files.joinpath("report.html").read_text()
     # One pass from the first to the last, so that no replacement is searched for the next one.
     result = []
     for name, value in (
         ("POLICY", policy),
         ("STYLE", style),
         ("DATA", data),
-        ("CODE", code.elements),
+        ("CODE", code),
         ("SCRIPT", script),
     ):
-        before, _, page = page.partition(f"@{name}@")
+        before, _, left = left.partition(f"@{name}@")
         result += [before, value]
-    return "".join([*result, page])
+    return "".join([*result, left])
 
 
 def joined_modules() -> str:

@@ -2,6 +2,7 @@
 all of them together. The others are of one architecture."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base import terminal, units
@@ -43,6 +44,18 @@ def _text(subject: Subject, target: str) -> str:
     return units.ascii_only(made) if ascii_only else made
 
 
+def _page(subject: Subject, target: str) -> bytes:
+    from profdiff.reports import joint_page
+
+    return joint_page.render(subject.find()).encode(errors="backslashreplace")
+
+
+def _charts(subject: Subject, target: str) -> None:
+    from profdiff.reports import charts
+
+    charts.write_joint(subject.find(), Path(target))
+
+
 def _json(subject: Subject, target: str) -> bytes:
     from profdiff.reports import joint_document
 
@@ -63,6 +76,8 @@ def _csv_experiment(subject: Subject, target: str) -> str:
 
 _RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Parts | None]] = {
     "text": _text,
+    "html": _page,
+    "charts": _charts,
     "json": _json,
     "csv": _csv,
     "csv-experiment": _csv_experiment,

@@ -21,6 +21,15 @@ class _Line(NamedTuple):
     self_: dict[str, Counts | None]
 
 
+class Texts(NamedTuple):
+    """The table's cells; the last column has the name. ``tail``: the rows below the rule."""
+
+    title: str
+    columns: list[Column]
+    body: list[list[str]]
+    tail: list[list[str]]
+
+
 def draw(
     findings: JointFindings,
     found: JointFunctions,
@@ -29,11 +38,25 @@ def draw(
     per_op: bool | None = None,
     ratios: bool = False,
 ) -> list[Block]:
-    """The table of the kernel of the largest change, in blocks of at most ``width`` columns; none
-    where no architecture has a second kernel."""
+    """The table in blocks of at most ``width`` columns; none where there is no table."""
+    made = texts(findings, found, per_op=per_op, ratios=ratios)
+    if made is None:
+        return []
+    return drawn(made.title, made.columns, made.body, width, made.tail)
+
+
+def texts(
+    findings: JointFindings,
+    found: JointFunctions,
+    *,
+    per_op: bool | None = None,
+    ratios: bool = False,
+) -> Texts | None:
+    """The table of the kernel of the largest change; None where no architecture has a second
+    kernel."""
     label, base = shown_kernel(findings, found), findings.results.labels[0]
     if label is None:
-        return []
+        return None
     columns: list[Column] = []
     cells: list[Callable[[_Line], str]] = []
     for part, name in enumerate(findings.names):
@@ -55,8 +78,7 @@ def draw(
     example = next(iter(found.rest.values()))
     title = Numbers(example.ops if per_op is not False else None).title
     at = f" at {findings.setting.title}" if findings.setting.title else ""
-    what = f"{found.metric}{title}, {label} minus {base}{at}"
-    return drawn(what, columns, body, width, tail)
+    return Texts(f"{found.metric}{title}, {label} minus {base}{at}", columns, body, tail)
 
 
 def shown_kernel(findings: JointFindings, found: JointFunctions) -> str | None:

@@ -17,6 +17,14 @@ from profdiff.views.joint_results import JointGrid, grids
 from profdiff.views.result import ABSENT
 from profdiff.views.selection import Selection
 
+# What joint tables mean.
+READ = (
+    f"a change is relative to the base on the same architecture; {ABSENT}: an architecture does "
+    "not have it"
+)
+ORDER = (
+    "rows: by place in each architecture's own order; share: part of an architecture's whole delta"
+)
 _BUILD_ID = 12
 
 
@@ -37,19 +45,13 @@ def render(
     for grid in grids(findings.results, findings.setting, names):
         shown = grid.in_ratios() if ratios else grid
         lines += ["", *table.joined(draw(shown, width))]
-    lines += ["", *units.wrap(_READ, width, 2)]
+    lines += ["", *units.wrap(READ, width, 2)]
     found = joint_functions(findings, selection)
     if found is not None:
         lines += ["", *_functions(findings, found, width, per_op, ratios)]
     lines += ["", "everything else, architecture by architecture:"]
     lines += [f"  {one}" for one in commands(findings).values()]
     return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-_READ = (
-    f"a change is relative to the base on the same architecture; {ABSENT}: an architecture does "
-    "not have it"
-)
 
 
 def summary(architectures: Architectures, columns: int) -> list[str]:
@@ -143,8 +145,4 @@ def _functions(
     findings: JointFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
 ) -> list[str]:
     blocks = joint_function_table.draw(findings, found, width, per_op=per_op, ratios=ratios)
-    note = (
-        "rows: by place in each architecture's own order; share: part of an architecture's whole "
-        "delta"
-    )
-    return [*table.joined(blocks), "", *units.wrap(note, width, 2)] if blocks else []
+    return [*table.joined(blocks), "", *units.wrap(ORDER, width, 2)] if blocks else []

@@ -32,32 +32,64 @@ Holds = Literal["stacks", "functions", "nothing"]
 def page_points(findings: Findings, shown: Document, others: Iterable[Findings]) -> list[Point]:
     """Every point of a session in its order: ``at`` as ``report --at`` takes it and the ``command``
     that does, its ``title``, whether it is the page's ``own``, what the page ``holds`` of it, and
-    in ``report`` the members of the document that are otherwise there. Nothing for a session of one
-    point, or without functions."""
+    in ``report`` the members of the document that are otherwise there; ``annotate`` is the command
+    that shows the code of a function there. Nothing for a session of one point, or without
+    functions."""
     every = points.settings(findings.manifest)
-    own = findings.setting.point
-    usual = msgspec.to_builtins(shown)
-    held = {one.setting.point: _held(one, usual) for one in others}
-    held[own] = ("stacks" if shown.metrics else "nothing", {})
+    held = _all_held(findings, shown, others)
     if len(every) < 2 or all(holds == "nothing" for holds, _ in held.values()):
         return []
-    first = next(n for n, one in enumerate(every) if one.point == own)
+    return [_point(findings, one, held, "") for one in _named(findings, every)]
+
+
+def part_points(
+    findings: Findings, shown: Document, others: Iterable[Findings], name: str, *, own: bool
+) -> list[Point]:
+    """The points of one of several architectures, at least the one that is shown; ``own``: whether
+    that is the page's."""
+    held = _all_held(findings, shown, others)
+    every = _named(findings, points.settings(findings.manifest))
+    made = [_point(findings, one, held, name) for one in every]
+    return [{**one, "own": one["own"] and own} for one in made]
+
+
+_Held = dict[int, tuple[Holds, dict[str, Any]]]
+
+
+def _all_held(findings: Findings, shown: Document, others: Iterable[Findings]) -> _Held:
+    """What the page holds of points, and what is otherwise there; by point."""
+    usual = msgspec.to_builtins(shown)
+    held = {one.setting.point: _held(one, usual) for one in others}
+    held[findings.setting.point] = ("stacks" if shown.metrics else "nothing", {})
+    return held
+
+
+def _named(findings: Findings, every: Sequence[Setting]) -> Sequence[Setting]:
+    """The settings that the page names."""
+    first = next(n for n, one in enumerate(every) if one.point == findings.setting.point)
     start = max(0, min(first - _NAMED // 2, len(every) - _NAMED))
-    made = []
-    for one in every[start : start + _NAMED]:
-        holds, report = held.get(one.point) or ("nothing", _results(findings, one))
-        at = ",".join(f"{name}={one.value(name)}" for name in one.varied)
-        made.append(
-            {
-                "at": at,
-                "command": f"profdiff report SESSION --at {shlex.quote(at)} --html",
-                "title": one.title,
-                "own": one.point == own,
-                "holds": holds,
-                "report": report,
-            }
-        )
-    return made
+    return every[start : start + _NAMED]
+
+
+def _point(findings: Findings, one: Setting, held: _Held, architecture: str) -> Point:
+    """``architecture``: "" where there is one only."""
+    own = one.point == findings.setting.point
+    holds, report = held.get(one.point) or ("nothing", _results(findings, one))
+    at = ",".join(f"{name}={one.value(name)}" for name in one.varied)
+    session = f"SESSION/{architecture}" if architecture else "SESSION"
+    words = [f"--at {shlex.quote(at)}"] if at else []
+    # The page's own point is what annotate takes, too, unless there are several architectures.
+    of_code = words if architecture or not own else []
+    return {
+        "at": ",".join(filter(None, [f"architecture={architecture}" if architecture else "", at])),
+        "command": " ".join(["profdiff report", session, *words, "--html"]),
+        "annotate": " ".join(["profdiff annotate", session, *of_code, "FUNCTION"]),
+        "title": ", ".join(filter(None, [architecture, one.title])),
+        "architecture": architecture,
+        "own": own,
+        "holds": holds,
+        "report": report,
+    }
 
 
 def nearest(every: Sequence[Setting], chosen: Setting, most: int = MOST) -> list[Setting]:

@@ -16,9 +16,11 @@ from support import ROOT
 from synthetic import compare, example
 from synthetic_code import large
 from synthetic_experiment import boots, found, recorded
+from synthetic_joint import joint
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import html, packed_code
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.reports import html, joint_page, packed_code
 from profdiff.session import manifest as m
 from profdiff.views.blame import Blame
 from profdiff.views.blame import Row as BlameRow
@@ -87,7 +89,7 @@ def test_the_page_as_it_is_written_has_no_globals(browser: Any, tmp_path: Path) 
     page.close()
 
 
-def test_types_name_what_the_document_has() -> None:
+def test_types_name_what_the_document_has(tmp_path: Path) -> None:
     """Every interface of ``document.d.ts`` has the fields of its part of a document."""
     text = (TEMPLATES / "document.d.ts").read_text()
     typed = {
@@ -133,8 +135,11 @@ def test_types_name_what_the_document_has() -> None:
             points=points,
             code=html.page_code.page_code(shown).held,
             blame=blame,
+            joint=None,
+            parts={},
         )
     )
+    both = joint_page.joint(JointFindings.of(joint(tmp_path / "S")))
     (metric,) = document["metrics"]
     rows = {label: [(row, "nop") for row in rows] for label, rows in example().items()}
     exact = html.document.build(Findings.of_recordings([executed_code(rows)]))
@@ -153,6 +158,8 @@ def test_types_name_what_the_document_has() -> None:
         "KernelCode": counted["code"],
         "Chart": document["charts"][0],
         "Point": document["points"][0],
+        "Joint": both,
+        "JointTable": both["tables"][0],
         "Blame": blame,
         "BlameRow": blame["rows"][0],
         "HeldCode": document["code"],
@@ -162,6 +169,7 @@ def test_types_name_what_the_document_has() -> None:
         "LineColumns": code["lines"]["kernels"]["new"],
     }
     assert typed == {name: set(part) for name, part in parts.items()}
+    assert all(set(table) == set(both["tables"][0]) for table in both["tables"])
 
 
 @pytest.mark.parametrize("kind", ["js", "ts", "css", "html"])

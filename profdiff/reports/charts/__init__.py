@@ -5,7 +5,7 @@ Loading matplotlib takes about half a second, so it is loaded when a figure is d
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.joint_findings import JointFindings
 from profdiff.profile.comparison import Side
 
 if TYPE_CHECKING:
@@ -34,10 +35,14 @@ def figures(
     ``per_op``: counts per operation; None means where ops are known.
     """
     with matplotlib_as_ours():
-        return [
-            {"title": caption.title, "about": about, "svg": _printed(figure, "svg").decode()}
-            for _, about, caption, figure in _charts(findings, side, per_op)
-        ]
+        return _figures(_charts(findings, side, per_op))
+
+
+def _figures(charts: "Iterator[Chart]") -> list[dict[str, str]]:
+    return [
+        {"title": caption.title, "about": about, "svg": _printed(figure, "svg").decode()}
+        for _, about, caption, figure in charts
+    ]
 
 
 def write(
@@ -50,10 +55,26 @@ def write(
 
     Raises InputError when that cannot be written, or there is nothing to draw.
     """
+    return _write(lambda: _charts(findings, side, per_op), folder)
+
+
+def write_joint(findings: JointFindings, folder: Path) -> list[Path]:
+    """The same of several architectures: ``architectures`` with each metric's name behind it.
+    Raises as ``write``."""
+    return _write(lambda: _joint_charts(findings), folder)
+
+
+def joint_figures(findings: JointFindings) -> list[dict[str, str]]:
+    """As ``figures``, of several architectures."""
+    with matplotlib_as_ours():
+        return _figures(_joint_charts(findings))
+
+
+def _write(charts: "Callable[[], Iterator[Chart]]", folder: Path) -> list[Path]:
     paths = []
     try:
         with matplotlib_as_ours():
-            shown = list(_charts(findings, side, per_op))
+            shown = list(charts())
             if not shown:
                 raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
             folder.mkdir(parents=True, exist_ok=True)
@@ -86,11 +107,24 @@ def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iter
     """Those of the experiment first."""
     from profdiff.reports.charts import experiment, functions
 
+    yield from _named(
+        [
+            *experiment.charts(findings.results, findings.setting),
+            *functions.charts(findings.comparisons, side, per_op=per_op),
+        ]
+    )
+
+
+def _joint_charts(findings: JointFindings) -> "Iterator[Chart]":
+    from profdiff.reports.charts import joint
+
+    yield from _named(joint.charts(findings))
+
+
+def _named(charts: "Iterable[Chart]") -> "Iterator[Chart]":
+    """With names that tell them apart."""
     taken: set[str] = set()
-    for chart in (
-        *experiment.charts(findings.results, findings.setting),
-        *functions.charts(findings.comparisons, side, per_op=per_op),
-    ):
+    for chart in charts:
         # Two metrics can look alike as parts of a file name.
         name, number = chart.name, 2
         while name.casefold() in taken:

@@ -65,7 +65,7 @@ class Chart(NamedTuple):
     """``name``: of its files, without a suffix. ``about``: what it shows."""
 
     name: str
-    about: Literal["experiment", "functions"]
+    about: Literal["experiment", "functions", "architectures"]
     caption: Caption
     figure: Figure
 

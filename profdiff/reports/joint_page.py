@@ -1,0 +1,99 @@
+"""The page of several architectures: the joint tables first, then what a page has, of the
+architecture and the point that the reader chooses."""
+
+from typing import Any
+
+import msgspec
+
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.reports import (
+    charts,
+    document,
+    html,
+    joint_function_table,
+    joint_text,
+    page_code,
+    page_points,
+)
+from profdiff.session import points
+from profdiff.views.joint_claim import joint_claim
+from profdiff.views.joint_functions import joint_functions
+from profdiff.views.joint_results import grids
+from profdiff.views.selection import Selection
+
+_FUNCTIONS = 20
+
+
+def render(findings: JointFindings) -> str:
+    """The page. The first architecture with a result is the page's own; of each of the others it
+    holds the report at the same setting, and what of its points has room."""
+    parts = findings.parts
+    own = next(iter(parts))
+    most = max(1, page_points.MOST // len(parts))
+    shown = {name: document.build(part) for name, part in parts.items()}
+    places: list[page_points.Point] = []
+    for name, part in parts.items():
+        nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
+        others = findings.others(name, nearest)
+        places += page_points.part_points(part, shown[name], others, name, own=name == own)
+    code = page_code.page_code(parts[own])
+    text = document.encode(
+        shown[own],
+        charts=html.page_charts(parts[own]),
+        points=places,
+        code=code.held,
+        blame=None,
+        joint=joint(findings),
+        parts={name: _part(part, shown[name]) for name, part in parts.items() if name != own},
+    )
+    return html.page(text, code.elements)
+
+
+def _part(part: Findings, shown: Any) -> dict[str, Any]:
+    """The whole report of an architecture; charts of functions are the page's own point's."""
+    return {
+        **msgspec.to_builtins(shown),
+        "charts": [one for one in html.page_charts(part) if one["about"] == "experiment"],
+    }
+
+
+def joint(findings: JointFindings) -> dict[str, Any]:
+    """``Joint`` of ``templates/document.d.ts``."""
+    results, setting, names = findings.results, findings.setting, findings.names
+    claim = joint_claim(results, setting, names)
+    tables = [
+        {**msgspec.to_builtins(grid.table), "foot": []} for grid in grids(results, setting, names)
+    ]
+    functions = _functions(findings)
+    nothing = f"Measured on {' and '.join(findings.parts)}; nothing to compare."
+    return {
+        "architectures": list(names),
+        "sentences": claim.sentences if claim else [nothing],
+        "tables": [*tables, *functions],
+        "notes": [joint_text.READ, *([joint_text.ORDER] if functions else [])],
+        "missing": [f"{name}: {why}" for name, why in findings.missing.items()],
+        "charts": [html.with_scheme(chart) for chart in charts.joint_figures(findings)],
+    }
+
+
+def _functions(findings: JointFindings) -> list[dict[str, Any]]:
+    """The table of functions, with names first."""
+    found = joint_functions(findings, Selection(top=_FUNCTIONS))
+    made = joint_function_table.texts(findings, found) if found else None
+    if made is None:
+        return []
+    return [
+        {
+            "title": made.title,
+            "names": 1,
+            "header": _turned([column.title for column in made.columns]),
+            "groups": _turned([column.group for column in made.columns]),
+            "rows": [_turned(row) for row in made.body],
+            "foot": [_turned(row) for row in made.tail],
+        }
+    ]
+
+
+def _turned(row: list[str]) -> list[str]:
+    return [row[-1], *row[:-1]]

@@ -1,0 +1,165 @@
+"""The page of several architectures, in a real Chromium: joint tables first, then what a page has,
+of the architecture that is chosen."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browsed_page import HOSTILE, Page, browser
+from support import page_data, profdiff
+from synthetic_joint import POINTS, example, joint, part
+
+from profdiff.evidence.joint_findings import JointFindings
+from profdiff.reports import document, joint_page
+from profdiff.session import manifest as m
+from profdiff.session.architectures import Architectures
+from profdiff.session.folder import Session
+from profdiff.views.joint_results import grids
+from profdiff.views.result import ABSENT
+
+__all__ = ["browser"]
+NAMES = ("x86_64", "arm64")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of two kernels at two points on two architectures."""
+    return Path(joint(tmp_path_factory.mktemp("joint") / "S").folder)
+
+
+def findings(folder: Path, at: str | None = None) -> JointFindings:
+    """Of a recording."""
+    return JointFindings.of(Architectures.open(folder), at)
+
+
+def test_the_joint_tables_come_first(browser: Any, folder: Path, tmp_path: Path) -> None:
+    shown = findings(folder)
+    page = Page(browser, shown, tmp_path, 1200)
+    assert page.page.inner_text("#answers").startswith("The same change: +97.0% on x86_64")
+    assert page.page.title() == "profdiff: base against new on x86_64, arm64"
+    (grid,) = grids(shown.results, shown.setting, NAMES)
+    table = page.page.locator("table.joint").first
+    rows = [row.split("\t") for row in table.inner_text().splitlines()]
+    assert [cell for cell in rows[0] if cell] == list(NAMES)
+    assert [[*map(str.strip, row)] for row in rows[1:]] == [grid.table.header, *grid.table.rows]
+    # Two columns of names and numbers stand below each architecture's.
+    spans = table.locator("tr").first.locator("th").evaluate_all("all => all.map(x => x.colSpan)")
+    assert spans == [1, 3, 3]
+    functions = page.page.locator("table.joint").nth(1).inner_text().splitlines()
+    (flush,) = [row.split("\t") for row in functions if row.startswith("flush")]
+    assert [*map(str.strip, flush)] == ["flush", "+22.00", "+55.0%", "11.5%", *[ABSENT] * 3]
+    assert page.page.locator("#joint-charts img").count() == 1
+    top = page.page.locator("table.joint").first.bounding_box()
+    below = page.page.locator("#place").bounding_box()
+    assert top["y"] < below["y"]
+    assert page.problems == []
+    page.page.close()
+
+
+def test_choosing_an_architecture(browser: Any, folder: Path, tmp_path: Path) -> None:
+    page = Page(browser, findings(folder), tmp_path, 1200)
+    options = page.page.locator("#point option").all_inner_texts()
+    assert options == [f"{name}, folio_kib {size}" for name in NAMES for size in (4, 64)]
+    assert page.page.input_value("#point") == "architecture=x86_64,folio_kib=4"
+    names = "#functions tbody td.name"
+    seen = {}
+    for option in page.page.locator("#point option").evaluate_all("all => all.map(x => x.value)"):
+        page.page.select_option("#point", option)
+        seen[option] = page.page.locator(names).all_inner_texts()
+        head = page.page.inner_text("#answers")
+        assert head.startswith("The same change: +97.0% on x86_64")
+    assert "flush" in seen["architecture=x86_64,folio_kib=4"]
+    assert "contpte" in seen["architecture=arm64,folio_kib=64"]
+    assert "flush" not in seen["architecture=arm64,folio_kib=64"]
+    told = page.page.inner_text("#part-answers")
+    assert "0.411 times" in told
+    assert page.page.locator("#functions tfoot").inner_text().split()[1:3] == ["285.00", "117.00"]
+    # Its own tables and charts are those of the architecture.
+    assert "203" in page.page.locator("#experiment-tables").inner_text()
+    assert "x86_64" not in page.page.inner_text("#evidence").replace("x86_64, 1 vCPU", "")
+    page.page.reload()
+    page.page.wait_for_selector("html[data-ready]")
+    assert page.page.input_value("#point") == "architecture=arm64,folio_kib=64"
+    assert page.problems == []
+    page.page.close()
+
+
+def test_each_architecture_is_its_own_report(folder: Path, tmp_path: Path) -> None:
+    shown = findings(folder, "folio_kib=64")
+    data = json.loads(page_data(written(shown, tmp_path)))
+    for name in NAMES:
+        whole = json.loads(document.encode(document.build(shown.parts[name])))
+        held = {**data, **data["parts"].get(name, {})}
+        for member in ("answers", "metrics", "stacks", "facts", "kernels", "runs", "experiment"):
+            assert held[member] == whole[member], (name, member)
+    own = [one["at"] for one in data["points"] if one["own"]]
+    assert own == ["architecture=x86_64,folio_kib=64"]
+    commands = {one["at"]: (one["command"], one["annotate"]) for one in data["points"]}
+    assert commands["architecture=arm64,folio_kib=4"] == (
+        "profdiff report SESSION/arm64 --at folio_kib=4 --html",
+        "profdiff annotate SESSION/arm64 --at folio_kib=4 FUNCTION",
+    )
+
+
+def written(shown: JointFindings, folder: Path) -> Path:
+    """The page as a file."""
+    file = folder / "page.html"
+    file.write_text(joint_page.render(shown))
+    return file
+
+
+def test_one_point_and_one_architecture_that_is_missing(browser: Any, tmp_path: Path) -> None:
+    made = Architectures.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    part(made.part("x86_64"), example()["x86_64"], POINTS[:1])
+    page = Page(browser, findings(made.folder), tmp_path, 1200)
+    assert page.page.inner_text("#joint-missing") == "arm64: not recorded yet"
+    assert page.page.locator("#point option").all_inner_texts() == ["x86_64"]
+    assert page.page.inner_text("#answers").startswith("The change on one architecture alone")
+    assert page.problems == []
+    page.page.close()
+
+
+def test_what_strangers_wrote_is_text(browser: Any, tmp_path: Path) -> None:
+    points = [m.Point({"mode": text}, 1, 1000) for text in HOSTILE[:2]]
+    made = joint(tmp_path / "S", points=points)
+    session = Session.open(made.part("arm64"))
+    kernels = [m.replace(one, release=HOSTILE[0]) for one in session.manifest.kernels]
+    session.save(m.replace(session.manifest, kernels=kernels))
+    page = Page(browser, findings(made.folder), tmp_path, 1200)
+    page.page.select_option("#point", index=3)
+    assert page.page.title().startswith("profdiff: base against new")
+    assert page.page.locator("table.joint img, table.joint script, #part img[src=x]").count() == 0
+    assert page.problems == []
+    page.page.close()
+
+
+def test_the_command_writes_page_and_charts(folder: Path, tmp_path: Path) -> None:
+    said = profdiff("report", folder, "--html", "--charts", tmp_path / "charts", cwd=tmp_path)
+    assert said.stdout == "S.html\n"
+    assert "<!doctype html>" in (tmp_path / "S.html").read_text()
+    names = sorted(file.name for file in (tmp_path / "charts").iterdir())
+    assert names == ["architectures-instructions.png", "architectures-instructions.svg"]
+    svg = (tmp_path / "charts/architectures-instructions.svg").read_text()
+    for value in ("+97.0%", "+33.0%", "-16.7%", "-58.9%", "198 -&gt; 390", "285 -&gt; 117"):
+        assert value in svg
+    again = tmp_path / "again"
+    profdiff("report", folder, "--charts", again)
+    assert (again / "architectures-instructions.svg").read_text() == svg
+
+
+def test_charts_are_bounded(tmp_path: Path) -> None:
+    points = [m.Point({"n": str(n)}, 1, 1000) for n in range(30)]
+    parts = {
+        name: {
+            label: [(rows[0][0], rows[0][1], True, tuple(range(100, 130)))]
+            for label, rows in kernels.items()
+        }
+        for name, kernels in example().items()
+    }
+    made = joint(tmp_path / "S", parts, points)
+    profdiff("report", made.folder, "--charts", tmp_path / "charts")
+    svg = (tmp_path / "charts/architectures-instructions.svg").read_text()
+    assert "14 more settings or kernels are not shown" in svg
+    assert ">n 15<" in svg
+    assert ">n 16<" not in svg
