@@ -31,8 +31,8 @@ from profdiff.session.folder import Session
 from profdiff.views import experiment
 from profdiff.views import joint_document as document
 from profdiff.views.joint_claim import joint_claim
-from profdiff.views.joint_functions import joint_functions
-from profdiff.views.joint_results import changes, grids
+from profdiff.views.joint_functions import JointFunction, PartRest, joint_functions
+from profdiff.views.joint_results import JointChange, JointTable, PartChange, changes, grids
 from profdiff.views.result import ABSENT
 from profdiff.views.selection import Selection
 
@@ -445,3 +445,13 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
     # What the manifest has is still there.
     assert "203 -> 270" in shown
     assert Session.open(made.part("arm64")).manifest.runs
+
+
+def test_every_field_is_documented() -> None:
+    written = (ROOT / "docs/report.md").read_text()
+    section = written.partition("profdiff.joint-report/1`\nSchema")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = [name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")]
+    assert named == list(document.JointDocument.__struct_fields__)
+    for record in (JointChange, PartChange, JointTable, JointFunction, PartRest):
+        assert all(f"`{name}" in section for name in record.__struct_fields__), record
