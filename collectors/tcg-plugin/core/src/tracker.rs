@@ -339,7 +339,9 @@ impl Tracker {
             self.now.went(End::Return, now.start);
         }
         // An interrupt that came between a call and what it called.
-        self.now.stack.arrived(now.places[0]);
+        if self.now.stack.arrived(now.places[0]) {
+            self.count_entry();
+        }
     }
 
     fn count_entry(&mut self) {
