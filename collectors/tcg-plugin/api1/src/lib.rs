@@ -32,12 +32,16 @@ pub static qemu_plugin_version: c_int = 1;
 struct OldApi;
 
 impl Api for OldApi {
+    fn block(&self, _id: usize, block: usize) -> *mut ffi::Tb {
+        block as *mut ffi::Tb
+    }
+
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize {
         // SAFETY: `insn` is valid, and the data are its own.
         unsafe { ffi::copy_code(insn, qemu_plugin_insn_data(insn).cast(), code) }
     }
 
-    fn count(&self, insn: *mut ffi::Insn, _number: usize, counter: Counter) {
+    fn count(&self, insn: *mut ffi::Insn, counter: Counter, _number: u32) {
         let counter = counter.as_ptr().cast();
         // SAFETY: `insn` is valid, and the counter lives as long as the process.
         unsafe {
@@ -45,7 +49,7 @@ impl Api for OldApi {
         }
     }
 
-    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, _: usize, counter: Counter) {
+    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, _number: u32) {
         let counter = counter.as_ptr().cast();
         // SAFETY: as above.
         unsafe {

@@ -1,21 +1,27 @@
 //! profdiff's QEMU plugin for plugin API 2 and later (QEMU 9.0 on).
 //!
-//! With one vCPU, counters are inline, in scoreboards. With more, each instruction calls back:
-//! since QEMU 10.0 ("plugins: optimize cpu_index code generation"), an inline operation that is
-//! translated on behalf of vCPU 1 or higher under `-icount` multiplies a *constant* temporary in
-//! place, and whatever else the block uses that constant for goes wrong: the guest ends with "Bad
-//! icount read" as soon as its second CPU starts. By the same change, callbacks are given the
-//! number of the vCPU on behalf of which their block was translated, whichever executes it.
+//! An inline operation of this API adds to a *scoreboard*: to the element of the vCPU that
+//! executes. Since QEMU 10.0 ("plugins: optimize cpu_index code generation"), one that is
+//! translated under `-icount` uses the vCPU of translation instead, and to find its element it
+//! multiplies a *constant* temporary in place. Whatever else the block uses that constant for then
+//! goes wrong: the guest ends with "Bad icount read" as soon as its second CPU starts. But nothing
+//! is generated for elements of one byte, and so there is one such scoreboard here, and a counter
+//! is told as its distance from the element of the vCPU of translation. So all vCPUs share it.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::mem::size_of;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod registers;
+
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 
 use tcg_plugin_core::architecture::MAX_CODE;
 use tcg_plugin_core::collector;
-use tcg_plugin_core::counters::{plain_chunk, Chunk, Counter, CHUNK};
+use tcg_plugin_core::counters::Counter;
 use tcg_plugin_core::counting::Api;
 use tcg_plugin_core::ffi;
+use tcg_plugin_core::running::Registers;
+
+use crate::registers::VcpuRegisters;
 
 /// `struct qemu_plugin_scoreboard`.
 #[repr(C)]
@@ -31,6 +37,7 @@ struct PluginU64 {
 }
 
 extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn qemu_plugin_insn_data();
     fn qemu_plugin_scoreboard_new(element_size: usize) -> *mut Scoreboard;
     fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, vcpu_index: c_uint) -> *mut c_void;
@@ -49,10 +56,25 @@ extern "C" {
     );
 }
 
-/// The oldest plugin API that this build speaks; newer ones that QEMU offers are compatible but
-/// for `qemu_plugin_insn_data`, see [`InsnData`].
+/// The plugin API that this build speaks: 2, or 7 with a QEMU that has it, since that QEMU takes
+/// no older one. What differs between them is below.
 #[no_mangle]
-pub static qemu_plugin_version: c_int = 2;
+pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(2);
+
+/// A function that API 7 has and older ones do not.
+const SINCE_7: &CStr = c"qemu_plugin_set_pc";
+
+/// Runs when the plugin is loaded, before QEMU looks at the version.
+#[used]
+#[link_section = ".init_array"]
+static CHOOSE_VERSION: extern "C" fn() = choose_version;
+
+extern "C" fn choose_version() {
+    // SAFETY: null is glibc's RTLD_DEFAULT: all that is loaded.
+    if !unsafe { dlsym(std::ptr::null_mut(), SINCE_7.as_ptr()) }.is_null() {
+        qemu_plugin_version.store(7, Ordering::Relaxed);
+    }
+}
 
 type InsnDataPointer = unsafe extern "C" fn(*const ffi::Insn) -> *const u8;
 type InsnDataCopy = unsafe extern "C" fn(*const ffi::Insn, *mut c_void, usize) -> usize;
@@ -63,16 +85,23 @@ enum InsnData {
     Copy(InsnDataCopy),
 }
 
-/// The scoreboards, each with a chunk of counters, since an element cannot grow.
-struct Scoreboards(Vec<*mut Scoreboard>);
+/// The scoreboard whose elements are single bytes, and the address of the first.
+struct Bytes {
+    score: *mut Scoreboard,
+    first: usize,
+}
 
-// SAFETY: scoreboards are QEMU's, who lets any thread use them.
-unsafe impl Send for Scoreboards {}
+// SAFETY: the scoreboard is QEMU's, who lets any thread use it.
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
 
 struct NewApi {
+    /// The version that QEMU speaks.
+    version: c_int,
     insn_data: InsnData,
-    /// None with several vCPUs.
-    scoreboards: Option<Scoreboards>,
+    /// Made when the first counter is attached, since the elements move while vCPUs are added.
+    bytes: OnceLock<Bytes>,
 }
 
 impl InsnData {
@@ -90,6 +119,11 @@ impl InsnData {
 }
 
 impl Api for NewApi {
+    fn block(&self, first: usize, second: usize) -> *mut ffi::Tb {
+        // Since version 7 there is no id before it.
+        (if self.version < 7 { second } else { first }) as *mut ffi::Tb
+    }
+
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize {
         match self.insn_data {
             // SAFETY: `code` has room for that many bytes.
@@ -99,86 +133,47 @@ impl Api for NewApi {
         }
     }
 
-    fn chunk(&mut self) -> Chunk {
-        let Some(Scoreboards(all)) = &mut self.scoreboards else {
-            return plain_chunk();
-        };
-        // SAFETY: any size will do, and QEMU aborts when it has no memory. A new scoreboard's
-        // elements are zero; that of the only vCPU, number 0, would move only if vCPUs were added.
-        unsafe {
-            let score = qemu_plugin_scoreboard_new(CHUNK * size_of::<u64>());
-            all.push(score);
-            &*qemu_plugin_scoreboard_find(score, 0).cast()
-        }
+    fn registers(&self) -> Option<Box<dyn Registers>> {
+        Some(Box::new(VcpuRegisters::new()))
     }
 
-    fn numbers_vcpus(&self) -> bool {
-        self.scoreboards.is_some()
+    /// QEMU 9.1 and older, which read the number when they execute, have a lower version; 9.2 has
+    /// that of 10.0, and is found out.
+    fn may_fix_numbers(&self) -> bool {
+        self.version >= 4
     }
 
-    fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter) {
-        // SAFETY: `insn` is valid; the counter lives as long as the process, and the entry, which
-        // is the same, lies inside its scoreboard's elements.
-        unsafe {
-            let Some(entry) = self.entry(number) else {
-                let counter = counter.as_ptr().cast();
-                ffi::qemu_plugin_register_vcpu_insn_exec_cb(
-                    insn,
-                    increment,
-                    ffi::CB_NO_REGS,
-                    counter,
-                );
-                return;
-            };
-            qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-                insn,
-                ffi::INLINE_ADD_U64,
-                entry,
-                1,
-            );
-        }
+    fn count(&self, insn: *mut ffi::Insn, counter: Counter, number: u32) {
+        let (op, entry) = (ffi::INLINE_ADD_U64, self.entry(counter, number));
+        // SAFETY: `insn` is valid, and the entry is the counter, which lives as long as the
+        // process.
+        unsafe { qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, op, entry, 1) };
     }
 
-    fn count_accesses(
-        &self,
-        insn: *mut ffi::Insn,
-        access: c_uint,
-        number: usize,
-        counter: Counter,
-    ) {
+    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, number: u32) {
+        let (op, entry) = (ffi::INLINE_ADD_U64, self.entry(counter, number));
         // SAFETY: as above.
-        unsafe {
-            let Some(entry) = self.entry(number) else {
-                let counter = counter.as_ptr().cast();
-                let flags = ffi::CB_NO_REGS;
-                ffi::qemu_plugin_register_vcpu_mem_cb(insn, accessed, flags, access, counter);
-                return;
-            };
-            let op = ffi::INLINE_ADD_U64;
-            qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, op, entry, 1);
-        }
+        unsafe { qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, op, entry, 1) };
     }
 }
 
 impl NewApi {
-    /// Where a counter is in QEMU's terms; None with several vCPUs.
-    fn entry(&self, number: usize) -> Option<PluginU64> {
-        let Scoreboards(all) = self.scoreboards.as_ref()?;
-        Some(PluginU64 {
-            score: all[number / CHUNK],
-            offset: number % CHUNK * size_of::<u64>(),
-        })
+    /// Where a counter is, as seen from the element of vCPU `number`.
+    fn entry(&self, counter: Counter, number: u32) -> PluginU64 {
+        let bytes = self.bytes.get_or_init(|| {
+            // SAFETY: any size will do; QEMU ends when it has no memory, and vCPU 0 exists.
+            unsafe {
+                let score = qemu_plugin_scoreboard_new(1);
+                let first = qemu_plugin_scoreboard_find(score, 0) as usize;
+                Bytes { score, first }
+            }
+        });
+        let at = counter.as_ptr() as usize;
+        PluginU64 {
+            score: bytes.score,
+            offset: at.wrapping_sub(bytes.first).wrapping_sub(number as usize),
+        }
     }
-}
-
-extern "C" fn accessed(vcpu: c_uint, _access: u32, _at: u64, counter: *mut c_void) {
-    increment(vcpu, counter);
-}
-
-extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {
-    // SAFETY: `count` gave the address of a counter that lives as long as the process.
-    let counter = unsafe { AtomicU64::from_ptr(counter.cast()) };
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// QEMU's entry point.
@@ -194,9 +189,11 @@ pub unsafe extern "C" fn qemu_plugin_install(
 ) -> c_int {
     // SAFETY: the arguments are QEMU's own, and `info` is valid during this call.
     unsafe {
+        let version = (*info).version.cur;
         let api = NewApi {
-            insn_data: InsnData::of_version((*info).version.cur),
-            scoreboards: ((*info).smp_vcpus == 1).then(|| Scoreboards(Vec::new())),
+            version,
+            insn_data: InsnData::of_version(version),
+            bytes: OnceLock::new(),
         };
         collector::install(id, info, argc, argv, Box::new(api))
     }

@@ -28,6 +28,16 @@ pub trait Architecture: Send + Sync {
     /// The vectors that kernel code at `address` would be one of, if that is where an exception or
     /// interrupt led: by their address, or that of the table which they share.
     fn vectors(&self, address: u64) -> Option<u64>;
+
+    /// The program counter, as gdb calls it.
+    fn program_counter(&self) -> &'static str;
+
+    /// The registers, as gdb calls them, of which one points to data of the executing CPU alone
+    /// while the kernel runs or has let a program run.
+    fn vcpu_registers(&self) -> &'static [&'static str];
+
+    /// Whether that value of such a register is such a pointer.
+    fn tells_vcpu(&self, value: u64) -> bool;
 }
 
 /// Where a call puts the address behind it, and so what shows that calls begin and end.
@@ -38,6 +48,25 @@ pub enum Linkage {
     Stack(fn(slot: u64) -> u64),
     /// In a register.
     Register,
+}
+
+impl End {
+    /// The same where the instruction stands elsewhere by so many bytes, modulo 2^64.
+    pub fn moved(self, by: u64) -> End {
+        let moved = |target: u64| match target {
+            0 => 0,
+            target => target.wrapping_add(by),
+        };
+        match self {
+            End::Next { target } => End::Next {
+                target: moved(target),
+            },
+            End::Branch { target } => End::Branch {
+                target: moved(target),
+            },
+            other => other,
+        }
+    }
 }
 
 /// What an instruction does, as far as the plugin must know.

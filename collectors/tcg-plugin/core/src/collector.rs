@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::architecture::arm64::Arm64;
 use crate::architecture::x86_64::X86_64;
+use crate::aliases::{self, Alias, Original};
 use crate::architecture::{Architecture, End, Mark, MAX_CODE};
 use crate::blocks::Instruction;
 use crate::counters::Counters;
@@ -18,6 +20,7 @@ use crate::ffi;
 use crate::following::{self, follow, follow_block, with_tracker};
 use crate::memory::{self, refuse, say};
 use crate::repeated::Repeated;
+use crate::running;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
 use crate::window::Window;
@@ -30,12 +33,28 @@ const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or ca
 struct Collector {
     architecture: &'static dyn Architecture,
     out: PathBuf,
+    /// Whether the guest has several vCPUs.
+    several: bool,
     counting: Counting,
     repeated: Repeated,
     command: Window,
     marks: Window,
     /// The counters' values at a mark.
     now: Vec<u64>,
+}
+
+impl Collector {
+    /// From the first translation on, registers can be read, if QEMU lets plugins do so.
+    fn tell_registers(&mut self) {
+        if running::is_told() {
+            return;
+        }
+        let api = &self.counting.api;
+        if let Some(registers) = api.registers() {
+            let (several, fixed) = (self.several, api.may_fix_numbers());
+            running::begin(registers, self.architecture, several, fixed);
+        }
+    }
 }
 
 static COLLECTOR: OnceLock<Mutex<Collector>> = OnceLock::new();
@@ -95,14 +114,17 @@ pub unsafe fn install(
         return -1;
     };
     memory::bound(memory);
-    let numbers_vcpus = api.numbers_vcpus();
+    // SAFETY: as above.
+    let several = unsafe { (*info).smp_vcpus } > 1;
     let collector = Collector {
         architecture: *architecture,
         out,
+        several,
         counting: Counting {
             api,
             slots: Slots::default(),
             counters: Counters::default(),
+            number: Some(0),
         },
         repeated: Repeated::default(),
         command: Window::default(),
@@ -114,20 +136,24 @@ pub unsafe fn install(
         return -1;
     }
     if calls {
-        following::begin(Tracker::new(*architecture, numbers_vcpus));
+        following::begin(Tracker::new(*architecture, true));
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {
-        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
-        ffi::qemu_plugin_register_atexit_cb(id, exiting, std::ptr::null_mut());
+        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated, ptr::null_mut());
+        ffi::qemu_plugin_register_atexit_cb(id, exiting, ptr::null_mut());
     }
     0
 }
 
 /// QEMU translated a block: give each of its instructions a counter, marks a callback, and the
 /// tracker what it follows.
-extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
+extern "C" fn translated(first: usize, second: usize) {
     with_collector(|collector| {
+        let tb = collector.counting.api.block(first, second);
+        collector.tell_registers();
+        // SAFETY: QEMU is translating `tb`.
+        collector.counting.number = unsafe { running::translates(tb) };
         // SAFETY: `tb` is valid during this callback.
         let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
@@ -169,7 +195,7 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
                 continue;
             }
             let counter = counting.counter(number);
-            counting.api.count(insn, number as usize, counter);
+            counting.count(insn, counter);
             repeated.passed(address, counter);
             iterations = does.iterates.and_then(|how| {
                 // SAFETY: `insn` is valid during this callback.
@@ -177,17 +203,65 @@ extern "C" fn translated(_id: ffi::PluginId, tb: *mut ffi::Tb) {
             });
             instructions.push((number, address, Some(counter)));
         }
+        let Some(first) = instructions.first() else {
+            return;
+        };
+        let in_kernel = architecture.in_kernel(first.1);
+        let mut block = ptr::null_mut();
         with_tracker(|tracker| {
-            let Some(first) = instructions.first() else {
-                return;
-            };
-            let in_kernel = architecture.in_kernel(first.1);
             let blocks = &mut tracker.blocks;
-            let block = blocks.block(&instructions, end, behind, in_kernel, iterations);
-            // SAFETY: `tb` is valid during this callback.
-            unsafe { follow_block(tb, block) };
+            block = blocks.block(&instructions, end, behind, in_kernel, iterations);
         });
+        // SAFETY: QEMU is translating `tb`.
+        unsafe {
+            if !in_kernel && running::is_told() {
+                aliases::watch(tb, instructions, end, behind, block);
+            } else if !block.is_null() {
+                follow_block(tb, block);
+            }
+        }
     });
+}
+
+/// The block `original` where it ran at `address`.
+pub(crate) fn alias(original: &Original, address: u64) -> Alias {
+    let mut made = Alias {
+        block: ptr::null_mut(),
+        moves: Box::default(),
+    };
+    with_collector(|collector| {
+        let (counting, repeated) = (&mut collector.counting, &mut collector.repeated);
+        let moved = address.wrapping_sub(original.instructions[0].1);
+        let mut moves = Vec::new();
+        let mut iterations = None;
+        let instructions: Vec<Instruction> = original
+            .instructions
+            .iter()
+            .map(|(place, at, counter)| {
+                let at = at.wrapping_add(moved);
+                let number = counting.slots.number(counting.slots.places()[*place as usize].at(at));
+                let other = counter.map(|counter| {
+                    let other = counting.counter(number);
+                    repeated.passed(at, other);
+                    repeated.passed_too(counter, other);
+                    moves.push((counter, other));
+                    other
+                });
+                iterations = repeated.also_at(*place, number, counting, &mut moves);
+                (number, at, other)
+            })
+            .collect();
+        let behind = original.behind.wrapping_add(moved);
+        let in_kernel = collector.architecture.in_kernel(address);
+        if !original.block.is_null() {
+            with_tracker(|tracker| {
+                let (blocks, end) = (&mut tracker.blocks, original.end.moved(moved));
+                made.block = blocks.block(&instructions, end, behind, in_kernel, iterations);
+            });
+        }
+        made.moves = moves.into();
+    });
+    made
 }
 
 /// A mark in a block.
@@ -206,6 +280,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         index,
         address,
     } = *unsafe { &*userdata.cast::<MarkAt>() };
+    aliases::settle();
     with_collector(|collector| {
         // The command has ended: whoever runs the program now only looks at it.
         if collector.command.closed > 0 {
@@ -235,7 +310,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
     });
 }
 
-extern "C" fn exiting(_id: ffi::PluginId, _userdata: *mut c_void) {
+extern "C" fn exiting() {
     with_collector(|collector| {
         // SAFETY: the guest has ended.
         let tracker = unsafe { following::tracker() };

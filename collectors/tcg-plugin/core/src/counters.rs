@@ -6,27 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub type Counter = &'static AtomicU64;
 
 /// How many counters lie in one piece of memory: 64 KiB.
-pub const CHUNK: usize = 8192;
-/// Counters that lie together.
-pub type Chunk = &'static [AtomicU64; CHUNK];
-
-/// New counters in plain memory.
-pub fn plain_chunk() -> Chunk {
-    Box::leak(Box::new([const { AtomicU64::new(0) }; CHUNK]))
-}
+const CHUNK: usize = 8192;
 
 /// Counters numbered from 0.
 #[derive(Default)]
 pub struct Counters {
-    chunks: Vec<Chunk>,
+    chunks: Vec<&'static [AtomicU64; CHUNK]>,
     used: usize,
 }
 
 impl Counters {
-    /// Counter `number`; those that there are not yet come from `chunk`.
-    pub fn counter(&mut self, number: usize, mut chunk: impl FnMut() -> Chunk) -> Counter {
+    /// Counter `number`, a new one if there is none yet.
+    pub fn counter(&mut self, number: usize) -> Counter {
         while self.chunks.len() * CHUNK <= number {
-            self.chunks.push(chunk());
+            let chunk = Box::new([const { AtomicU64::new(0) }; CHUNK]);
+            self.chunks.push(Box::leak(chunk));
         }
         self.used = self.used.max(number + 1);
         &self.chunks[number / CHUNK][number % CHUNK]
@@ -50,10 +44,10 @@ mod tests {
     #[test]
     fn counters_keep_their_address_and_value() {
         let mut counters = Counters::default();
-        let first = counters.counter(0, plain_chunk);
-        let last = counters.counter(3 * CHUNK, plain_chunk);
+        let first = counters.counter(0);
+        let last = counters.counter(3 * CHUNK);
         last.store(7, Ordering::Relaxed);
-        assert!(std::ptr::eq(first, counters.counter(0, plain_chunk)));
+        assert!(std::ptr::eq(first, counters.counter(0)));
         let mut values = vec![9];
         counters.read(&mut values);
         assert_eq!(values.len(), 3 * CHUNK + 1);

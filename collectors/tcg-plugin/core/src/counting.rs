@@ -1,32 +1,38 @@
 //! The counters of instructions, and how QEMU is asked to increment them.
 
-use std::ffi::c_uint;
+use std::ffi::{c_uint, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::architecture::MAX_CODE;
-use crate::counters::{plain_chunk, Chunk, Counter, Counters};
+use crate::counters::{Counter, Counters};
 use crate::ffi;
+use crate::running::Registers;
 use crate::slots::{PlaceNumber, Slots};
 
 /// What differs between the plugin API's versions.
 pub trait Api: Send {
+    /// The block, of the arguments of a callback that QEMU translates one.
+    fn block(&self, first: usize, second: usize) -> *mut ffi::Tb;
+
     /// Copy the bytes of `insn` into `code`; how many there were.
     fn code(&self, insn: *mut ffi::Insn, code: &mut [u8; MAX_CODE]) -> usize;
 
-    /// Counters that [`Api::count`] can increment.
-    fn chunk(&mut self) -> Chunk {
-        plain_chunk()
+    /// The registers, if plugins can read them. For callbacks of a translation.
+    fn registers(&self) -> Option<Box<dyn Registers>> {
+        None
     }
 
-    /// Whether callbacks are given the number of the vCPU that executes.
-    fn numbers_vcpus(&self) -> bool {
-        true
+    /// Whether QEMU may fix a vCPU's number when it translates.
+    fn may_fix_numbers(&self) -> bool {
+        false
     }
 
-    /// Increment `counter`, of that number, whenever `insn` starts.
-    fn count(&self, insn: *mut ffi::Insn, number: usize, counter: Counter);
+    /// Increment `counter` inline whenever `insn` starts. `number`: what QEMU puts into inline
+    /// operations of this block.
+    fn count(&self, insn: *mut ffi::Insn, counter: Counter, number: u32);
 
-    /// Increment `counter`, of that number, whenever `insn` has made such an `access` to memory.
-    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, number: usize, counter: Counter);
+    /// The same whenever `insn` has made such an `access` to memory.
+    fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, number: u32);
 }
 
 /// Instructions, and their counters by number.
@@ -37,13 +43,15 @@ pub struct Counting {
     pub slots: Slots,
     /// The counters.
     pub counters: Counters,
+    /// The vCPU's number in inline operations of the block that is translated. Where it is not
+    /// known, callbacks count.
+    pub number: Option<u32>,
 }
 
 impl Counting {
     /// The counter of a number.
     pub fn counter(&mut self, number: PlaceNumber) -> Counter {
-        let api = &mut self.api;
-        self.counters.counter(number as usize, || api.chunk())
+        self.counters.counter(number as usize)
     }
 
     /// A counter that is no instruction's.
@@ -62,4 +70,34 @@ impl Counting {
         let counters = here.into_iter().map(|number| self.counter(number as u32));
         counters.collect()
     }
+
+    /// Increment `counter` whenever `insn` starts, which QEMU is translating.
+    pub fn count(&self, insn: *mut ffi::Insn, counter: Counter) {
+        if let Some(number) = self.number {
+            return self.api.count(insn, counter, number);
+        }
+        let (flags, counter) = (ffi::CB_NO_REGS, counter.as_ptr().cast());
+        // SAFETY: `insn` is valid, and the counter lives as long as the process.
+        unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, increment, flags, counter) };
+    }
+
+    /// Increment `counter` whenever `insn`, which QEMU is translating, has made such an `access`.
+    pub fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter) {
+        if let Some(number) = self.number {
+            return self.api.count_accesses(insn, access, counter, number);
+        }
+        let (flags, counter) = (ffi::CB_NO_REGS, counter.as_ptr().cast());
+        // SAFETY: as in `count`.
+        unsafe { ffi::qemu_plugin_register_vcpu_mem_cb(insn, accessed, flags, access, counter) };
+    }
+}
+
+extern "C" fn accessed(vcpu: c_uint, _access: u32, _at: u64, counter: *mut c_void) {
+    increment(vcpu, counter);
+}
+
+extern "C" fn increment(_vcpu: c_uint, counter: *mut c_void) {
+    // SAFETY: it is the address of a counter that lives as long as the process.
+    let counter = unsafe { AtomicU64::from_ptr(counter.cast()) };
+    counter.fetch_add(1, Ordering::Relaxed);
 }

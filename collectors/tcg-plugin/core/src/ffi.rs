@@ -1,5 +1,5 @@
 //! The part of QEMU's plugin API that is the same in all its versions
-//! (`include/qemu/qemu-plugin.h`, QEMU 7.2 to 10.0).
+//! (`qemu-plugin.h`, QEMU 7.2 to 11.1).
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -42,6 +42,8 @@ pub struct Info {
 
 /// `enum qemu_plugin_cb_flags`: the callback reads no registers.
 pub const CB_NO_REGS: c_uint = 0;
+/// `enum qemu_plugin_cb_flags`: the callback reads registers.
+pub const CB_READS_REGS: c_uint = 1;
 /// `enum qemu_plugin_mem_rw`: loads, but see [`crate::iterations::Iterations::of_moves`].
 pub const MEM_READ: c_uint = 1;
 /// `enum qemu_plugin_mem_rw`: loads and stores. Loads alone (1) never call back in QEMU 7.2, whose
@@ -52,18 +54,24 @@ pub const MEM_WRITE: c_uint = 2;
 /// `enum qemu_plugin_op`: add an immediate to a 64-bit counter.
 pub const INLINE_ADD_U64: c_uint = 0;
 
-/// `qemu_plugin_vcpu_tb_trans_cb_t`.
-pub type TbTransCb = extern "C" fn(PluginId, *mut Tb);
+/// `qemu_plugin_vcpu_tb_trans_cb_t`: the plugin's id and the block; since API 7 the block and a
+/// pointer of the plugin's own.
+pub type TbTransCb = extern "C" fn(usize, usize);
 /// `qemu_plugin_vcpu_udata_cb_t`.
 pub type VcpuUdataCb = extern "C" fn(c_uint, *mut c_void);
 /// `qemu_plugin_vcpu_mem_cb_t`: vCPU, what kind of access, virtual address.
 pub type VcpuMemCb = extern "C" fn(c_uint, u32, u64, *mut c_void);
-/// `qemu_plugin_udata_cb_t`.
-pub type UdataCb = extern "C" fn(PluginId, *mut c_void);
+/// `qemu_plugin_udata_cb_t`: it gets an id, since API 7 a pointer.
+pub type UdataCb = extern "C" fn();
 
 #[allow(missing_docs)] // QEMU's header documents them.
 extern "C" {
-    pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: PluginId, cb: TbTransCb);
+    // The pointer is taken since API 7.
+    pub fn qemu_plugin_register_vcpu_tb_trans_cb(
+        id: PluginId,
+        cb: TbTransCb,
+        userdata: *mut c_void,
+    );
     pub fn qemu_plugin_register_atexit_cb(id: PluginId, cb: UdataCb, userdata: *mut c_void);
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(
         insn: *mut Insn,

@@ -4,9 +4,11 @@ use std::ffi::{c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::aliases;
 use crate::architecture::Watched;
 use crate::blocks::Block;
 use crate::ffi;
+use crate::running;
 use crate::tracker::Tracker;
 
 /// Follows the calls, if that was asked for. Only the thread that executes the guest uses it, while
@@ -17,6 +19,7 @@ static TRACKER: AtomicPtr<Tracker> = AtomicPtr::new(ptr::null_mut());
 pub fn with_tracker(act: impl FnOnce(&mut Tracker)) {
     // SAFETY: set once to what lives as long as the process; callbacks do not nest.
     if let Some(tracker) = unsafe { TRACKER.load(Ordering::Relaxed).as_mut() } {
+        aliases::settle();
         act(tracker);
     }
 }
@@ -42,7 +45,8 @@ pub fn begin(tracker: Tracker) {
 pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
     // SAFETY: as promised; the block lives as long as the process.
     unsafe {
-        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_begins, ffi::CB_NO_REGS, block.cast());
+        let flags = running::flags();
+        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_begins, flags, block.cast());
     }
 }
 
@@ -74,27 +78,29 @@ pub unsafe fn follow(insn: *mut ffi::Insn, watched: Watched) {
 }
 
 extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
+    aliases::end();
+    let vcpu = running::vcpu(vcpu);
     // SAFETY: `translated` gave a block of the tracker's, which no callback keeps a reference to.
     with_tracker(|tracker| unsafe { tracker.block(vcpu, block.cast::<Block>()) });
 }
 
 /// The access is the store: of an indirect call, the load of its target was not asked for.
 extern "C" fn call_pushes(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Pushes, slot));
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Pushes, slot));
 }
 
 extern "C" fn return_pops(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Pops, slot));
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Pops, slot));
 }
 
 extern "C" fn stack_switches(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(vcpu, Watched::SwitchesStack, at));
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::SwitchesStack, at));
 }
 
 extern "C" fn saves(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Saves, at));
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Saves, at));
 }
 
 extern "C" fn restores(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(vcpu, Watched::Restores, at));
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Restores, at));
 }

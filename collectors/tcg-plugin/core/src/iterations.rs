@@ -20,7 +20,8 @@ use crate::slots::PlaceNumber;
 pub struct Iterations {
     /// The numbers of its counters of accesses; twice the same where one is enough.
     pub numbers: [PlaceNumber; 2],
-    counters: [Counter; 2],
+    /// Those counters.
+    pub counters: [Counter; 2],
     accesses: u64,
 }
 
@@ -41,6 +42,17 @@ impl Iterations {
             numbers: [loads.0, stores.0],
             counters: [loads.1, stores.1],
             accesses: 1,
+        }
+    }
+
+    /// Of the same instruction elsewhere, with counters of its own.
+    pub fn elsewhere(&self, mut counter: impl FnMut() -> (PlaceNumber, Counter)) -> Iterations {
+        let first = counter();
+        let one = self.numbers[0] == self.numbers[1];
+        let second = if one { first } else { counter() };
+        Iterations {
+            accesses: self.accesses,
+            ..Iterations::of_moves(first, second)
         }
     }
 
@@ -67,6 +79,8 @@ struct Step {
     passed: u64,
     /// The cell of the call tree that counts it.
     cell: Option<u32>,
+    /// What counts it if it is an iteration.
+    iterations: Counter,
 }
 
 /// An instruction that may end by what it compares. That iteration makes its accesses as others do,
@@ -79,8 +93,9 @@ pub struct Comparing {
     pub behind: u64,
     /// Counters of the instructions there: other processes may have other ones.
     pub passes: Vec<Counter>,
+    /// Counts its iterations.
+    pub iterations: Counter,
     loads: u64,
-    iterations: Counter,
     step: Option<Step>,
 }
 
@@ -96,14 +111,16 @@ impl Comparing {
         }
     }
 
-    /// It starts, and `cell` counts that. As [`Comparing::settle`].
-    pub fn starts(&mut self, cell: Option<u32>) -> Option<u32> {
+    /// It starts, and `cell` counts that, `iterations` if it is an iteration. As
+    /// [`Comparing::settle`].
+    pub fn starts(&mut self, cell: Option<u32>, iterations: Counter) -> Option<u32> {
         let settled = self.settle(None);
         let (loaded, passed) = (0, self.passed());
         self.step = Some(Step {
             loaded,
             passed,
             cell,
+            iterations,
         });
         settled
     }
@@ -123,7 +140,7 @@ impl Comparing {
         if ended || step.loaded < self.loads {
             return None;
         }
-        self.iterations.fetch_add(1, Ordering::Relaxed);
+        step.iterations.fetch_add(1, Ordering::Relaxed);
         step.cell
     }
 
@@ -161,20 +178,20 @@ mod tests {
         let [iterations, behind] = COUNTERS.each_ref();
         let mut scan = Comparing::new(0x1002, vec![behind], 1, iterations);
         let count = || iterations.load(Ordering::Relaxed);
-        scan.starts(Some(1));
+        scan.starts(Some(1), iterations);
         scan.loads();
-        assert_eq!(scan.starts(Some(2)), Some(1)); // an iteration
-        assert_eq!(scan.starts(Some(3)), None); // one that faulted
+        assert_eq!(scan.starts(Some(2), iterations), Some(1)); // an iteration
+        assert_eq!(scan.starts(Some(3), iterations), None); // one that faulted
         scan.loads();
         add(behind, 1);
         assert_eq!((scan.settle(None), count()), (None, 1)); // it ended by what it found
-        scan.starts(Some(4));
+        scan.starts(Some(4), iterations);
         scan.loads();
         assert_eq!((scan.settle(Some(0x1002)), count()), (None, 1)); // a mark is behind it
-        scan.starts(None);
+        scan.starts(None, iterations);
         scan.loads();
         assert_eq!((scan.settle(Some(0x2000)), count()), (None, 2)); // an iteration, not in a tree
-        scan.starts(Some(5)); // nothing is left
+        scan.starts(Some(5), iterations); // nothing is left
         assert_eq!((scan.settle(None), count()), (None, 2));
     }
 }

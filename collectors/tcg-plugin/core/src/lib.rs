@@ -23,10 +23,13 @@
 //! - [`vcpu`]: what a vCPU does
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
+//! - [`running`]: which vCPU executes, and where
+//! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
 //! - [`collector`]: the plugin's state, and its callbacks
 
+pub mod aliases;
 pub mod architecture;
 pub mod blocks;
 pub mod call_tree;
@@ -41,6 +44,7 @@ pub mod frames;
 pub mod iterations;
 pub mod memory;
 pub mod repeated;
+pub mod running;
 pub mod shadow_stack;
 pub mod slots;
 pub mod tracker;

@@ -3,6 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::ptr;
 
+use crate::aliases::counter_here;
 use crate::architecture::Iterates;
 use crate::counters::Counter;
 use crate::counting::Counting;
@@ -86,6 +87,43 @@ impl Repeated {
         }
     }
 
+    /// What `counter` counts, `other` may count instead where the instruction runs elsewhere.
+    pub fn passed_too(&mut self, counter: Counter, other: Counter) {
+        for (_, one) in &self.comparing {
+            // SAFETY: as above.
+            let passes = unsafe { &mut (**one).passes };
+            let has = |wanted| passes.iter().any(|known| ptr::eq(*known, wanted));
+            if has(counter) && !has(other) {
+                passes.push(other);
+            }
+        }
+    }
+
+    /// The instruction `place` is `other` where it runs elsewhere. If it iterates, the iterations
+    /// there, whose counters join `moves`.
+    pub fn also_at(
+        &mut self,
+        place: PlaceNumber,
+        other: PlaceNumber,
+        counting: &mut Counting,
+        moves: &mut Vec<(Counter, Counter)>,
+    ) -> Option<Iterations> {
+        let here = *self.iterating.get(&place)?;
+        let there = self.iterating.get(&other).copied();
+        let there = there.unwrap_or_else(|| {
+            let there = here.elsewhere(|| counting.extra());
+            self.iterating.insert(other, there);
+            there
+        });
+        for pair in here.counters.into_iter().zip(there.counters) {
+            if !moves.iter().any(|known| ptr::eq(known.0, pair.0)) {
+                moves.push(pair);
+            }
+        }
+        let compares = self.comparing.iter().any(|one| one.0 == place);
+        (!compares).then_some(there)
+    }
+
     /// Decide whether those that compare have ended; `next`: the address of the mark that executes.
     pub fn settle(&mut self, next: u64) {
         for (_, one) in &self.comparing {
@@ -102,8 +140,7 @@ fn count_accesses(
     counting: &mut Counting,
 ) {
     let counter = counting.counter(number);
-    let api = &counting.api;
-    api.count_accesses(insn, access, number as usize, counter);
+    counting.count_accesses(insn, access, counter);
 }
 
 fn iterated(cell: Option<u32>) {
@@ -116,7 +153,9 @@ extern "C" fn compares(_vcpu: c_uint, one: *mut c_void) {
     let mut cell = None;
     with_tracker(|tracker| cell = tracker.cell());
     // SAFETY: `count` gave what lives as long as the process; no other reference is used meanwhile.
-    iterated(unsafe { &mut *one.cast::<Comparing>() }.starts(cell));
+    let one = unsafe { &mut *one.cast::<Comparing>() };
+    let iterations = counter_here(one.iterations);
+    iterated(one.starts(cell, iterations));
 }
 
 extern "C" fn loads(_vcpu: c_uint, _access: u32, _at: u64, one: *mut c_void) {

@@ -37,6 +37,11 @@ impl Place {
         place.code[..length].copy_from_slice(&code[..length]);
         place
     }
+
+    /// The same instruction at another address.
+    pub fn at(self, address: u64) -> Place {
+        Place { address, ..self }
+    }
 }
 
 /// All instructions that were translated, numbered in the order of their first translation.

@@ -54,6 +54,20 @@ impl Architecture for Arm64 {
     fn vectors(&self, address: u64) -> Option<u64> {
         (address % VECTOR == 0).then_some(address & !(VECTORS - 1))
     }
+
+    fn program_counter(&self) -> &'static str {
+        "pc"
+    }
+
+    /// What the kernel adds to get at its CPU's own data (arch/arm64/include/asm/percpu.h).
+    fn vcpu_registers(&self) -> &'static [&'static str] {
+        &["TPIDR_EL1"]
+    }
+
+    /// It is 0 until the CPUs' data are set up.
+    fn tells_vcpu(&self, value: u64) -> bool {
+        value != 0
+    }
 }
 
 /// An instruction; None for half of one, which 32-bit code has.

@@ -59,6 +59,19 @@ impl Architecture for X86_64 {
     fn vectors(&self, address: u64) -> Option<u64> {
         Some(address)
     }
+
+    fn program_counter(&self) -> &'static str {
+        "rip"
+    }
+
+    /// `swapgs` exchanges them (arch/x86/entry/entry_64.S).
+    fn vcpu_registers(&self) -> &'static [&'static str] {
+        &["gs_base", "k_gs_base"]
+    }
+
+    fn tells_vcpu(&self, value: u64) -> bool {
+        self.in_kernel(value)
+    }
 }
 
 fn stack(slot: u64) -> u64 {

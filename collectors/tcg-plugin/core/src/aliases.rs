@@ -1,0 +1,182 @@
+//! Code that runs at several addresses.
+//!
+//! QEMU keeps one translation for a physical page of code and runs it wherever the page is mapped
+//! (`CF_PCREL`): a library that two programs map at different addresses, or the kernel's code
+//! before and after it turns the MMU on. So an execution belongs to the address at which it
+//! happens, and that is not always the one of the translation, to which the inline counters belong.
+//! When a block begins elsewhere than it was translated, what its counters gain is moved to
+//! counters of the other address, as far as the block came: that shows when anything else is told.
+//!
+//! Blocks of the kernel's half are not looked at: the kernel executes its own text at one address,
+//! but for what it does before that is mapped, which is translated at low addresses.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use hashbrown::HashMap;
+
+use crate::architecture::End;
+use crate::blocks::{Block, Instruction};
+use crate::collector::alias;
+use crate::counters::Counter;
+use crate::ffi;
+use crate::following::with_tracker;
+use crate::running;
+use crate::slots::PlaceNumber;
+
+/// Mappings move code by whole pages, of at least this size. Other differences are segments' (the
+/// firmware's real mode), whose base an instruction's address contains and the register does not.
+const PAGE: u64 = 1 << 12;
+
+/// A block as it was translated.
+pub struct Original {
+    /// Its instructions.
+    pub instructions: Box<[Instruction]>,
+    /// What its last instruction does.
+    pub end: End,
+    /// The address behind it.
+    pub behind: u64,
+    /// The call tree's block, if there is a tree.
+    pub block: *mut Block,
+    /// Where else it ran.
+    elsewhere: Vec<(u64, *const Alias)>,
+}
+
+/// A block at another address than that of its translation.
+pub struct Alias {
+    /// The call tree's block, if there is a tree.
+    pub block: *mut Block,
+    /// The counters of its instructions, of the translation and of this address.
+    pub moves: Box<[(Counter, Counter)]>,
+}
+
+/// An execution at another address, as long as nothing else has begun.
+struct Pending {
+    alias: *const Alias,
+    /// What the counters of the translation held before.
+    before: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Aliases {
+    known: HashMap<Box<[PlaceNumber]>, *mut Original>,
+    pending: Option<Pending>,
+}
+
+/// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
+static ALIASES: AtomicPtr<Aliases> = AtomicPtr::new(ptr::null_mut());
+
+fn aliases() -> Option<&'static mut Aliases> {
+    // SAFETY: set once to what lives as long as the process; the functions of this module let the
+    // reference go before they call anything that uses it.
+    unsafe { ALIASES.load(Ordering::Relaxed).as_mut() }
+}
+
+
+/// Look at each execution of `original`, which QEMU translates as `tb`, and tell the tracker of it.
+///
+/// # Safety
+/// QEMU is translating `tb`.
+pub unsafe fn watch(
+    tb: *mut ffi::Tb,
+    instructions: Vec<Instruction>,
+    end: End,
+    behind: u64,
+    block: *mut Block,
+) {
+    if ALIASES.load(Ordering::Relaxed).is_null() {
+        ALIASES.store(Box::into_raw(Box::default()), Ordering::Relaxed);
+    }
+    let Some(aliases) = aliases() else { return };
+    let places = instructions.iter().map(|one| one.0).collect();
+    let original = *aliases.known.entry(places).or_insert_with(|| {
+        Box::into_raw(Box::new(Original {
+            instructions: instructions.into(),
+            end,
+            behind,
+            block,
+            elsewhere: Vec::new(),
+        }))
+    });
+    // SAFETY: as promised; the original lives as long as the process.
+    unsafe {
+        let flags = ffi::CB_READS_REGS;
+        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins, flags, original.cast());
+    }
+}
+
+extern "C" fn begins(vcpu: c_uint, original: *mut c_void) {
+    end();
+    // SAFETY: `watch` gave an original, to which no other reference is used meanwhile.
+    let original = unsafe { &mut *original.cast::<Original>() };
+    let start = original.instructions[0].1;
+    let mut block = original.block;
+    if let Some(address) = running::address() {
+        if address != start && (address ^ start) % PAGE == 0 {
+            let known = original.elsewhere.iter().find(|one| one.0 == address);
+            let alias = match known.map(|one| one.1) {
+                Some(alias) => alias,
+                None => {
+                    let made = Box::into_raw(Box::new(alias(original, address)));
+                    original.elsewhere.push((address, made));
+                    made
+                }
+            };
+            // SAFETY: made here, and lives as long as the process.
+            let at = unsafe { &*alias };
+            let before = at.moves.iter().map(|one| one.0.load(Ordering::Relaxed));
+            if let Some(aliases) = aliases() {
+                let before = before.collect();
+                aliases.pending = Some(Pending { alias, before });
+            }
+            block = at.block;
+        }
+    }
+    if !block.is_null() {
+        let vcpu = running::vcpu(vcpu);
+        // SAFETY: the block is the tracker's, which no callback keeps a reference to.
+        with_tracker(|tracker| unsafe { tracker.block(vcpu, block) });
+    }
+}
+
+/// What the present block's instructions counted until now belongs to where it runs.
+#[inline]
+pub fn settle() {
+    if let Some(pending) = aliases().and_then(|aliases| aliases.pending.as_ref()) {
+        pending.settle();
+    }
+}
+
+/// Another block begins: as [`settle`], for the last time.
+#[inline]
+pub fn end() {
+    if let Some(pending) = aliases().and_then(|aliases| aliases.pending.take()) {
+        pending.settle();
+    }
+}
+
+/// The counter that is to be incremented for `counter`, one of the present block's.
+pub fn counter_here(counter: Counter) -> Counter {
+    let pending = aliases().and_then(|aliases| aliases.pending.as_ref());
+    let moves = pending.map(|pending| {
+        // SAFETY: it lives as long as the process.
+        unsafe { &(*pending.alias).moves }
+    });
+    let mut moves = moves.into_iter().flatten();
+    let here = moves.find(|one| ptr::eq(one.0, counter));
+    here.map_or(counter, |one| one.1)
+}
+
+impl Pending {
+    /// Doing it again moves only what was counted meanwhile.
+    #[cold]
+    fn settle(&self) {
+        // SAFETY: it lives as long as the process.
+        let moves = unsafe { &(*self.alias).moves };
+        for ((from, to), before) in moves.iter().zip(&self.before) {
+            let gained = from.swap(*before, Ordering::Relaxed).wrapping_sub(*before);
+            to.fetch_add(gained, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Which vCPU executes, and where, as far as registers tell.
+//!
+//! Since QEMU 10.0 ("plugins: optimize cpu_index code generation"), callbacks under `-icount` are
+//! given the number of the vCPU for which their block was translated, whichever executes it, and
+//! inline operations use that number too. The kernel, however, keeps a pointer to the executing
+//! CPU's own data in a register: each vCPU has another value there, once it has one.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::architecture::Architecture;
+use crate::ffi;
+use crate::memory::refuse;
+
+/// Reads registers of the vCPU that executes, inside callbacks that asked for it.
+pub trait Registers: Send {
+    /// The register that gdb calls `name`.
+    fn named(&self, name: &str) -> Option<usize>;
+
+    /// What it holds: 64 bits.
+    fn read(&self, register: usize) -> u64;
+}
+
+/// The vCPU of which nothing tells which it is: firmware, or a kernel that begins.
+const UNTOLD: u32 = 0;
+/// So many blocks are watched for the number that their callbacks get. Among the first blocks of a
+/// kernel is what its other CPUs run as well.
+const MOST_WATCHED: u32 = 4096;
+
+struct Running {
+    registers: Box<dyn Registers>,
+    architecture: &'static dyn Architecture,
+    program_counter: usize,
+    /// Those that may tell the vCPU; empty if there is only one.
+    telling: Vec<usize>,
+    /// By vCPU: what the register holds that tells it, and QEMU's number of it.
+    known: Vec<(u64, Option<u32>)>,
+    present: u32,
+    /// Whether the number that a callback gets is fixed when its block is translated: it is taken
+    /// for that, until a block is found that gets different ones.
+    fixed: bool,
+    proven: bool,
+    watched: u32,
+}
+
+/// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
+static RUNNING: AtomicPtr<Running> = AtomicPtr::new(ptr::null_mut());
+
+fn running() -> Option<&'static mut Running> {
+    // SAFETY: set once to what lives as long as the process; functions of this module, which do
+    // not call each other with the reference, let it go before they return.
+    unsafe { RUNNING.load(Ordering::Relaxed).as_mut() }
+}
+
+/// Ask `registers` from now on. `several`: whether the guest has several vCPUs. `fixed`: whether
+/// a callback may get the number of the vCPU for which its block was translated.
+pub fn begin(
+    registers: Box<dyn Registers>,
+    architecture: &'static dyn Architecture,
+    several: bool,
+    fixed: bool,
+) {
+    let found = |name: &&str| registers.named(name);
+    let Some(program_counter) = registers.named(architecture.program_counter()) else {
+        refuse("QEMU does not name the program counter: use another QEMU")
+    };
+    let telling: Vec<usize> = match several {
+        true => architecture.vcpu_registers().iter().filter_map(found).collect(),
+        false => Vec::new(),
+    };
+    if several && telling.is_empty() {
+        refuse("QEMU does not name the register that tells vCPUs apart: use one vCPU");
+    }
+    let running = Running {
+        registers,
+        architecture,
+        program_counter,
+        telling,
+        known: vec![(0, None)],
+        present: UNTOLD,
+        fixed,
+        proven: false,
+        watched: 0,
+    };
+    RUNNING.store(Box::into_raw(Box::new(running)), Ordering::Relaxed);
+}
+
+/// Whether registers can be read.
+pub fn is_told() -> bool {
+    !RUNNING.load(Ordering::Relaxed).is_null()
+}
+
+/// The address of the next instruction, at the begin of a block whose callback may read registers.
+#[inline]
+pub fn address() -> Option<u64> {
+    running().map(|running| running.registers.read(running.program_counter))
+}
+
+/// Which vCPU executes: what registers tell, or `number` where they cannot be read. For callbacks
+/// that may read registers.
+#[inline]
+pub fn vcpu(number: u32) -> u32 {
+    running().map_or(number, Running::find)
+}
+
+/// Which vCPU executed when that was last asked for, which it is until another block begins.
+#[inline]
+pub fn current(number: u32) -> u32 {
+    running().map_or(number, |running| running.present)
+}
+
+/// What a callback at the begin of a block asks for, to use [`vcpu`].
+pub fn flags() -> u32 {
+    match running() {
+        Some(running) if !running.telling.is_empty() => ffi::CB_READS_REGS,
+        _ => ffi::CB_NO_REGS,
+    }
+}
+
+impl Running {
+    fn find(&mut self) -> u32 {
+        for register in &self.telling {
+            let value = self.registers.read(*register);
+            if self.known[self.present as usize].0 == value && self.present != UNTOLD {
+                return self.present;
+            }
+            if self.architecture.tells_vcpu(value) {
+                let found = self.known.iter().position(|one| one.0 == value);
+                self.present = found.unwrap_or(self.known.len()) as u32;
+                if found.is_none() {
+                    self.known.push((value, None));
+                }
+                return self.present;
+            }
+        }
+        self.present = UNTOLD;
+        UNTOLD
+    }
+}
+
+/// What the callback of a watched block expects.
+struct Watched {
+    /// The vCPU for which the block was translated.
+    vcpu: u32,
+    /// QEMU's number of it, if that was known.
+    number: AtomicU32,
+}
+const UNKNOWN: u32 = u32::MAX;
+
+/// A block is translated as `tb`. The number that QEMU puts into its inline operations, if that is
+/// known.
+///
+/// # Safety
+/// QEMU is translating `tb`.
+pub unsafe fn translates(tb: *mut ffi::Tb) -> Option<u32> {
+    let running = running()?;
+    if running.telling.is_empty() {
+        return Some(0);
+    }
+    if !running.fixed {
+        return None;
+    }
+    let vcpu = running.find();
+    let number = running.known[vcpu as usize].1;
+    let teaches = number.is_none() && vcpu != UNTOLD;
+    if teaches || number.is_some() && !running.proven && running.watched < MOST_WATCHED {
+        running.watched += u32::from(!teaches);
+        let watched = Box::into_raw(Box::new(Watched {
+            vcpu,
+            number: AtomicU32::new(number.unwrap_or(UNKNOWN)),
+        }));
+        // SAFETY: as promised; what the callback gets lives as long as the process.
+        unsafe {
+            ffi::qemu_plugin_register_vcpu_tb_exec_cb(
+                tb,
+                numbered,
+                ffi::CB_READS_REGS,
+                watched.cast(),
+            );
+        }
+    }
+    number
+}
+
+/// A watched block begins, and QEMU says that this vCPU executes it.
+extern "C" fn numbered(number: u32, watched: *mut std::ffi::c_void) {
+    let Some(running) = running().filter(|running| !running.proven) else {
+        return;
+    };
+    // SAFETY: `translates` made it, and it lives as long as the process.
+    let watched = unsafe { &*watched.cast::<Watched>() };
+    let expected = watched.number.swap(number, Ordering::Relaxed);
+    let known = &mut running.known[watched.vcpu as usize].1;
+    let fits = [UNKNOWN, number].contains(&expected) && *known.get_or_insert(number) == number;
+    if !fits {
+        refuse(
+            "this QEMU's callbacks get the number of the vCPU that executes, but inline operations \
+             were taken to use the one of translation: use one vCPU, or QEMU 10 or later, or 7.2",
+        );
+    }
+    let mine = watched.vcpu;
+    running.proven = ![UNTOLD, mine].contains(&running.find());
+}
