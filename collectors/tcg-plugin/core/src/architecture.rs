@@ -38,6 +38,10 @@ pub trait Architecture: Send + Sync {
 
     /// Whether that value of such a register is such a pointer.
     fn tells_vcpu(&self, value: u64) -> bool;
+
+    /// Whether what executes at addresses that are not the kernel's before the kernel has such a
+    /// pointer never executes again: firmware, and what unpacks the kernel.
+    fn boots_apart(&self) -> bool;
 }
 
 /// Where a call puts the address behind it, and so what shows that calls begin and end.

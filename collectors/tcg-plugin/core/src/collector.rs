@@ -124,7 +124,7 @@ pub unsafe fn install(
             api,
             slots: Slots::default(),
             counters: Counters::default(),
-            number: Some(0),
+            how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
         command: Window::default(),
@@ -152,10 +152,18 @@ extern "C" fn translated(first: usize, second: usize) {
     with_collector(|collector| {
         let tb = collector.counting.api.block(first, second);
         collector.tell_registers();
+        // SAFETY: `tb` is valid during this callback, and has an instruction.
+        let (n_insns, start) = unsafe {
+            let first = ffi::qemu_plugin_tb_get_insn(tb, 0);
+            let start = ffi::qemu_plugin_insn_vaddr(first);
+            (ffi::qemu_plugin_tb_n_insns(tb), start)
+        };
+        let in_kernel = collector.architecture.in_kernel(start);
         // SAFETY: QEMU is translating `tb`.
-        collector.counting.number = unsafe { running::translates(tb) };
-        // SAFETY: `tb` is valid during this callback.
-        let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
+        collector.counting.how = unsafe { running::translates(tb, in_kernel) };
+        if collector.counting.how == running::Counted::Boot {
+            return;
+        }
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         let (architecture, counting) = (collector.architecture, &mut collector.counting);
         let repeated = &mut collector.repeated;
@@ -203,10 +211,9 @@ extern "C" fn translated(first: usize, second: usize) {
             });
             instructions.push((number, address, Some(counter)));
         }
-        let Some(first) = instructions.first() else {
+        if instructions.is_empty() {
             return;
-        };
-        let in_kernel = architecture.in_kernel(first.1);
+        }
         let mut block = ptr::null_mut();
         with_tracker(|tracker| {
             let blocks = &mut tracker.blocks;
@@ -296,15 +303,16 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
             Mark::CommandStart => collector.command.start(now),
             Mark::CommandStop => collector.command.stop(now),
         }
+        let window = if collector.marks.is_used() {
+            &collector.marks
+        } else {
+            &collector.command
+        };
+        running::counts(window.is_open());
         with_tracker(|tracker| {
-            let window = if collector.marks.is_used() {
-                if !had_marks {
-                    tracker.clear(); // what the command's window counted until now
-                }
-                &collector.marks
-            } else {
-                &collector.command
-            };
+            if collector.marks.is_used() && !had_marks {
+                tracker.clear(); // what the command's window counted until now
+            }
             tracker.count_from(index, window.is_open());
         });
     });

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::architecture::MAX_CODE;
 use crate::counters::{Counter, Counters};
 use crate::ffi;
-use crate::running::Registers;
+use crate::running::{Counted, Registers};
 use crate::slots::{PlaceNumber, Slots};
 
 /// What differs between the plugin API's versions.
@@ -43,9 +43,8 @@ pub struct Counting {
     pub slots: Slots,
     /// The counters.
     pub counters: Counters,
-    /// The vCPU's number in inline operations of the block that is translated. Where it is not
-    /// known, callbacks count.
-    pub number: Option<u32>,
+    /// How the block that is translated can be counted.
+    pub how: Counted,
 }
 
 impl Counting {
@@ -73,7 +72,7 @@ impl Counting {
 
     /// Increment `counter` whenever `insn` starts, which QEMU is translating.
     pub fn count(&self, insn: *mut ffi::Insn, counter: Counter) {
-        if let Some(number) = self.number {
+        if let Counted::Inline(number) = self.how {
             return self.api.count(insn, counter, number);
         }
         let (flags, counter) = (ffi::CB_NO_REGS, counter.as_ptr().cast());
@@ -83,7 +82,7 @@ impl Counting {
 
     /// Increment `counter` whenever `insn`, which QEMU is translating, has made such an `access`.
     pub fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter) {
-        if let Some(number) = self.number {
+        if let Counted::Inline(number) = self.how {
             return self.api.count_accesses(insn, access, counter, number);
         }
         let (flags, counter) = (ffi::CB_NO_REGS, counter.as_ptr().cast());

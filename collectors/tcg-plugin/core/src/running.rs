@@ -5,8 +5,9 @@
 //! inline operations use that number too. The kernel, however, keeps a pointer to the executing
 //! CPU's own data in a register: each vCPU has another value there, once it has one.
 
+use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use crate::architecture::Architecture;
 use crate::ffi;
@@ -147,23 +148,38 @@ struct Watched {
 }
 const UNKNOWN: u32 = u32::MAX;
 
-/// A block is translated as `tb`. The number that QEMU puts into its inline operations, if that is
-/// known.
+/// How the instructions of a block can be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Inline, with this number of the vCPU.
+    Inline(u32),
+    /// By callbacks, since the number is not known.
+    Called,
+    /// Not at all: what boots the kernel, and never runs in a window.
+    Boot,
+}
+
+/// A block is translated as `tb`, of the kernel's addresses or others.
 ///
 /// # Safety
 /// QEMU is translating `tb`.
-pub unsafe fn translates(tb: *mut ffi::Tb) -> Option<u32> {
-    let running = running()?;
-    if running.telling.is_empty() {
-        return Some(0);
-    }
+pub unsafe fn translates(tb: *mut ffi::Tb, in_kernel: bool) -> Counted {
+    let Some(running) = running().filter(|running| !running.telling.is_empty()) else {
+        return Counted::Inline(0);
+    };
     if !running.fixed {
-        return None;
+        return Counted::Called;
     }
     let vcpu = running.find();
     let number = running.known[vcpu as usize].1;
+    if vcpu == UNTOLD && !in_kernel && running.architecture.boots_apart() {
+        let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
+        // SAFETY: as promised.
+        unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, boots, flags, none) };
+        return Counted::Boot;
+    }
     let teaches = number.is_none() && vcpu != UNTOLD;
-    if teaches || number.is_some() && !running.proven && running.watched < MOST_WATCHED {
+    if teaches || !running.proven && running.watched < MOST_WATCHED {
         running.watched += u32::from(!teaches);
         let watched = Box::into_raw(Box::new(Watched {
             vcpu,
@@ -179,25 +195,42 @@ pub unsafe fn translates(tb: *mut ffi::Tb) -> Option<u32> {
             );
         }
     }
-    number
+    number.map_or(Counted::Called, Counted::Inline)
+}
+
+/// Whether a window is open.
+static COUNTING: AtomicBool = AtomicBool::new(false);
+
+/// From now on what executes is counted, or is not.
+pub fn counts(counting: bool) {
+    COUNTING.store(counting, Ordering::Relaxed);
+}
+
+extern "C" fn boots(_number: u32, _none: *mut c_void) {
+    if COUNTING.load(Ordering::Relaxed) {
+        refuse("code of the firmware or of the kernel's start ran in the window: use one vCPU");
+    }
 }
 
 /// A watched block begins, and QEMU says that this vCPU executes it.
-extern "C" fn numbered(number: u32, watched: *mut std::ffi::c_void) {
+extern "C" fn numbered(number: u32, watched: *mut c_void) {
     let Some(running) = running().filter(|running| !running.proven) else {
         return;
     };
     // SAFETY: `translates` made it, and it lives as long as the process.
     let watched = unsafe { &*watched.cast::<Watched>() };
-    let expected = watched.number.swap(number, Ordering::Relaxed);
-    let known = &mut running.known[watched.vcpu as usize].1;
-    let fits = [UNKNOWN, number].contains(&expected) && *known.get_or_insert(number) == number;
+    let before = watched.number.swap(number, Ordering::Relaxed);
+    let mut fits = [UNKNOWN, number].contains(&before);
+    if watched.vcpu != UNTOLD {
+        let known = &mut running.known[watched.vcpu as usize].1;
+        fits &= *known.get_or_insert(number) == number;
+    }
     if !fits {
         refuse(
             "this QEMU's callbacks get the number of the vCPU that executes, but inline operations \
              were taken to use the one of translation: use one vCPU, or QEMU 10 or later, or 7.2",
         );
     }
-    let mine = watched.vcpu;
-    running.proven = ![UNTOLD, mine].contains(&running.find());
+    let executes = running.find() as usize;
+    running.proven = running.known[executes].1.is_some_and(|real| real != number);
 }

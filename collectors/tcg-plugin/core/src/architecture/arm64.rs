@@ -68,6 +68,11 @@ impl Architecture for Arm64 {
     fn tells_vcpu(&self, value: u64) -> bool {
         value != 0
     }
+
+    /// The kernel calls memcpy() and the like before the MMU is on.
+    fn boots_apart(&self) -> bool {
+        false
+    }
 }
 
 /// An instruction; None for half of one, which 32-bit code has.

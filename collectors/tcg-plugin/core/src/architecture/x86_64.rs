@@ -72,6 +72,10 @@ impl Architecture for X86_64 {
     fn tells_vcpu(&self, value: u64) -> bool {
         self.in_kernel(value)
     }
+
+    fn boots_apart(&self) -> bool {
+        true
+    }
 }
 
 fn stack(slot: u64) -> u64 {
