@@ -1,5 +1,6 @@
 """Fixtures that several folders of tests share."""
 
+import lzma
 import os
 import shlex
 import subprocess
@@ -9,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, ODD, need_debian, need_kernel, need_program, profdiff, run_guests
+from support import EXAMPLE, ODD, ROOT, need_debian, need_kernel, need_program, profdiff, run_guests
 
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.files import KernelFiles, module_files
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -80,6 +81,33 @@ def arm64_qemu() -> Qemu:
 def arm64_kernel() -> KernelFiles:
     """Debian's 6.12 for arm64, with debug symbols."""
     return need_debian("debian:bookworm-backports,arch=arm64")
+
+
+@pytest.fixture(scope="session")
+def arm64_kernels(arm64_kernel: KernelFiles) -> tuple[KernelFiles, KernelFiles]:
+    """Debian's 6.1, whose functions take no notice of folios, and its 6.12, which has them."""
+    return need_debian("debian:bookworm,arch=arm64"), arm64_kernel
+
+
+@pytest.fixture(scope="session")
+def recorded_arm64(arm64_qemu: Qemu, arm64_kernels: tuple[KernelFiles, KernelFiles]) -> Path:
+    """An arm64 recording with two vCPUs and another processor than the usual one, whose workload
+    loads a module (arm64-module.c), verified."""
+
+    def make(folder: Path) -> None:
+        command = ["record", "--verify", "--cpus", "2", "--cpu", "cortex-a72"]
+        for label, kernel in zip(("old", "new"), arm64_kernels, strict=True):
+            module = module_files(kernel.modules)["loop"]
+            release = next(part for part in module.parts if part.endswith("-cloud-arm64"))
+            plain = folder / f"{release}.ko"
+            data = module.read_bytes()
+            plain.write_bytes(lzma.decompress(data) if module.suffix == ".xz" else data)
+            command += ["--kernel", f"{label}={kernel.spec}"]
+            command += ["--file", f"{plain}:/modules/{release}.ko"]
+        workload = ["--", "tests/recording/arm64-module.c", "100"]
+        profdiff(*command, "-o", folder / "arm64.profdiff", *workload, cwd=ROOT)
+
+    return whole_run.once("arm64", make) / "arm64.profdiff"
 
 
 @pytest.fixture(scope="session")

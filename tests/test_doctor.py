@@ -13,6 +13,8 @@ def test_this_machine() -> None:
         "ASLR",
         "qemu-system-x86_64",
         "mitigations",
+        "recording in x86-64 guests",
+        "recording in arm64 guests",
     ):
         assert what in shown
     assert "\x1b" not in shown  # a pipe is no terminal
@@ -25,6 +27,24 @@ def test_what_is_missing_has_its_command(tmp_path: Path) -> None:
     lines = {line.split()[1]: line for line in shown.splitlines() if line.startswith("missing")}
     assert lines["perf"].rstrip().endswith("apt-get install linux-perf")
     assert lines["qemu-system-aarch64"].rstrip().endswith("apt-get install qemu-system-arm")
+    cross = "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+    assert lines["aarch64-linux-gnu-gcc"].rstrip().endswith(cross)
+    # "static libc" of both architectures, the second is arm64's.
+    assert lines["static"].rstrip().endswith(cross)
+
+
+def test_a_compiler_without_a_static_libc(tmp_path: Path) -> None:
+    """gcc says the name alone of a file that it does not have."""
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    compiler = tmp_path / "aarch64-linux-gnu-gcc"
+    compiler.write_text("#!/bin/sh\necho libc.a\n")
+    compiler.chmod(0o755)
+    shown = profdiff("doctor", env={"PATH": str(tmp_path)}).stdout
+    arm64 = shown[shown.index("recording in arm64 guests") :].splitlines()
+    (line,) = [line for line in arm64 if " static libc " in line]
+    assert line.startswith("missing")
+    assert "libc6-dev-arm64-cross" in line
+    assert [line for line in arm64 if line.startswith("ok") and str(compiler) in line]
 
 
 def test_a_guest() -> None:

@@ -22,10 +22,19 @@ def foreign_busybox(architecture: Architecture) -> Path:
     raise MissingError(f"Debian's busybox-static for {architecture.debian} holds no busybox")
 
 
+def has_userland(architecture: Architecture) -> bool:
+    """Whether it is unpacked already."""
+    return _place(architecture).is_dir()
+
+
+def _place(architecture: Architecture) -> Path:
+    return cache_folder("userland") / f"{SUITE}-{architecture.debian}"
+
+
 def userland(architecture: Architecture) -> Path:
     """Debian's perf and busybox for an architecture with what they need, downloaded once."""
     name = architecture.debian
-    target = cache_folder("userland") / f"{SUITE}-{name}"
+    target = _place(architecture)
     if target.is_dir():
         return target
     libraries = f"./lib/{architecture.triplet}/*", f"./usr/lib/{architecture.triplet}/*.so*"

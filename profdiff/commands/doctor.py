@@ -1,5 +1,6 @@
 """``profdiff doctor``: what is there, what is missing, and what fixes it."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Finding, program
+from profdiff.collectors.programs import fix
 from profdiff.commands import complete
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
@@ -35,8 +37,9 @@ def doctor(kernels: tuple[str, ...]) -> None:
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
-        guests = [finding for one in ARCHITECTURES for finding in _guests(one)]
-        _show("this machine: recording in guests", guests)
+        for architecture in ARCHITECTURES:
+            title = f"this machine: recording in {architecture.told} guests"
+            _show(title, _guests(architecture))
         return
     for argument in parse_arguments(kernels):
         files = locate(argument)
@@ -47,7 +50,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
             debug = Finding("debug ELF", "note", "none: inlined functions will not be visible")
             if files.debug_elf:
                 debug = Finding("debug ELF", "ok", str(files.debug_elf))
-            title = f"{argument.label}: a guest, {architecture.name}"
+            title = f"{argument.label}: a guest, {architecture.arch}"
             found = [Finding("image", "ok", str(files.image)), debug, *_least(files.image)]
             _show(title, [*found, *_guests(architecture)])
 
@@ -79,13 +82,23 @@ def _guests(architecture: Architecture) -> list[Finding]:
     from profdiff.collectors.guest.agent import brought_agent
     from profdiff.collectors.guest.memory import of_this_machine
     from profdiff.collectors.guest.qemu import find_emulator
+    from profdiff.collectors.guest.userland import has_userland
 
-    own = ["busybox"] if architecture.is_host else ["apt-get", "dpkg-deb"]
-    found = [program(name) for name in (architecture.emulator, "cpio", *own)]
-    compiler = program(architecture.compiler)
-    if compiler.state == "missing" and brought_agent(architecture):
-        compiler = replace(compiler, state="note", value="not on PATH: only .c workloads need it")
-    found.append(compiler)
+    found = [program(name) for name in (architecture.emulator, "cpio")]
+    if architecture.is_host:
+        found.append(program("busybox"))
+    elif has_userland(architecture):
+        found.append(Finding("busybox, perf", "ok", f"Debian's for {architecture.told}, unpacked"))
+    else:
+        found += [program(name) for name in ("apt-get", "dpkg-deb")]
+        told = f"the first recording downloads Debian's for {architecture.told}"
+        found.append(Finding("busybox, perf", "note", told))
+    for needed in (program(architecture.compiler), _static_libc(architecture)):
+        if needed.state == "missing" and brought_agent(architecture):
+            told = "not here: only .c workloads need it"
+            found.append(replace(needed, state="note", value=told))
+        else:
+            found.append(needed)
     if (most := of_this_machine()) is not None:
         told = f"guests can have up to {most >> 20:,} MiB (--memory)"
         found.append(Finding("memory", "note", told))
@@ -99,6 +112,20 @@ def _guests(architecture: Architecture) -> list[Finding]:
         what = "guests run on it, except for exact counts" if kvm else "not usable: guests use TCG"
         found.append(Finding("KVM", "ok" if kvm else "note", what))
     return found
+
+
+def _static_libc(architecture: Architecture) -> Finding:
+    """The C library that programs for guests are linked with."""
+    command = [architecture.compiler, "-print-file-name=libc.a"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        place = told.stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        place = ""
+    # A name without a path is what the compiler does not have.
+    if "/" in place:
+        return Finding("static libc", "ok", place)
+    return Finding("static libc", "missing", "no libc.a", fix(architecture.compiler))
 
 
 def _show(title: str, findings: list[Finding]) -> None:
