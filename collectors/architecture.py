@@ -20,12 +20,12 @@ class Architecture:
     and ``loader_flags`` how ld.so's cache marks one; ``qemu_package`` is the Debian package with
     its emulator.
 
-    A guest has QEMU's ``machine`` with the model ``cpu`` if nobody asks for another, and with
-    ``features`` (no random numbers) beside any model; its console at ``console``, and profdiff's
-    channel at ``channel``, which ``channel_device`` makes.
+    A guest has QEMU's ``machine`` (``large_machine`` with more than 8 vCPUs), the processor ``cpu``
+    if nobody asks for another, and ``features`` (no random numbers) beside any; its console is at
+    ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
-    image what stands; None: anything. ``image_has_build_id``: KernelImage finds it there.
+    image what stands; None: anything. ``image_is_elf``: packed, so that KernelImage reads it.
     ``image_memory``: of an image's header, the memory in bytes that the kernel needs before it
     looks for any; 0 if it does not say.
     ``marks``: the instructions that profdiff.h emits, as bytes of a program.
@@ -41,6 +41,7 @@ class Architecture:
     loader_flags: int
     qemu_package: str
     machine: str
+    large_machine: str
     cpu: str
     features: tuple[str, ...]
     console: str
@@ -48,7 +49,7 @@ class Architecture:
     channel_device: tuple[str, ...]
     images: tuple[str, ...]
     magic: tuple[int, bytes] | None
-    image_has_build_id: bool
+    image_is_elf: bool
     image_memory: Callable[[bytes], int]
     marks: tuple[bytes, ...]
 
@@ -61,6 +62,10 @@ class Architecture:
     def is_host(self) -> bool:
         """Whether this machine's programs run there."""
         return self.name == os.uname().machine
+
+    def machine_of(self, cpus: int) -> str:
+        """QEMU's machine for guests of so many vCPUs."""
+        return self.machine if cpus <= 8 else self.large_machine
 
     @property
     def compiler(self) -> str:
@@ -104,6 +109,7 @@ X86_64 = Architecture(
     loader_flags=0x0303,
     qemu_package="qemu-system-x86",
     machine="q35",
+    large_machine="q35",
     cpu="max",
     features=("-rdrand", "-rdseed"),
     console="ttyS0",
@@ -111,7 +117,7 @@ X86_64 = Architecture(
     channel_device=("-serial", "chardev:channel"),
     images=("bzImage", "vmlinuz", "arch/x86/boot/bzImage"),
     magic=None,
-    image_has_build_id=True,
+    image_is_elf=True,
     image_memory=_bzimage_memory,
     marks=(b"\x0f\x1f\x80\x01IDP", b"\x0f\x1f\x80\x02IDP"),
 )
@@ -126,6 +132,8 @@ ARM64 = Architecture(
     loader_flags=0x0A03,
     qemu_package="qemu-system-arm",
     machine="virt",
+    # The older interrupt controller is for 8. Newer QEMUs do so by themselves.
+    large_machine="virt,gic-version=3",
     # Arm's default algorithm of pointer authentication takes most of the time.
     cpu="max,pauth-impdef=on",
     features=(),
@@ -139,7 +147,7 @@ ARM64 = Architecture(
     ),
     # Documentation/arch/arm64/booting.rst
     magic=(56, b"ARMd"),
-    image_has_build_id=False,
+    image_is_elf=False,
     image_memory=_arm64_memory,
     marks=(b"\x3f\x20\xe9\xd2", b"\x5f\x20\xe9\xd2"),
 )

@@ -73,7 +73,7 @@ class Qemu:
         arguments = [str(self.program)]
         for place in self.firmware:
             arguments += ["-L", str(place)]
-        arguments += ["-M", self.architecture.machine, *self._processor()]
+        arguments += ["-M", self.architecture.machine_of(boot.cpus), *self._processor()]
         if not self.kvm:
             arguments += ["-seed", str(boot.variation.seed)]
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]

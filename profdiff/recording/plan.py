@@ -16,6 +16,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.image_notes import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.session import manifest as m
@@ -34,7 +35,9 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
     debug ELF is damaged or of another build."""
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
-        known = _known_build_id(files)
+        noted = _known_build_ids(files)
+        # Of several, the kernel itself says which when it runs.
+        known = noted[0] if len(noted) == 1 else None
     except NativeError as error:
         raise InputError(f"{files.label}: {error}") from error
     if files.debug_elf and built is None:
@@ -42,10 +45,10 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
             f"{files.label}: {files.debug_elf} has no build id, so it cannot be tied to its image: "
             "build the kernel with one (ld --build-id)"
         )
-    if built and known and built != known:
+    if built and noted and built not in noted:
         raise InputError(
-            f"{files.label}: {files.image or files.spec} has build id {known}, {files.debug_elf} "
-            f"has {built}: give the vmlinux of that build"
+            f"{files.label}: {files.image or files.spec} has build id {noted[-1]}, "
+            f"{files.debug_elf} has {built}: give the vmlinux of that build"
         )
     digest = None
     if files.image:
@@ -65,13 +68,17 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
     )
 
 
-def _known_build_id(files: KernelFiles) -> str | None:
-    """What the running kernel says, or an image that does; others say it when they run."""
+def _known_build_ids(files: KernelFiles) -> list[str]:
+    """What the running kernel says, or an image; other machines say it when they run. An image can
+    hold more than the kernel's own, which is then the last. Raises NativeError, InputError."""
+    known: str | None = None
     if files.machine is not None:
-        return running_build_id() if not files.machine.host else None
-    if files.image and of_image(files.image).image_has_build_id:
-        return KernelImage.open(str(files.image)).build_id
-    return None
+        known = running_build_id() if not files.machine.host else None
+    elif files.image and of_image(files.image).image_is_elf:
+        known = KernelImage.open(str(files.image)).build_id
+    elif files.image:
+        return build_ids(files.image)
+    return [known] if known else []
 
 
 def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m.Workload:

@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 from support import EXAMPLE, ROOT, error_line, profdiff
 
+from profdiff.collectors.architecture import ARM64
+from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.session.folder import Session
@@ -143,9 +145,6 @@ def test_a_program_of_another_architecture(arm64_qemu: Qemu, tmp_path: Path) -> 
 
 
 def test_the_agent_is_a_static_program_of_the_guests(arm64_qemu: Qemu) -> None:
-    from profdiff.collectors.architecture import ARM64
-    from profdiff.collectors.guest.agent import agent
-
     program = agent(ARM64)
     said = subprocess.run(["readelf", "-hl", program], capture_output=True, text=True, check=True)
     assert "AArch64" in said.stdout
