@@ -31,7 +31,9 @@ _NO_MEMORY = re.compile(r"System is deadlocked on memory|Out of memory")
 _KERNEL_RIP = re.compile(r"(?:RIP: 0010:|pc : )([A-Za-z_][\w.]{0,100})\+0x")
 _FRAME = re.compile(r"\s+([A-Za-z_][\w.]{0,100})\+0x[0-9a-f]+/0x")
 # How the kernel reports, and what runs beneath every report.
-_REPORTERS = re.compile(r"(__|v|nmi_)?panic|dump_stack(_lvl)?|show_stack|(__)?die(_body)?|oops_end")
+_REPORTERS = re.compile(
+    r"(__|v|nmi_)?panic|dump_(stack(_lvl)?|backtrace)|show_stack|(__)?die(_body)?|oops_end"
+)
 # How far behind its first line an oops or a call trace names a function.
 _NEAR = 60
 

@@ -24,6 +24,7 @@ NULL = "BUG: kernel NULL pointer dereference, address: 0000000000000000"
     ("name", "said"),
     [
         ("sysrq", "sysrq triggered crash, in sysrq_handle_crash()"),
+        ("sysrq-arm64", "sysrq triggered crash, in sysrq_handle_crash()"),
         ("oops", f"{NULL}, in ksys_sync()"),
         ("oops-panic", f"{NULL}, in ksys_sync() (then: Fatal exception)"),
         (
