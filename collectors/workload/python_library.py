@@ -23,7 +23,7 @@ _WITHOUT = {
     *("site-packages", "dist-packages", "__pycache__", "lib-dynload"),
 }
 _MAX_LIBRARY, _MAX_FILES = 128 << 20, 20_000
-_SECONDS = 900
+_SECONDS, _ANSWER = 900, 60
 # Compiled with no time in it, and hashes in a fixed order, so that the same gives the same.
 _PACK = """\
 import json, os, py_compile, sys, tempfile, zipfile
@@ -81,9 +81,21 @@ def _compiler(root: Root, program: str, version: str) -> str | None:
     alone (PEP 3147)."""
     if root.is_here:
         return program
-    if "{}.{}".format(*sys.version_info) == version:
-        return sys.executable
-    return shutil.which(f"python{version}")
+    for found in (sys.executable, shutil.which(f"python{version}")):
+        if found and _version(found) == version:
+            return found
+    return None
+
+
+def _version(program: str) -> str | None:
+    """What a Python here says; None if it does not run, as a version manager's may not."""
+    ask = "import sys; print('%d.%d' % sys.version_info[:2])"
+    try:
+        command = [program, "-ISc", ask]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_ANSWER)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _compile(compiler: str, sources: list[tuple[str, str, str]], made: Path, program: str) -> None:

@@ -332,6 +332,12 @@ def test_python_of_a_version_that_is_not_here(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     python(root, build, "3.99")
+    # A version manager's, which does not run.
+    manager = tmp_path / "programs/python3.99"
+    manager.parent.mkdir()
+    manager.write_text("#!/bin/sh\necho not installed >&2\nexit 127\n")
+    manager.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{manager.parent}:/usr/bin:/bin")
     found = places(ready("python3", "-c", "pass"))
     with zipfile.ZipFile(found["/usr/lib/python399.zip"]) as packed:
         assert packed.namelist() == ["os.py", "json/__init__.py"]
