@@ -26,7 +26,11 @@ _MAX_LIBRARY, _MAX_FILES = 128 << 20, 20_000
 _SECONDS, _ANSWER = 900, 60
 # Compiled with no time in it, and hashes in a fixed order, so that the same gives the same.
 _PACK = """\
-import json, os, py_compile, sys, tempfile, zipfile
+import json, os, py_compile, resource, sys, tempfile, zipfile
+try:
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+except ValueError:
+    pass  # Less is allowed anyway.
 with zipfile.ZipFile(sys.argv[1], "w") as packed, tempfile.TemporaryDirectory() as made:
     for name, place, path in json.load(sys.stdin):
         done = os.path.join(made, "m.pyc")
