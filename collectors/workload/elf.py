@@ -14,6 +14,8 @@ from profdiff.collectors.messages import short
 # Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
 # an ELF header can count, take half of it.
 _MOST, _LEAST = 8 << 20, 64
+# Libraries, and folders of a run path: each is looked for in each.
+_MOST_NAMES = 1_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def _read(path: Path, elf: ELFFile) -> Elf:
                 tags["DT_RUNPATH"] += tag.runpath.split(":")
             elif tag.entry.d_tag == "DT_RPATH":
                 tags["DT_RPATH"] += tag.rpath.split(":")
+    if max(map(len, tags.values())) > _MOST_NAMES:
+        raise ValueError("it names too many libraries or folders")
     return Elf(
         path=path,
         # A number where it has no name.

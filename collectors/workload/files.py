@@ -87,8 +87,8 @@ class GuestFiles:
             return
         known = named(elf.machine)
         of = known.told if known else elf.machine.removeprefix("EM_")
-        told = self.architecture.told
-        fix = "" if self.sysroot else f"--sysroot DIR, a root folder of {told} programs, "
+        told, arch = self.architecture.told, self.architecture.arch
+        fix = "" if self.sysroot else f"--sysroot {arch}=DIR, a root folder of {told} programs, "
         raise InputError(
             f"{elf.path} is a program for {of}, the guest is {told}: give {fix}its .c file, or "
             f"a program built for {told}"
@@ -105,8 +105,8 @@ class GuestFiles:
             raise missing[0]
         raise InputError(
             f"{elf.path} is dynamically linked, and its {missing[0].name} for "
-            f"{self.architecture.told} is not here: give --sysroot DIR, a root folder that has it, "
-            "or link it statically"
+            f"{self.architecture.told} is not here: give --sysroot {self.architecture.arch}=DIR, a "
+            "root folder that has it, or link it statically"
         )
 
     def add_loader_cache(self, folder: Path) -> None:

@@ -20,7 +20,7 @@ from profdiff.collectors.workload.root import Root
 
 CACHE = "/etc/ld.so.cache"
 _CONFIGURATION = "/etc/ld.so.conf"
-_MAX_SIZE, _MAX_FILES, _MAX_FOLDERS = 64 << 10, 200, 1_000
+_MAX_SIZE, _MAX_FILES, _MAX_FOLDERS = 64 << 10, 200, 100
 _HEADER = struct.Struct("<17s3sIIB3xI12x")
 _ENTRY = struct.Struct("<iIIIQ")
 _LITTLE_ENDIAN = 2

@@ -22,7 +22,7 @@ from profdiff.collectors.workload.root import THIS_MACHINE, Root
 
 _NAME = re.compile(r"python(3(\.\d{1,2})?)?")
 _WITHOUT_EXTENSIONS = re.compile(r"_tkinter|_test|_ctypes_test|_xx|xx")
-_SECONDS = 120
+_SECONDS, _MAX_EXTENSIONS = 120, 1_000
 _ASK = """\
 import json, sys, sysconfig
 base = getattr(sys, "_base_executable", "") or sys.executable
@@ -65,7 +65,7 @@ class Python:
             files.add(source, landmark, executable=False, is_code=False)
         folder = f"{self.library}/lib-dynload"
         place = self.root.folder(folder)
-        for extension in sorted(place.glob("*.so")) if place else ():
+        for extension in sorted(place.glob("*.so"))[:_MAX_EXTENSIONS] if place else ():
             if _WITHOUT_EXTENSIONS.match(extension.name):
                 continue
             guest_path = f"{folder}/{extension.name}"
@@ -94,10 +94,10 @@ def find(program: Path, guest_path: str, files: GuestFiles) -> Python | None:
     if files.sysroot and files.sysroot.holds(program):
         return _inside(files.sysroot, program, guest_path)
     if not files.architecture.is_host:
-        told = files.architecture.told
+        told, arch = files.architecture.told, files.architecture.arch
         raise InputError(
-            f"{program} is not for {told}: give --sysroot DIR, a root folder for {told} with "
-            "python3 and its standard library"
+            f"{program} is not for {told}: give --sysroot {arch}=DIR, a root folder for {told} "
+            "with python3 and its standard library"
         )
     return _asked(program)
 

@@ -2,9 +2,12 @@
 
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.collectors.architecture import ARCHITECTURES, X86_64, Architecture
@@ -78,3 +81,39 @@ def test_a_configuration_that_never_ends(tmp_path: Path) -> None:
     with (tmp_path / "etc/d/large").open("wb") as file:
         file.truncate(1 << 40)
     assert loader_cache.folders(Root(tmp_path)) == ("/x",)
+
+
+PIECES = [
+    "include ",
+    "/",
+    "*",
+    "[",
+    "ld.so.conf",
+    "d/*",
+    "\n",
+    " ",
+    "#",
+    "..",
+    "/lib",
+    "\0",
+    "\xff",
+]
+
+
+@settings(deadline=10_000, max_examples=100)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), max_size=3))
+def test_any_configuration(texts: list[str]) -> None:
+    """It names folders, or nothing; soon."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "etc/d").mkdir(parents=True)
+        for name, text in zip(("ld.so.conf", "d/one", "d/two"), texts, strict=False):
+            (root / "etc" / name).write_bytes(text.encode("latin-1"))
+        found = loader_cache.folders(Root(root))
+    assert all(one.startswith("/") or not one for one in found)
+    assert len(found) <= 100
+
+
+def test_many_folders(tmp_path: Path) -> None:
+    conf(tmp_path, "ld.so.conf", "".join(f"/{number}\n" for number in range(5_000)))
+    assert len(loader_cache.folders(Root(tmp_path))) == 100

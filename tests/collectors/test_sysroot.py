@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Archi
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.perf.programs import perf_files
 from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload.elf import read_elf
+from profdiff.collectors.workload.elf_closure import closure
+from profdiff.collectors.workload.root import Root
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare
 
 INTERPRETER = "/lib/ld-own.so.1"
@@ -148,6 +152,35 @@ def test_a_strangers_program_gets_nothing_of_this_machine(
         ready("p0")
 
 
+def test_a_program_that_names_too_much(ready: Ready, root: Path, build: Build) -> None:
+    """Each library would be looked for in each folder of its run path."""
+    build(root / "lib/ld-own.so.1", "-shared")
+    path = ":".join(f"/{number}" for number in range(1_001))
+    build(root / "bin/p", f"-Wl,-rpath,{path}")
+    with pytest.raises(InputError, match="it names too many libraries or folders"):
+        ready("p")
+    library = build(root / "lib/x.so", "-shared")
+    names = tuple(f"x{number}.so" for number in range(1_001))
+    for name in names:
+        (root / "lib" / name).symlink_to("x.so")
+    elf = read_elf(library)
+    assert elf
+    assert len(closure(replace(elf, needed=names[:1_000]), Root(root))) == 1_000
+    with pytest.raises(InputError, match="needs more than 1,000 libraries"):
+        closure(replace(elf, needed=names), Root(root))
+
+
+def test_libraries_that_need_each_other(ready: Ready, root: Path, build: Build) -> None:
+    build(root / "lib/ld-own.so.1", "-shared")
+    empty = build(root / "empty.so", "-shared", "-Wl,-soname,one.so")
+    other = build(root / "lib/other.so", "-shared", "-Wl,-soname,other.so", empty)
+    build(root / "lib/one.so", "-shared", "-Wl,-soname,one.so", other, empty)
+    build(root / "usr/bin/p", other)
+    found = places(ready("p"))
+    assert {"/lib/one.so", "/lib/other.so"} < found.keys()
+    assert len(found) == 5
+
+
 def test_where_commands_are_looked_up(ready: Ready, root: Path, build: Build) -> None:
     build(root / "lib/ld-own.so.1", "-shared")
     one = build(root / "usr/bin/one")
@@ -247,8 +280,11 @@ def test_programs_for_another_architecture(
     need_program("python3")
     build(Path("here"))
     for word, said in (
-        ("here", "here is a program for x86-64, the guest is arm64: give --sysroot DIR, a root"),
-        ("python3", "is not for arm64: give --sysroot DIR, a root folder for arm64 with python3"),
+        ("here", "here is a program for x86-64, the guest is arm64: give --sysroot arm64=DIR, a"),
+        (
+            "python3",
+            "is not for arm64: give --sysroot arm64=DIR, a root folder for arm64 with",
+        ),
     ):
         with pytest.raises(InputError, match=said):
             ready(word, architecture=ARM64, sysroots=())
