@@ -1,86 +1,20 @@
 """Workloads from a root folder (``--sysroot``): what travels from it, and what is refused."""
 
-import marshal
-import os
 import subprocess
-import sys
-import zipfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from root_folders import INTERPRETER, Build, Ready, compiler, places
 from support import error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Architecture, host
-from profdiff.collectors.guest import initramfs
+from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, host
 from profdiff.collectors.perf.programs import perf_files
 from profdiff.collectors.workload import loader_cache
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.elf_closure import closure
 from profdiff.collectors.workload.root import Root
-from profdiff.collectors.workload.workload import PreparedWorkload, prepare
-
-INTERPRETER = "/lib/ld-own.so.1"
-Ready = Callable[..., PreparedWorkload]
-Build = Callable[..., Path]
-
-
-def compiler(architecture: Architecture) -> str:
-    packages = {"cc": "gcc", **architecture.packages}
-    return need_program(architecture.compiler, packages[architecture.compiler])
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    path = tmp_path / "root"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def build(tmp_path: Path) -> Build:
-    """Makes a program or a library without libc at a path: ``build(path, *flags)``."""
-    empty = tmp_path / "empty.c"
-    empty.write_text("void _start(void) {}\n")
-
-    def run(path: Path, *flags: str | Path, architecture: Architecture = host()) -> Path:  # noqa: B008
-        path.parent.mkdir(parents=True, exist_ok=True)
-        usual = ["-nostdlib", "-fPIC", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"]
-        if "-shared" not in flags:
-            usual += [f"-Wl,--dynamic-linker={INTERPRETER}", "-pie"]
-        command = [compiler(architecture), empty, *usual, *flags, "-o", path]
-        subprocess.run(command, check=True)
-        return path
-
-    return run
-
-
-@pytest.fixture
-def ready(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Ready:
-    """Prepares a command with that root folder, in a folder of its own:
-    ``ready(word, ..., sysroots=[...])``."""
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
-
-    def run(
-        *argv: str | Path,
-        extra: tuple[str, ...] = (),
-        sysroots: tuple[str, ...] | None = None,
-        architecture: Architecture = host(),  # noqa: B008
-    ) -> PreparedWorkload:
-        words = [str(word) for word in argv]
-        values = (str(root),) if sysroots is None else sysroots
-        resources = initramfs.guest_resources()
-        return prepare(words, extra, tmp_path / "build", resources, architecture, values)
-
-    return run
-
-
-def places(workload: PreparedWorkload) -> dict[str, Path]:
-    return {file.guest_path: file.source for file in workload.files}
 
 
 def test_what_a_program_of_the_root_folder_needs(ready: Ready, root: Path, build: Build) -> None:
@@ -315,79 +249,6 @@ def test_what_a_cross_compiler_links_with(ready: Ready) -> None:
     named = places(ready("dynamic", architecture=ARM64, sysroots=("/usr/aarch64-linux-gnu",)))
     assert usual == named
     assert {"/lib/ld-linux-aarch64.so.1", "/lib/libc.so.6", "/etc/ld.so.cache"} < usual.keys()
-
-
-def python(root: Path, build: Build, version: str) -> Path:
-    """A folder that looks like Python's standard library, with an interpreter."""
-    build(root / "lib/ld-own.so.1", "-shared")
-    build(root / f"usr/bin/python{version}")
-    (root / "usr/bin/python3").symlink_to(f"python{version}")
-    library = root / f"usr/lib/python{version}"
-    for name in ("os.py", "json/__init__.py", "test/big.py", "site-packages/more.py"):
-        (library / name).parent.mkdir(parents=True, exist_ok=True)
-        (library / name).write_text(f"name = {name!r}\n")
-    build(library / "lib-dynload/_fast.so", "-shared")
-    return library
-
-
-def test_python_of_a_root_folder(
-    ready: Ready, root: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With its library, compiled by a Python of that version here; what links lead to outside is
-    left out."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    version = "{}.{}".format(*sys.version_info)
-    library = python(root, build, version)
-    (tmp_path / "mine.py").write_text("secret = 1\n")
-    (library / "mine.py").symlink_to(tmp_path / "mine.py")
-    (root / "etc").mkdir()
-    (root / "etc/custom.py").write_text("custom = 1\n")
-    (library / "custom.py").symlink_to("/etc/custom.py")
-    os.mkfifo(library / "fifo.py")
-    Path("wl.py").write_text("import json, helper\n")
-    Path("helper.py").touch()
-    workload = ready("python3", "wl.py")
-    place = f"/usr/bin/python{version}"
-    assert workload.guest_argv == (place, "wl.py")
-    found = places(workload)
-    there = f"/usr/lib/python{version}"
-    assert found[place] == root / place[1:]
-    assert {"/work/wl.py", "/work/helper.py", f"{there}/os.py", INTERPRETER} < found.keys()
-    assert f"{there}/lib-dynload/_fast.so" in found
-    with zipfile.ZipFile(found[f"/usr/lib/python{version.replace('.', '')}.zip"]) as packed:
-        assert packed.namelist() == ["custom.pyc", "os.pyc", "json/__init__.pyc"]
-        code = marshal.loads(packed.read("os.pyc")[16:])  # noqa: S302
-    assert code.co_filename == f"{there}/os.py"
-    Path("wl.py").write_text("import more\n")
-    with pytest.raises(InputError, match=f"add --file {library}/site-packages/more.py"):
-        ready("python3", "wl.py")
-
-
-def test_python_of_a_version_that_is_not_here(
-    ready: Ready, root: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    python(root, build, "3.99")
-    # A version manager's, which does not run.
-    manager = tmp_path / "programs/python3.99"
-    manager.parent.mkdir()
-    manager.write_text("#!/bin/sh\necho not installed >&2\nexit 127\n")
-    manager.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{manager.parent}:/usr/bin:/bin")
-    found = places(ready("python3", "-c", "pass"))
-    with zipfile.ZipFile(found["/usr/lib/python399.zip"]) as packed:
-        assert packed.namelist() == ["os.py", "json/__init__.py"]
-        assert packed.read("os.py") == b"name = 'os.py'\n"
-
-
-def test_python_that_cannot_be_used(ready: Ready, root: Path, build: Build) -> None:
-    build(root / "lib/ld-own.so.1", "-shared")
-    build(root / "usr/bin/python3")
-    with pytest.raises(InputError, match="does not tell its version"):
-        ready("python3", "-c", "pass")
-    build(root / "usr/bin/python3.12")
-    with pytest.raises(InputError, match="has its standard library in no folder of"):
-        ready("python3.12", "-c", "pass")
 
 
 def test_perf_has_libraries_of_its_own(tmp_path: Path) -> None:
