@@ -88,6 +88,8 @@ def _specified(
 ) -> list[KernelArgument]:
     """``argument``, or the same for each architecture where it says none."""
     spec = absolute(argument.spec)
-    if not spec.startswith("debian:") or "/" in spec or "," in spec:
+    flavour = spec.partition("/")[2].split("-")
+    told = "," in spec or any(one.debian in flavour for one in ARCHITECTURES)
+    if not spec.startswith("debian:") or told:
         return [argument]
     return [KernelArgument(argument.label, f"{spec},arch={one.arch}") for one in architectures]

@@ -103,6 +103,7 @@ def asked_for(images: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (["debian:sid"], ["debian:sid,arch=x86_64", "debian:sid,arch=arm64"]),
         (["a=debian:6.1"], ["debian:6.1,arch=x86_64", "debian:6.1,arch=arm64"]),
         (["named"], ["debian:sid,arch=x86_64", "debian:sid,arch=arm64"]),
+        (["a=debian:sid/rt"], ["debian:sid/rt,arch=x86_64", "debian:sid/rt,arch=arm64"]),
         (
             ["a=debian:sid/amd64", "a=debian:sid/cloud-arm64"],
             ["debian:sid/amd64", "debian:sid/cloud-arm64"],
