@@ -80,11 +80,11 @@ def test_paths_beside_the_file_are_meant_from_there(
     seen = values(
         folder,
         'command = ["work.c", "data.txt"]\nfile = ["data.txt:/d", "gone"]\n'
-        'kernel = ["a=k", "b=debian:bookworm"]\n',
+        'kernel = ["a=k", "b=debian:bookworm", "debian:sid,arch=k"]\n',
     )
     assert seen["command"] == ("example/work.c", "data.txt")
     assert seen["files"] == ("example/data.txt:/d", "gone")
-    assert seen["kernels"] == ("a=example/k", "b=debian:bookworm")
+    assert seen["kernels"] == ("a=example/k", "b=debian:bookworm", "debian:sid,arch=k")
 
 
 @pytest.mark.parametrize(
