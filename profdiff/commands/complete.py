@@ -166,6 +166,9 @@ def _sessions(context: click.Context) -> list[Session]:
     # Of annotate's two words the first may be left out: then the only one is no session.
     if given and "function" in context.params and not is_session(Path(given)):
         given = None
+    # Behind an option whose value is completed, click has not told words apart.
+    words = [] if given else [Path(word) for word in context.args]
+    given = given or next((one for one in words if is_session(one) or is_several(one)), None)
     folder = Path(given or newest(Path()))
     if is_several(folder):
         return list(Architectures.open(folder).sessions().values())

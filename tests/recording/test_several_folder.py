@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from hypothesis import given
 from hypothesis import strategies as st
+from synthetic_joint import joint
 from synthetic_session import exact_session
 
 from profdiff.base.errors import InputError, SessionError
+from profdiff.cli import cli
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands.newest import newest
 from profdiff.session.architectures import SCHEMA, Architectures, is_several
@@ -166,3 +169,40 @@ def test_the_newest_session_is_the_whole(several: Architectures, tmp_path: Path)
     assert newest(tmp_path) == older
     os.utime(several.part("arm64") / "manifest.json", (now + 20, now + 20))
     assert newest(tmp_path) == several.folder
+
+
+def completed(words: list[str], typed: str) -> list[str]:
+    """What Tab offers behind ``profdiff`` and ``words``."""
+    shell = ShellComplete(cli, {}, "profdiff", "_PROFDIFF_COMPLETE")
+    return [item.value for item in shell.get_completions(words, typed)]
+
+
+def test_tab_offers_the_whole_and_its_parts(
+    several: Architectures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(several.folder.parent)
+    for command in ("report", "mail", "record -o"):
+        assert completed(command.split(), "s") == ["s.profdiff"]
+    parts = ["s.profdiff/arm64", "s.profdiff/x86_64"]
+    assert completed(["report"], "s.profdiff/") == parts
+    # The code of one kernel is in one of them.
+    assert completed(["annotate"], "s.p") == ["s.profdiff/"]
+    assert completed(["annotate"], "s.profdiff/") == parts
+
+
+def test_tab_knows_what_the_parts_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example has functions that one architecture alone has."""
+    joint(tmp_path / "s.profdiff")
+    monkeypatch.chdir(tmp_path)
+    functions = {
+        "s.profdiff": ["flush", "contpte"],
+        "s.profdiff/x86_64": ["flush"],
+        "s.profdiff/arm64": ["contpte"],
+    }
+    for folder, own in functions.items():
+        check = ["check", folder, "--fail-if"]
+        assert completed(check, "") == ["instructions:"]
+        offered = completed(check, "instructions:")
+        assert len(set(offered)) == len(offered)
+        assert [one for one in ("flush", "contpte") if f"instructions:{one}" in offered] == own
+        assert completed(["check", folder, "--kernel"], "") == ["new"]
