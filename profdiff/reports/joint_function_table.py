@@ -78,7 +78,8 @@ def texts(
     example = next(iter(found.rest.values()))
     title = Numbers(example.ops if per_op is not False else None).title
     at = f" at {findings.setting.title}" if findings.setting.title else ""
-    return Texts(f"{found.metric}{title}, {label} minus {base}{at}", columns, body, tail)
+    sampled = "" if found.exact else ", sampled"
+    return Texts(f"{found.metric}{sampled}{title}, {label} minus {base}{at}", columns, body, tail)
 
 
 def shown_kernel(findings: JointFindings, found: JointFunctions) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.reports import document
 from profdiff.session import points
@@ -50,7 +51,10 @@ def part_points(
     held = _all_held(findings, shown, others)
     every = _named(findings, points.settings(findings.manifest))
     made = [_point(findings, one, held, name) for one in every]
-    return [{**one, "own": one["own"] and own} for one in made]
+    # Timed runs have no functions that a page could lack.
+    timed = not any(registry.collector(one).profiles for one in findings.manifest.collectors)
+    more = {"holds": "stacks"} if timed else {}
+    return [{**one, **more, "own": one["own"] and own} for one in made]
 
 
 _Held = dict[int, tuple[Holds, dict[str, Any]]]

@@ -158,7 +158,7 @@ def _grid(
     told = [change for one in every for change in one.changes if change]
     certain = all(change.verdict is Verdict.EXACT for change in told)
     noisy = any(one.noise is not None for one in every)
-    columns = ["values", "change", "verdict", *(["A/A"] if noisy else [])]
+    columns = ["values", "change", "verdict", *(["A/A"] if noisy else [])] if others else ["value"]
     needed = [1, 0, 2 if certain else 0, 3][: len(columns)]
     rows: list[list[Entry]] = []
     for setting, by_part in found:
@@ -169,9 +169,12 @@ def _grid(
             row: list[Entry] = [*row_name, *([label] if several else [])]
             for name in names:
                 one = by_part.get(name)
-                row += (
-                    _cells(joint.parts[name], one, label, noisy) if one else [ABSENT] * len(columns)
-                )
+                if one is None:
+                    row += [ABSENT] * len(columns)
+                elif others:
+                    row += _cells(joint.parts[name], one, label, noisy)
+                else:
+                    row.append(Median.of(one.cells[0]))
             rows.append(row)
     what = result.heading(every[0]) if joint.swept else result.source(every[0])
     against = f"{base} -> {'each kernel' if several else others[0]}" if others else base

@@ -23,7 +23,7 @@ from profdiff.base.errors import SessionError
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.evidence.joint_results import JointResults
 from profdiff.evidence.results import Results
-from profdiff.reports import joint_csv, joint_text
+from profdiff.reports import joint_csv, joint_document, joint_text
 from profdiff.reports.numbers import Numbers
 from profdiff.session import manifest as m
 from profdiff.session.architectures import Architectures
@@ -306,6 +306,17 @@ def test_kernels_beside_the_base_are_rows(tmp_path: Path) -> None:
         ["64", "newest"],
     ]
     assert table.rows[1][2:] == ["198 -> 198", "0%", "exact", "203 -> 203", "0%", "exact"]
+
+
+def test_a_kernel_alone_has_values_and_no_change(tmp_path: Path) -> None:
+    parts = {name: {"base": kernels["base"]} for name, kernels in example().items()}
+    both = JointFindings.of(joint(tmp_path / "S", parts))
+    (grid,) = grids(both.results, both.setting, NAMES)
+    assert grid.table.header == ["folio_kib", "value", "value"]
+    assert grid.table.rows == [["4", "198", "203"], ["64", "198", "285"]]
+    assert text(both).startswith("x86_64: base (6.0.0")
+    assert "minus" not in text(both)
+    json.loads(joint_document.encode(joint_document.build(both)))
 
 
 def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from browsed_page import HOSTILE, Page, browser
 from support import page_data, profdiff
+from synthetic_experiment import boots, recorded
 from synthetic_joint import POINTS, example, joint, part
 
 from profdiff.evidence.joint_findings import JointFindings
@@ -118,6 +119,30 @@ def test_one_point_and_one_architecture_that_is_missing(browser: Any, tmp_path: 
     assert page.page.inner_text("#answers").startswith("The change on one architecture alone")
     assert page.problems == []
     page.page.close()
+
+
+def test_timed_runs_have_tables_alone(browser: Any, tmp_path: Path) -> None:
+    made = Architectures.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    for name, change in (("x86_64", 2.0), ("arm64", 0.5)):
+        values = {"base": [boots(100.0)] * 2, "new": [boots(100.0 * change)] * 2}
+        session = Session.create(made.part(name), recorded(values, points=POINTS))
+        assert session.manifest.collectors == ["timed"]
+    shown = findings(made.folder)
+    page = Page(browser, shown, tmp_path, 1200)
+    assert page.page.inner_text("#answers").startswith(
+        "The same change, in different directions: +100.0% on x86_64, -50.0% on arm64"
+    )
+    assert page.page.locator("table.joint").count() == 1
+    assert page.page.is_hidden("#profile")
+    page.page.select_option("#point", "architecture=arm64,folio_kib=64")
+    assert page.page.inner_text("#place-held") == ""
+    assert "-50.0%" in page.page.inner_text("#experiment-tables")
+    assert page.problems == []
+    page.page.close()
+    text = profdiff("report", made.folder).stdout
+    assert "minus base" not in text
+    said = profdiff("report", made.folder, "--csv", "-", status=2).stderr
+    assert "--csv needs a profile" in said
 
 
 def test_what_strangers_wrote_is_text(browser: Any, tmp_path: Path) -> None:
