@@ -14,6 +14,7 @@ from profdiff.mail.tables import WIDTH, table
 from profdiff.reports import joint_function_table, joint_text
 from profdiff.session import manifest as m
 from profdiff.views import claim as claims
+from profdiff.views import state
 from profdiff.views.joint_claim import JointClaim, joint_claim
 from profdiff.views.joint_functions import joint_functions
 from profdiff.views.joint_results import grids
@@ -43,7 +44,7 @@ def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
         "result": Section("", _tables(findings, claim)),
         "functions": Section("", _functions(findings, wishes.top)),
         "measured": Section("How it was measured", _alike(parts, _measured, findings.missing)),
-        "state": Section("", _alike(parts, lambda part: measured.states(part).parts)),
+        "state": Section("", _alike(parts, _state)),
         "config": Section("", _alike(parts, _config)),
         "reproducer": content.reproduce(_whole(findings, first), wishes.reproducer),
     }
@@ -137,12 +138,24 @@ def _texts(part: Part) -> list[str]:
 
 def _measured(findings: Findings) -> Sequence[Part]:
     largest = largest_change(findings.results, findings.setting)
-    return measured.section(findings, content.about(findings), largest).parts
+    kernel = content.about(findings)
+    return measured.section(findings, kernel, largest, with_machine=False).parts
+
+
+def _state(findings: Findings) -> Sequence[Part]:
+    """Whether the kernels did the same work in the same state; the figures are in an
+    architecture's own mail."""
+    lines = state.lines(findings.state)
+    kinds = {one.kind for one in lines}
+    rest = "the rest of what is known of " if "differs" in kinds else ""
+    same = [Prose(f"{rest}the kernels' state is the same")] if "same" in kinds else []
+    return [*same, *(Prose(one.text) for one in lines if one.kind == "unknown")]
 
 
 def _config(findings: Findings) -> Sequence[Part]:
+    """How many options differ: which, an architecture's own mail says."""
     section = measured.config(findings, content.about(findings))
-    return [*([Prose(f"{section.title}:")] if section.title else []), *section.parts]
+    return [Prose(section.title)] if section.title else section.parts
 
 
 def _whole(findings: JointFindings, part: Findings) -> Findings:

@@ -31,11 +31,14 @@ _MACHINE = {
 }
 
 
-def section(findings: Findings, kernel: str, largest: LargestChange | None) -> Section:
+def section(
+    findings: Findings, kernel: str, largest: LargestChange | None, *, with_machine: bool = True
+) -> Section:
     """Workload, kernels, machine, how it was counted, and failed runs. ``kernel``: the label of the
-    one that the mail is about."""
+    one that the mail is about; ``with_machine``: whether there is room for what it ran on."""
     lines = [f"Workload: {_workload(findings)}"]
-    lines += [*_kernels(findings, kernel), *_how(findings, largest), *_machines(findings)]
+    lines += [*_kernels(findings, kernel), *_how(findings, largest)]
+    lines += _machines(findings) if with_machine else []
     lines += [*_order(findings), *_failed(findings)]
     return Section("How it was measured", [_notes(lines)])
 

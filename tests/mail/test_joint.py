@@ -2,6 +2,7 @@
 
 import email
 import email.policy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from profdiff.mail.letter import LINES
 from profdiff.session import manifest as m
 from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
+from profdiff.session.state import State
 from profdiff.views.result import ABSENT
 
 WISHES = Wishes(command=["profdiff", "mail"])
@@ -64,8 +66,10 @@ def test_the_joint_table_fits(findings: JointFindings) -> None:
 def test_what_architectures_have_alike_is_said_once(findings: JointFindings) -> None:
     text = mail.letter(findings, WISHES).render()
     assert text.count("Workload:") == 1
-    assert text.count("counted by QEMU") == 1
-    assert "x86_64: " not in text
+    assert text.count("compiler: gcc 12.2.0") == 1
+    assert text.count("base: Linux 6.0.0") == 1
+    # What a guest was is said of each.
+    assert text.count("x86_64: ") == text.count("arm64: ") == text.count("counted by QEMU") - 1 == 1
 
 
 def test_what_differs_names_its_architecture(tmp_path: Path) -> None:
@@ -159,3 +163,35 @@ def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
     made = Architectures.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
     said = error_line(profdiff("mail", made.folder, *SENDER, status=2))
     assert "no architecture was recorded yet: finish the recording" in said
+
+
+@pytest.mark.parametrize(
+    ("arm64", "said"),
+    [
+        (State(equal={"minor_faults": "7"}), ["the kernels' state is the same"]),
+        (
+            State({"swap": {"base": "0", "new": "5"}}, equal={"minor_faults": "7"}),
+            [
+                "x86_64: the kernels' state is the same",
+                "arm64: the rest of what is known of the kernels' state is the same",
+                "arm64: STATE DIFFERS",
+            ],
+        ),
+        (
+            State({"swap": {"base": "0", "new": "5"}}),
+            ["x86_64: the kernels' state is the same", "arm64: STATE DIFFERS"],
+        ),
+    ],
+)
+def test_the_state_of_each_architecture_is_said(
+    findings: JointFindings, arm64: State, said: list[str]
+) -> None:
+    states = {"x86_64": State(equal={"minor_faults": "7"}), "arm64": arm64}
+    parts = {name: replace(one, state=states[name]) for name, one in findings.parts.items()}
+    text = " ".join(mail.letter(replace(findings, parts=parts), WISHES).render().split())
+    for words in said:
+        assert words in text
+    # What differs stands before the tables.
+    if arm64.differences:
+        assert text.index("STATE DIFFERS") < text.index("198 -> 390")
+        assert "arm64: the kernels' state is the same" not in text

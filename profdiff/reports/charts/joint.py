@@ -102,7 +102,6 @@ def _notes(
         every += bool(mine)
         for text in words.notes(results, mine, command) if mine else ():
             told.setdefault(text, []).append(name)
-    return [
-        text if len(names) == every else units.printable(f"{', '.join(names)}: {text}")
-        for text, names in told.items()
-    ]
+    own = [f"{', '.join(names)}: {text}" for text, names in told.items() if len(names) < every]
+    alike = [text for text, names in told.items() if len(names) == every]
+    return [*map(units.printable, own), *alike]
