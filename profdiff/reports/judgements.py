@@ -42,8 +42,9 @@ def notes(change: MeasuredChange) -> str:
 
 
 def number(value: float) -> str:
-    """A count, whole or with decimals."""
-    return units.count(value, per_op=not float(value).is_integer())
+    """A count, whole or with decimals; ops times a count per op may be off in its last bits."""
+    whole = math.isfinite(value) and math.isclose(value, round(value), rel_tol=1e-12)
+    return units.count(round(value) if whole else value, per_op=not whole)
 
 
 def per_op(condition: Condition) -> str:

@@ -19,6 +19,7 @@ from support import need_program
 from profdiff.base import units
 from profdiff.evidence.condition import Condition, Judgement, MeasuredChange
 from profdiff.reports import github_summary, junit
+from profdiff.reports import judgements as told
 from profdiff.reports.judgements import notes, sentence
 
 TEXTS = st.text(max_size=30) | st.text(
@@ -165,3 +166,11 @@ def test_failing_conditions_come_first() -> None:
         "passes",
     ]
     assert "nothing judged" in github_summary.render([]).decode()
+
+
+@given(st.integers(0, 10**14), st.integers(1, 10**6))
+def test_a_count_that_was_divided_by_ops_is_whole_again(count: int, ops: int) -> None:
+    assert told.number(count / ops * ops) == f"{count:,}"
+    assert told.number(14_841_363 / 40_000 * 40_000) == "14,841,363"
+    assert told.number(27.5) == "27.50"
+    assert told.number(0.001) == "0.00100"
