@@ -175,7 +175,15 @@ def check(
     assert compared >= 4
 
 
-def conserved(counts: Counts, least: tuple[int, int] = (50, 2000)) -> None:
+Flow = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]
+"""Of instructions: whether each leads to the one behind it, and to a direct target; the target."""
+
+
+def conserved(
+    counts: Counts,
+    least: tuple[int, int] = (50, 2000),
+    flow: Callable[[NDArray[np.uint64], NDArray[np.uint8]], Flow] | None = None,
+) -> None:
     """What comes to an instruction from those before it, by falling through and by direct jumps, is
     as often as it executed, wherever nothing else leads there. Jumps into the middle, faults and
     what the window cuts apart make it more; only the latter makes it less, by one. ``least``: of
@@ -183,7 +191,7 @@ def conserved(counts: Counts, least: tuple[int, int] = (50, 2000)) -> None:
     assert counts.taken is not None
     assert counts.untold is not None
     code = counts.executed
-    falls, jumps, target = _flow(counts.address, code)
+    falls, jumps, target = (flow or _flow)(counts.address, code)
     # One instruction at an address: user space has several programs.
     again = np.append(counts.address[1:] == counts.address[:-1], False)
     once = ~again & ~np.roll(again, 1) & ~counts.patched & (counts.untold == 0)
@@ -218,11 +226,8 @@ def conserved(counts: Counts, least: tuple[int, int] = (50, 2000)) -> None:
     assert not counts.taken[~branch].any()
 
 
-def _flow(
-    address: NDArray[np.uint64], code: NDArray[np.uint8]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.uint64]]:
-    """Whether each instruction leads to the one behind it, and to a direct target; the target. From
-    the encodings (Intel SDM volume 2)."""
+def _flow(address: NDArray[np.uint64], code: NDArray[np.uint8]) -> Flow:
+    """From the encodings (Intel SDM volume 2)."""
     falls, jumps = np.ones(len(code), np.bool_), np.zeros(len(code), np.bool_)
     target = np.zeros(len(code), np.uint64)
     for row, (start, bytes_) in enumerate(zip(address.tolist(), code, strict=True)):

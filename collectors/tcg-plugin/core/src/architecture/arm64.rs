@@ -126,17 +126,19 @@ fn end(word: u32, address: u64) -> End {
 
 /// The frame pointer and another register go to memory that is no stack, or come from there. In the
 /// kernel that is `cpu_switch_to()` (arch/arm64/kernel/entry.S), which moves its base along: `stp
-/// x29, x9, [x8], #16`; in programs `setjmp()` and the like: `stp x29, x30, [x0, #80]`.
+/// x29, x9, [x8], #16`; in programs `setjmp()`, `getcontext()` and the like: `stp x29, x30, [x0,
+/// #80]`, `stp x28, x29, [x0, #408]`.
 fn watched(word: u32, in_kernel: bool) -> Option<Watched> {
     let (first, base, second) = (field(word, 0, 5), field(word, 5, 5), field(word, 10, 5));
-    if first != FP || base == SP {
+    if base == SP || base == FP {
         return None;
     }
-    match (word >> 22, in_kernel) {
-        (0b10_1010_0010, true) if second < FP => Some(Watched::Saves), // STP, post-index
-        (0b10_1010_0011, true) if second < FP => Some(Watched::Restores), // LDP, post-index
-        (0b10_1010_0100, false) => Some(Watched::Saves),               // STP, offset
-        (0b10_1010_0101, false) => Some(Watched::Restores),            // LDP, offset
+    let (of_task, of_program) = (first == FP && second < FP, first == FP || second == FP);
+    match word >> 22 {
+        0b10_1010_0010 if in_kernel && of_task => Some(Watched::Saves), // STP, post-index
+        0b10_1010_0011 if in_kernel && of_task => Some(Watched::Restores), // LDP, post-index
+        0b10_1010_0100 if !in_kernel && of_program => Some(Watched::Saves), // STP, offset
+        0b10_1010_0101 if !in_kernel && of_program => Some(Watched::Restores), // LDP, offset
         _ => None,
     }
 }
