@@ -89,7 +89,7 @@ def _folder(label: str, spec: str, folder: Path) -> KernelFiles:
 def _image(label: str, spec: str, image: Path, debug_elf: Path | None) -> KernelFiles:
     if debug_elf and not debug_elf.is_file():
         raise InputError(f"{spec}: {debug_elf} is not a file")
-    release = re.sub(r"^(vmlinuz|bzImage)-?", "", image.name)
+    release = re.sub(r"^(vmlinuz|bzImage|Image)-?", "", image.name)
     config = image.with_name(f"config-{release}") if release else None
     return KernelFiles(
         label,

@@ -11,6 +11,7 @@ from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.qemu import Qemu, find_emulator
 from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.kernels.files import KernelFiles
 
 
 def seccomp_mode(pid: int) -> int:
@@ -25,10 +26,24 @@ def seccomp_mode(pid: int) -> int:
 
 @pytest.mark.guest
 def test_qemu_runs_with_a_filter(qemu: Qemu, new_kernel: Path, tmp_path: Path) -> None:
+    runs_with_a_filter(qemu, new_kernel / "bzImage", tmp_path)
+
+
+@pytest.mark.guest
+@pytest.mark.network
+def test_qemu_for_arm64_does_too(
+    arm64_qemu: Qemu, arm64_kernel: KernelFiles, tmp_path: Path
+) -> None:
+    assert arm64_kernel.image
+    runs_with_a_filter(arm64_qemu, arm64_kernel.image, tmp_path)
+
+
+def runs_with_a_filter(qemu: Qemu, image: Path, tmp_path: Path) -> None:
+    """A guest that is stopped while it boots leaves counts, and its QEMU had a filter."""
     if not qemu.sandbox:
         pytest.skip(f"{qemu.version} was built without seccomp, or may not use it here")
     (tmp_path / "initramfs").touch()
-    boot = Boot(new_kernel / "bzImage", tmp_path / "initramfs", "", memory=256, cpus=1)
+    boot = Boot(image, tmp_path / "initramfs", "", memory=256, cpus=1)
     more = Exact().qemu_arguments(qemu, {"call_tree": False}, tmp_path)
     arguments = qemu.arguments(boot, tmp_path, more)
     with whole_run.processors(1):
