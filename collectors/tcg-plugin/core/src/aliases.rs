@@ -73,7 +73,6 @@ fn aliases() -> Option<&'static mut Aliases> {
     unsafe { ALIASES.load(Ordering::Relaxed).as_mut() }
 }
 
-
 /// Look at each execution of `original`, which QEMU translates as `tb`, and tell the tracker of it.
 ///
 /// # Safety

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::aliases::{self, Alias, Original};
 use crate::architecture::arm64::Arm64;
 use crate::architecture::x86_64::X86_64;
-use crate::aliases::{self, Alias, Original};
 use crate::architecture::{Architecture, End, Mark, MAX_CODE};
 use crate::blocks::Instruction;
 use crate::counters::Counters;
@@ -203,7 +203,8 @@ extern "C" fn translated(first: usize, second: usize) {
                 continue;
             }
             let counter = counting.counter(number);
-            counting.count(insn, counter);
+            // SAFETY: QEMU is translating `insn`.
+            unsafe { counting.count(insn, counter) };
             repeated.passed(address, counter);
             iterations = does.iterates.and_then(|how| {
                 // SAFETY: `insn` is valid during this callback.
@@ -246,7 +247,9 @@ pub(crate) fn alias(original: &Original, address: u64) -> Alias {
             .iter()
             .map(|(place, at, counter)| {
                 let at = at.wrapping_add(moved);
-                let number = counting.slots.number(counting.slots.places()[*place as usize].at(at));
+                let number = counting
+                    .slots
+                    .number(counting.slots.places()[*place as usize].at(at));
                 let other = counter.map(|counter| {
                     let other = counting.counter(number);
                     repeated.passed(at, other);

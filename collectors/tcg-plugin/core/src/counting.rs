@@ -70,18 +70,24 @@ impl Counting {
         counters.collect()
     }
 
-    /// Increment `counter` whenever `insn` starts, which QEMU is translating.
-    pub fn count(&self, insn: *mut ffi::Insn, counter: Counter) {
+    /// Increment `counter` whenever `insn` starts.
+    ///
+    /// # Safety
+    /// QEMU is translating `insn`.
+    pub unsafe fn count(&self, insn: *mut ffi::Insn, counter: Counter) {
         if let Counted::Inline(number) = self.how {
             return self.api.count(insn, counter, number);
         }
         let (flags, counter) = (ffi::CB_NO_REGS, counter.as_ptr().cast());
-        // SAFETY: `insn` is valid, and the counter lives as long as the process.
+        // SAFETY: as promised; the counter lives as long as the process.
         unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, increment, flags, counter) };
     }
 
-    /// Increment `counter` whenever `insn`, which QEMU is translating, has made such an `access`.
-    pub fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter) {
+    /// Increment `counter` whenever `insn` has made such an `access`.
+    ///
+    /// # Safety
+    /// QEMU is translating `insn`.
+    pub unsafe fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter) {
         if let Counted::Inline(number) = self.how {
             return self.api.count_accesses(insn, access, counter, number);
         }

@@ -56,11 +56,15 @@ impl Repeated {
         });
         let [first, second] = iterations.numbers;
         match how {
-            Iterates::Accesses(_) => count_accesses(insn, ffi::MEM_READ_WRITE, first, counting),
-            Iterates::Moves => {
+            // SAFETY: as promised.
+            Iterates::Accesses(_) => unsafe {
+                count_accesses(insn, ffi::MEM_READ_WRITE, first, counting);
+            },
+            // SAFETY: as promised.
+            Iterates::Moves => unsafe {
                 count_accesses(insn, ffi::MEM_READ, first, counting);
                 count_accesses(insn, ffi::MEM_WRITE, second, counting);
-            }
+            },
             Iterates::Compares(_) => {
                 let (_, one) = self.comparing.iter().find(|one| one.0 == number)?;
                 let (one, flags) = (one.cast(), ffi::CB_NO_REGS);
@@ -133,14 +137,17 @@ impl Repeated {
     }
 }
 
-fn count_accesses(
+/// # Safety
+/// QEMU is translating `insn`.
+unsafe fn count_accesses(
     insn: *mut ffi::Insn,
     access: c_uint,
     number: PlaceNumber,
     counting: &mut Counting,
 ) {
     let counter = counting.counter(number);
-    counting.count_accesses(insn, access, counter);
+    // SAFETY: as promised.
+    unsafe { counting.count_accesses(insn, access, counter) };
 }
 
 fn iterated(cell: Option<u32>) {

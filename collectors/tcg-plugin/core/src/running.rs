@@ -66,7 +66,11 @@ pub fn begin(
         refuse("QEMU does not name the program counter: use another QEMU")
     };
     let telling: Vec<usize> = match several {
-        true => architecture.vcpu_registers().iter().filter_map(found).collect(),
+        true => architecture
+            .vcpu_registers()
+            .iter()
+            .filter_map(found)
+            .collect(),
         false => Vec::new(),
     };
     if several && telling.is_empty() {
