@@ -1,5 +1,6 @@
 """Programs for guests of another architecture: Debian's, unpacked."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from profdiff.base.cache import cache_folder
@@ -9,39 +10,47 @@ from profdiff.collectors.kernels.apt import Apt
 
 # The release whose programs run in foreign guests; any kernel does.
 SUITE = "bookworm"
-_PROGRAMS = ("linux-perf", "busybox-static")
-_FILES = ("./usr/bin/perf*", "./bin/busybox", "./usr/bin/busybox", "./lib*/ld-linux-*.so.*")
 
 
 def foreign_busybox(architecture: Architecture) -> Path:
-    """A static busybox for an architecture. Raises MissingError, InputError."""
-    root = userland(architecture)
+    """A static busybox for an architecture. Raises MissingError."""
+    files = ("./bin/busybox", "./usr/bin/busybox")
+    root = _unpacked("busybox-static", _busybox(architecture), files, architecture)
     for name in ("usr/bin/busybox", "bin/busybox"):
         if (root / name).is_file():
             return root / name
     raise MissingError(f"Debian's busybox-static for {architecture.debian} holds no busybox")
 
 
-def has_userland(architecture: Architecture) -> bool:
+def has_busybox(architecture: Architecture) -> bool:
     """Whether it is unpacked already."""
-    return _place(architecture).is_dir()
+    return _busybox(architecture).is_dir()
 
 
-def _place(architecture: Architecture) -> Path:
+def foreign_perf(architecture: Architecture) -> Path:
+    """A root folder with perf for an architecture, and what it needs. Raises MissingError."""
+    libraries = f"./lib/{architecture.triplet}/*", f"./usr/lib/{architecture.triplet}/*.so*"
+    files = ("./usr/bin/perf*", "./lib*/ld-linux-*.so.*", *libraries)
+    return _unpacked("linux-perf", _folder(architecture), files, architecture)
+
+
+def _folder(architecture: Architecture) -> Path:
     return cache_folder("userland") / f"{SUITE}-{architecture.debian}"
 
 
-def userland(architecture: Architecture) -> Path:
-    """Debian's perf and busybox for an architecture with what they need, downloaded once."""
-    name = architecture.debian
-    target = _place(architecture)
+def _busybox(architecture: Architecture) -> Path:
+    folder = _folder(architecture)
+    return folder.with_name(f"{folder.name}-busybox")
+
+
+def _unpacked(package: str, target: Path, files: Sequence[str], architecture: Architecture) -> Path:
+    """The folder ``target`` with what matches ``files`` (tar's wildcards) of a package and of those
+    that it needs, downloaded once."""
     if target.is_dir():
         return target
-    libraries = f"./lib/{architecture.triplet}/*", f"./usr/lib/{architecture.triplet}/*.so*"
     try:
-        apt = Apt((SUITE,), name)
-        packages = apt.closure(_PROGRAMS)
-        wanted = [*_FILES, *libraries]
-        return apt.unpack(f"perf and busybox for {name}", packages, target, wanted)
+        apt = Apt((SUITE,), architecture.debian)
+        what = f"{package} for {architecture.debian}"
+        return apt.unpack(what, apt.closure((package,)), target, files)
     except InputError as error:
-        raise MissingError(f"no perf for {name} guests: {error}") from error
+        raise MissingError(f"no {package} for {architecture.debian} guests: {error}") from error

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from profdiff.base.errors import MissingError
 from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.guest.userland import userland
+from profdiff.collectors.guest.userland import foreign_perf
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.elf_closure import closure
@@ -19,7 +19,7 @@ _FOLDER = "/usr/lib/profdiff-perf"
 def perf_files(architecture: Architecture) -> list[GuestFile]:
     """perf and the libraries that it needs. Raises MissingError, InputError."""
     here = architecture.is_host
-    root = THIS_MACHINE if here else Root(userland(architecture))
+    root = THIS_MACHINE if here else Root(foreign_perf(architecture))
     program = (find_program("perf") if here else root.path / "usr/bin/perf").resolve()
     elf = read_elf(program)
     if elf is None:

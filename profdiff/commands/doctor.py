@@ -82,17 +82,17 @@ def _guests(architecture: Architecture) -> list[Finding]:
     from profdiff.collectors.guest.agent import brought_agent
     from profdiff.collectors.guest.memory import of_this_machine
     from profdiff.collectors.guest.qemu import find_emulator
-    from profdiff.collectors.guest.userland import has_userland
+    from profdiff.collectors.guest.userland import has_busybox
 
     found = [program(name) for name in (architecture.emulator, "cpio")]
     if architecture.is_host:
         found.append(program("busybox"))
-    elif has_userland(architecture):
-        found.append(Finding("busybox, perf", "ok", f"Debian's for {architecture.told}, unpacked"))
+    elif has_busybox(architecture):
+        found.append(Finding("busybox", "ok", f"Debian's for {architecture.told}, unpacked"))
     else:
         found += [program(name) for name in ("apt-get", "dpkg-deb")]
         told = f"the first recording downloads Debian's for {architecture.told}"
-        found.append(Finding("busybox, perf", "note", told))
+        found.append(Finding("busybox", "note", told))
     for needed in (program(architecture.compiler), _static_libc(architecture)):
         if needed.state == "missing" and brought_agent(architecture):
             told = "not here: only .c workloads need it"

@@ -75,3 +75,20 @@ def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.Mo
     Path("free.c").write_text("#include <numa.h>\nint main(void) { return 3; }\n")
     program = compiled(Path("free.c"), *folders, host())
     assert subprocess.run([program], check=False).returncode == 3
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda one: one.arch)
+def test_no_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Architecture
+) -> None:
+    source = tmp_path / "x.c"
+    source.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError) as error:
+        compiled(source, tmp_path / "build", tmp_path, architecture)
+    packages = "gcc libc6-dev"
+    if not architecture.is_host:
+        packages = f"gcc-{architecture.triplet} libc6-dev-{architecture.debian}-cross"
+    assert str(error.value) == (
+        f"{architecture.compiler} is not installed: apt-get install {packages.replace('_', '-')}"
+    )

@@ -30,7 +30,7 @@ def test_python_of_a_root_folder(
 ) -> None:
     """With its library, compiled by a Python of that version here; what links lead to outside is
     left out."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
     version = "{}.{}".format(*sys.version_info)
     library = python(root, build, version)
     (tmp_path / "mine.py").write_text("secret = 1\n")
@@ -61,7 +61,7 @@ def test_python_of_a_root_folder(
 def test_python_of_a_version_that_is_not_here(
     ready: Ready, root: Path, build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
     python(root, build, "3.99")
     # A version manager's, which does not run.
     manager = tmp_path / "programs/python3.99"

@@ -124,10 +124,9 @@ print(userland.foreign_busybox(ARM64).read_text())
 
 def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path) -> None:
     """None removes what another unpacks, and what a killed one left does not confuse them."""
-    archive.add("linux-perf", {"usr/bin/perf": "perf"}, "arm64")
     archive.add("busybox-static", {"usr/bin/busybox": "busybox"}, "arm64")
     archive.release(userland.SUITE, "arm64", -DAY, DAY)
-    for name in ("packages", ".bookworm-arm64.profdiff-killed"):
+    for name in ("packages", ".bookworm-arm64-busybox.profdiff-killed"):
         (tmp_path / "cache/userland" / name).mkdir(parents=True)
         (tmp_path / "cache/userland" / name / "old_1_arm64.deb").write_text("cut sho")
         (tmp_path / "cache/userland" / name / ".profdiff-lock").touch()
@@ -137,4 +136,4 @@ def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path)
     results = [(process.communicate(timeout=120), process.returncode) for process in processes]
     assert all(status == 0 and out == "busybox\n" for (out, _), status in results), results
     folders = [path.name for path in (tmp_path / "cache/userland").iterdir() if path.is_dir()]
-    assert sorted(folders) == ["bookworm-arm64", "packages"]
+    assert sorted(folders) == ["bookworm-arm64-busybox", "packages"]

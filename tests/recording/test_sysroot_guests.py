@@ -10,7 +10,7 @@ import pytest
 from support import need_program, profdiff
 
 from profdiff.collectors.architecture import ARM64
-from profdiff.collectors.guest.userland import userland
+from profdiff.collectors.guest.userland import foreign_perf
 from profdiff.collectors.workload.root import Root
 from profdiff.session.folder import Session
 
@@ -50,7 +50,7 @@ def root(tmp_path: Path) -> Path:
     """Debian's C library for arm64, and a program with libraries of its own."""
     need_program("apt-get", "apt")
     compiler = need_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
-    debians, root = Root(userland(ARM64)), tmp_path / "root"
+    debians, root = Root(foreign_perf(ARM64)), tmp_path / "root"
     for place in ("/lib/ld-linux-aarch64.so.1", "/lib/aarch64-linux-gnu/libc.so.6"):
         source, target = debians.find(place), root / place[1:]
         assert source
