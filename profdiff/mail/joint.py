@@ -38,7 +38,7 @@ def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
     name = claims.workload_name(first)
     claim = joint_claim(findings.results, findings.setting, findings.names, name)
     subject, sentence = _claimed(findings, name, claim)
-    opening: list[Part] = [Prose(claim.over)] if claim and claim.over else []
+    opening: list[Part] = [Prose(text) for text in claim.more] if claim else []
     opening += _alike(parts, measured.state_differences)
     sections = {
         "result": Section("", _tables(findings, claim)),

@@ -1,6 +1,7 @@
 """What is claimed of several architectures: how the same change shows on each, and at which
 settings it costs and at which it saves."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -14,20 +15,29 @@ from profdiff.views.result import Delta
 
 Direction = Literal["more", "less", "unchanged", "unsure"]
 _VALUES = 4
+# Of a release without its flavour: 6.1.0-50 of 6.1.0-50-cloud-arm64, 6.12.95+deb12.
+_VERSION = re.compile(r"\d[\d.]*(-rc\d+)?(\+[\w.~]+)?(-\d+(?=-|$))?")
 
 
 class JointClaim(Record, frozen=True):
-    """``sentence``: of the setting; ``over``: of all settings, "" where there is one only;
-    ``subject``: of a mail."""
+    """``sentence``: of the setting; ``unlike``: which label has kernels of different versions, ""
+    where none has; ``over``: of all settings, "" where there is one only; ``subject``: of a
+    mail."""
 
     sentence: str
+    unlike: str
     over: str
     subject: str
 
     @property
     def sentences(self) -> list[str]:
-        """Both."""
-        return [self.sentence, *([self.over] if self.over else [])]
+        """All."""
+        return [self.sentence, *self.more]
+
+    @property
+    def more(self) -> list[str]:
+        """What is behind the first."""
+        return [text for text in (self.unlike, self.over) if text]
 
 
 class _Seen(NamedTuple):
@@ -85,18 +95,21 @@ def joint_claim(
     of = f" of {workload}" if workload else ""
     what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
     listed = ", ".join(told)
+    unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
     return JointClaim(
-        sentence=units.printable(f"{_lead(here)}: {listed} ({what})."),
+        sentence=units.printable(f"{_lead(here, bool(unlike))}: {listed} ({what})."),
+        unlike=units.printable(unlike),
         over=units.printable(_over(joint, every)),
         subject=units.printable(f"{result.title(one)} {listed}"),
     )
 
 
-def _lead(here: Sequence[_Seen]) -> str:
-    """What the changes have in common."""
+def _lead(here: Sequence[_Seen], unlike: bool) -> str:
+    """What the changes have in common. ``unlike``: they are not of the same kernels."""
     directions = [seen.direction for seen in here]
+    change = "The change" if unlike else "The same change"
     if unsure := [seen.architecture for seen in here if seen.direction == "unsure"]:
-        return f"The same change, not certain on {_and(unsure)}"
+        return f"{change}, not certain on {_and(unsure)}"
     if len(here) < 2:
         return "The change on one architecture alone"
     if set(directions) == {"unchanged"}:
@@ -104,8 +117,25 @@ def _lead(here: Sequence[_Seen]) -> str:
     if "unchanged" in directions:
         return "A change on some architectures, none on others"
     if len(set(directions)) > 1:
-        return "The same change, in different directions"
-    return "The same change"
+        return f"{change}, in different directions"
+    return change
+
+
+def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
+    """Which of the compared labels has kernels of different versions: their change is not the same
+    one on each architecture."""
+    told = []
+    for label in labels:
+        versions = {
+            name: found[0]
+            for name, results in joint.parts.items()
+            for kernel in results.kernels
+            if kernel.label == label and (found := _VERSION.match(kernel.release or ""))
+        }
+        if len(set(versions.values())) > 1:
+            listed = _and([f"{version} on {name}" for name, version in versions.items()])
+            told.append(f"{label} is {listed}")
+    return f"Not the same kernels: {'; '.join(told)}." if told else ""
 
 
 def _seen(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -201,6 +202,46 @@ def test_what_changes_have_in_common(x86: tuple[int, int], arm: tuple[int, int],
     assert claim is not None
     assert claim.sentence.startswith(lead)
     assert claim.over == ""
+
+
+@pytest.mark.parametrize(
+    ("x86", "arm", "told"),
+    [
+        (("6.12.95+deb12-cloud-amd64", "7.3.4"), ("6.12.95+deb12-cloud-arm64", "7.3.4-x"), ""),
+        (("6.1.0-50-cloud-amd64", "6.2"), ("6.1.0-50-cloud-arm64", "6.2-y"), ""),
+        (("7.0.0-rc3-00012-gabc", "7.0.0-rc4"), ("7.0.0-rc3-00012-gabc", "7.0.0-rc4"), ""),
+        (("6.1", None), ("6.1", "6.2"), ""),
+        (("", "strange"), ("6.1", "other"), ""),
+        (
+            ("6.12.107-profdiff", "6.18.15-profdiff"),
+            ("6.1.0-50-cloud-arm64", "6.18.15+deb13-arm64"),
+            "Not the same kernels: base is 6.12.107 on x86_64 and 6.1.0-50 on arm64; "
+            "new is 6.18.15 on x86_64 and 6.18.15+deb13 on arm64.",
+        ),
+        (
+            ("7.0", "7.1.0-rc1-a"),
+            ("7.0", "7.1.0-rc2-a"),
+            "Not the same kernels: new is 7.1.0-rc1 on x86_64 and 7.1.0-rc2 on arm64.",
+        ),
+    ],
+)
+def test_a_label_of_different_versions_is_not_the_same_change(
+    x86: tuple[str | None, ...], arm: tuple[str | None, ...], told: str
+) -> None:
+    made = {}
+    for name, releases in (("x86_64", x86), ("arm64", arm)):
+        described = recorded({"base": [[[100.0]]], "new": [[[150.0]]]}, qemu=ICOUNT)
+        kernels = [
+            msgspec.structs.replace(kernel, release=release)
+            for kernel, release in zip(described.kernels, releases, strict=True)
+        ]
+        made[name] = Results.gather(msgspec.structs.replace(described, kernels=kernels))
+    both = JointResults.of(made)
+    claim = joint_claim(both, both.settings[0], NAMES)
+    assert claim is not None
+    assert claim.unlike == told
+    assert claim.sentences == [claim.sentence, *([told] if told else [])]
+    assert ("same change" in claim.sentence) == (not told)
 
 
 def test_what_is_not_certain_is_said() -> None:
