@@ -61,7 +61,8 @@ class Instructions(Part, frozen=True):
 
 class Qemu(Part, frozen=True):
     """The emulator: its version line, every argument as it was passed, and what follows from them.
-    ``virtual_clock``: the guest's clock counts its instructions, one each nanosecond."""
+    ``virtual_clock``: the guest's clock counts its instructions, one each nanosecond.
+    ``reads_registers``: the plugin read which vCPU executed, and at which address."""
 
     version: str
     arguments: list[str]
@@ -69,12 +70,13 @@ class Qemu(Part, frozen=True):
     accelerator: Literal["tcg", "kvm"] | None = None
     architecture: str | None = None
     virtual_clock: bool = False
+    reads_registers: bool = False
 
     @property
-    def numbers_vcpus(self) -> bool:
-        """Whether it tells a plugin which of several vCPUs executes. With plugin API 2 and later,
-        the number can be that of the vCPU for which a block was translated."""
-        return self.plugin_api is None or self.plugin_api < 2
+    def tells_execution(self) -> bool:
+        """Whether the plugin knew which of several vCPUs executed, and at which address. With
+        plugin API 2 and later, QEMU itself may tell it for which vCPU and address it translated."""
+        return self.plugin_api is None or self.plugin_api < 2 or self.reads_registers
 
 
 class Sampling(Part, frozen=True):

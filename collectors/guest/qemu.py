@@ -93,6 +93,7 @@ class Qemu:
             version=self.version,
             arguments=list(arguments),
             plugin_api=self.plugin_api,
+            reads_registers=self.plugin_api is not None and self.plugin_api > 1,
             accelerator="kvm" if self.kvm else "tcg",
             architecture=self.architecture.name,
             virtual_clock=not self.kvm,

@@ -210,7 +210,12 @@ class Comparison:
         """Whether some run's vCPUs could not be told apart: their callers may be mixed up, and
         branches are not told."""
         several = self.setting.cpus is not None and self.setting.cpus > 1
-        return several and any(run.qemu and not run.qemu.numbers_vcpus for run in self.runs)
+        return several and self.shares_translations
+
+    @property
+    def shares_translations(self) -> bool:
+        """Whether some run counted code that is mapped at several addresses at the first one."""
+        return any(run.qemu and not run.qemu.tells_execution for run in self.runs)
 
     @property
     def failed(self) -> list[Run]:

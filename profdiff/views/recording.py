@@ -125,8 +125,11 @@ def _counted(comparison: Comparison) -> list[Remark]:
     text = f"{comparison.metric.title}, exact: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
     if comparison.mixes_vcpus and comparison.calls is not None:
-        text = "callers may be mixed up: QEMU 9 and later can give plugins wrong vCPU numbers; "
-        found += _all("caution", [f"{text}use QEMU 7.2 for several vCPUs"])
+        text = "callers may be mixed up: this QEMU gave the plugin wrong vCPU numbers; "
+        found += _all("caution", [f"{text}record again with this profdiff"])
+    if comparison.shares_translations:
+        text = "code that programs map at different addresses was counted at one of them, and may "
+        found += _all("caution", [f"{text}have wrong names: record again with this profdiff"])
     beside = background(comparison)
     # Below nothing: more in the shorter of two lengths.
     if beside and (beside.doubtful or min(beside.counts) >= 0):

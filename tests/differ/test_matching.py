@@ -152,23 +152,32 @@ def test_without_a_base_nothing_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api", "cpus", "calls", "mixed"),
-    [(2, 2, True, True), (2, 1, True, False), (1, 2, True, False), (2, 2, False, False)],
+    ("api", "reads", "cpus", "calls", "mixed", "shared"),
+    [
+        (2, False, 2, True, True, True),
+        (2, True, 2, True, False, False),
+        (2, False, 1, True, False, True),
+        (1, False, 2, True, False, False),
+        (2, False, 2, False, False, True),
+    ],
 )
-def test_callers_that_may_be_mixed_up_are_one_remark(
-    api: int, cpus: int, calls: bool, mixed: bool
+def test_what_earlier_versions_counted_wrongly_is_a_remark(
+    api: int, reads: bool, cpus: int, calls: bool, mixed: bool, shared: bool
 ) -> None:
-    """QEMU with the newer plugin API does not tell vCPUs apart."""
+    """QEMU with the newer plugin API tells a plugin the vCPU and the address of translation."""
     rows = [([frame("f")], "f", True, [1, 2])]
     described = manifest(["base", "new"], runs=2)
     runs = [
-        m.replace(run, qemu=m.Qemu(version="QEMU", arguments=[], plugin_api=api))
+        m.replace(
+            run,
+            qemu=m.Qemu(version="QEMU", arguments=[], plugin_api=api, reads_registers=reads),
+        )
         for run in described.runs
     ]
     described = m.replace(described, runs=runs, points=[m.Point(cpus=cpus)])
     entered = np.ones((1, 2), np.int64) if calls else None
     known = {label: replace(profile(rows), calls=entered) for label in ("base", "new")}
-    said = [
-        one for one in recording.remarks([build(described, known)]) if "vCPU number" in one.text
-    ]
-    assert [one.kind for one in said] == ["caution"] * mixed
+    remarks = recording.remarks([build(described, known)])
+    for words, expected in (("vCPU number", mixed), ("at different addresses", shared)):
+        said = [one for one in remarks if words in one.text]
+        assert [one.kind for one in said] == ["caution"] * expected
