@@ -1,6 +1,5 @@
 """The plugin's other build, on Debian's QEMU 10, unpacked beside the installed one."""
 
-import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,41 +7,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from branches import check as check_branches
+from qemus import QEMU_10, another_qemu
 from repeated_instructions import check
 from support import EXAMPLE, run_guests
 
-from profdiff.base.cache import cache_folder
-from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.kernels.apt import Apt
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 
-PACKAGES = ("qemu-system-x86", "qemu-system-data", "seabios")
 COMMAND = [str(EXAMPLE), "400", "50"]
 
 
 @pytest.fixture(scope="session")
 def newer_qemu(qemu: Qemu) -> Qemu:
-    """QEMU 10 from bookworm-backports, kept in the cache."""
-    root = cache_folder("qemu-bookworm-backports")
-    program = root / "usr/bin/qemu-system-x86_64"
-    if not program.exists():
-        try:
-            apt = Apt(("bookworm-backports",))
-            packages = [package for name in PACKAGES for package in apt.packages(name)]
-            files = apt.download("QEMU 10", packages, root)
-        except ProfdiffError as error:
-            pytest.skip(f"QEMU 10 from bookworm-backports cannot be fetched: {error}")
-        for file in files:
-            subprocess.run(["dpkg-deb", "-x", file, root], check=True)
-            file.unlink()
-    if subprocess.run([program, "--version"], check=False, capture_output=True).returncode:
-        pytest.skip("QEMU 10 from bookworm-backports needs libraries of Debian 12")
-    return Exact().emulator(ARCHITECTURES[0], program)
+    """QEMU 10 from bookworm-backports."""
+    return another_qemu(QEMU_10, X86_64)
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +72,8 @@ def is_conditional(code: bytes) -> bool:
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
-def test_branches_of_several_vcpus_are_untold(
-    recordings: Callable[[int], list[Path]], cpus: int
-) -> None:
-    """This QEMU does not say which vCPU executes."""
+def test_branches_are_told(recordings: Callable[[int], list[Path]], cpus: int) -> None:
+    """Also of several vCPUs, though this QEMU does not say which one executes."""
     counts = Counts.load(recordings(cpus)[0])
     assert counts.taken is not None
     assert counts.untold is not None
@@ -102,13 +81,8 @@ def test_branches_of_several_vcpus_are_untold(
     branches = np.array(found) & ~counts.patched
     executed = counts.count[branches]
     assert (executed > 0).sum() > 200
-    if cpus == 1:
-        assert counts.taken.any()
-        assert counts.untold.sum() < executed.sum() / 100
-        return
-    assert not counts.taken.any()
-    assert (counts.untold[branches] == executed).all()
-    assert not counts.untold[~branches & ~counts.patched].any()
+    assert counts.taken.any()
+    assert counts.untold.sum() < executed.sum() / 100
 
 
 def test_repeated_string_instructions_count_once(
@@ -117,10 +91,11 @@ def test_repeated_string_instructions_count_once(
     check(newer_qemu, new_kernel, tmp_path, compile_c)
 
 
+@pytest.mark.parametrize("cpus", [1, 2])
 def test_branches_taken(
-    newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
+    newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path], cpus: int
 ) -> None:
-    check_branches(newer_qemu, new_kernel, tmp_path, compile_c, cpus=1)
+    check_branches(newer_qemu, new_kernel, tmp_path, compile_c, cpus=cpus)
 
 
 def test_both_qemus_count_the_same_work(
