@@ -3,6 +3,7 @@
 import itertools
 import re
 import shlex
+import struct
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from support import ROOT, profdiff
 
 from profdiff.cli import cli
 from profdiff.collectors import records, registry
+from profdiff.collectors.architecture import ARM64, X86_64
 from profdiff.collectors.guest import channel as guest_channel
 from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
@@ -65,19 +67,28 @@ def test_the_guests_command_line_is_documented() -> None:
 
 
 def test_marks_are_the_same_everywhere() -> None:
-    rust = (ROOT / "collectors/tcg-plugin/core/src/architecture/x86_64.rs").read_text()
-    first = int(re.search(r"FIRST_MARK: u32 = (0x[\d_a-f]+)", rust)[1].replace("_", ""), 16)  # type: ignore[index]
+    def first_mark(architecture: str) -> int:
+        file = ROOT / f"collectors/tcg-plugin/core/src/architecture/{architecture}.rs"
+        found = re.search(r"FIRST_MARK: u32 = (0x[\d_a-f]+)", file.read_text())
+        assert found
+        return int(found[1].replace("_", ""), 16)
+
+    nopl, movz = first_mark("x86_64"), first_mark("arm64")
     header = (ROOT / "collectors/guest/profdiff.h").read_text()
     agent = (ROOT / "collectors/guest/agent.c").read_text()
-    movz = 0x4901
-    marks = [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)]
-    assert marks == [first, first + 1, movz, movz + 1]
+    told = [int(mark, 16) for mark in re.findall(r'_\("(0x\w+)"\)', header)]
+    assert told == [nopl, nopl + 1, movz, movz + 1]
     found = [int(mark, 16) for mark in re.findall(r"nopl (0x\w+)\(", agent)]
-    assert found == [first + 2, first + 3]
+    assert found == [nopl + 2, nopl + 3]
     found = [int(mark, 16) for mark in re.findall(r"movz xzr, #(0x\w+),", agent)]
     assert found == [movz + 2, movz + 3]
     text = (ROOT / "docs/exact-collector.md").read_text()
-    assert f"nopl {first:#x}(%rax)" in text
+    assert f"nopl {nopl:#x}(%rax)" in text
+    assert f"movz xzr, #{movz:#x}, lsl #48" in text
+    # The bytes that are looked for in a program: nopl with a 32-bit displacement; movz (Arm ARM,
+    # C6.2: opc 10, hw 11) to register 31.
+    assert X86_64.marks == tuple(b"\x0f\x1f\x80" + struct.pack("<I", nopl + n) for n in (0, 1))
+    assert ARM64.marks == tuple(struct.pack("<I", 0xD2E0_001F | movz + n << 5) for n in (0, 1))
 
 
 def test_every_statistic_and_reason_is_told() -> None:
