@@ -5,15 +5,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import ROOT, profdiff
+from support import ROOT, need_debian, profdiff
 
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.record import record
+from profdiff.session.folder import Session
 
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/profdiff.toml"))
 # Points of the sweep times numbers of vCPUs; runs of each kernel at each of them.
 EXPECTED = {
     "mincore-present-pte": (3, 6),
+    "mprotect-large-folios": (4, 1),
     "mprotect-pte-batching": (4, 6),
     "mprotect-series": (1, 4),
     "mprotect-shared-dirty": (1, 6),
@@ -49,15 +51,18 @@ def test_its_readme_shows_the_command(folder: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_its_plan(folder: Path, old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
     experiment = folder / "profdiff.toml"
+    file = tomllib.loads(experiment.read_text())
     kernels = _kernels(old_kernel, new_kernel)
+    # The fixtures are of one architecture.
+    kernels += ["--arch", "x86_64"] if "arch" in file else []
     shown = profdiff("plan", "--experiment", experiment, *kernels, "--all", cwd=tmp_path).stdout
     points, runs = EXPECTED[folder.name]
-    twin = tomllib.loads(experiment.read_text()).get("aa", 0)
+    twin = file.get("aa", 0)
     assert f"{2 + bool(twin)} kernels, {points} point{'s' * (points > 1)}, " in shown
     assert f" {points * (2 * runs + twin)} to do\n" in shown
     rows = re.findall(r"^ *\d+  (?:timed|exact) .*$", shown, re.MULTILINE)
     assert len(rows) == points * (2 * runs + twin)
-    program = tomllib.loads(experiment.read_text())["command"][0]
+    program = file["command"][0]
     assert all(f"{program} " in row for row in rows)
     assert not re.search(r"\{\w+\}", shown)
     assert list(tmp_path.iterdir()) == []
@@ -100,3 +105,31 @@ def test_one_is_recorded(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> 
     assert new_called == pytest.approx(new_counted, rel=0.05)
     assert change == pytest.approx(100 * (new_counted / old_counted - 1), abs=0.1)
     assert change > 20
+
+
+@pytest.mark.guest
+@pytest.mark.network
+@pytest.mark.usefixtures("qemu", "arm64_qemu")
+def test_one_is_recorded_on_two_architectures(tmp_path: Path) -> None:
+    """Folios of 64 KiB: the workload fails if it gets others, and each kernel of both needs fewer
+    instructions in its newer version, arm64 by more."""
+    need_debian("debian:bookworm-backports")
+    session = tmp_path / "s.profdiff"
+    experiment = ROOT / "examples/mprotect-large-folios/profdiff.toml"
+    small = ["--sweep", "folio_kib=64", "--sweep", "protection=read", "-o", session]
+    profdiff("record", "--experiment", experiment, *small, cwd=tmp_path)
+    shown = profdiff("report", session, "--width", "100").stdout
+    number = r"([\d,]+\.\d+)"
+    pair = rf" +{number} -> {number} +-(\d+\.\d)% +exact"
+    row = re.search(rf"^.*\b64 +read{pair}{pair}$|^instructions per op{pair}{pair}$", shown, re.M)
+    assert row, shown
+    old, new, change, arm_old, arm_new, arm_change = [
+        float(text.replace(",", "")) for text in row.groups() if text
+    ]
+    assert change == pytest.approx(100 * (1 - new / old), abs=0.1)
+    assert arm_change == pytest.approx(100 * (1 - arm_new / arm_old), abs=0.1)
+    assert 10 < change < 50 < arm_change
+    for part in ("x86_64", "arm64"):
+        for run in Session.open(session / part).manifest.runs:
+            output = (session / part / run.files["stdout"]).read_text()
+            assert "folios: 25 of 64 KiB\n" in output

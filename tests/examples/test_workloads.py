@@ -117,6 +117,54 @@ def test_shared_dirty(programs: dict[str, Path], part: str | None) -> None:
     assert _calls(programs["shared-dirty"], *arguments)["mprotect"] - once == 2 * 6
 
 
+@pytest.mark.parametrize("folio_kib", [PAGE_KIB, 64])
+def test_large_folios(programs: dict[str, Path], folio_kib: int) -> None:
+    """It has what it says that it has, by /proc/kpageflags, and leaves the machine as it was."""
+    setting = _need_folios(folio_kib)
+    before = setting.read_text() if setting else None
+    for protection in ("none", "read"):
+        arguments = [folio_kib, protection, 640, 6]
+        output = _run(programs["large-folios"], *arguments)
+        assert f"folios: {640 // folio_kib} of {folio_kib} KiB\n" in output
+        assert _values(output)["ops"] == (6 * 640 / PAGE_KIB, "")
+        once = _calls(programs["large-folios"], folio_kib, protection, 640, 1)["mprotect"]
+        assert _calls(programs["large-folios"], *arguments)["mprotect"] - once == 5
+    assert setting is None or setting.read_text() == before
+
+
+def test_large_folios_that_nobody_can_see(programs: dict[str, Path]) -> None:
+    """Another user is not shown frames, and so not told that the folios are there."""
+    if os.geteuid() != 0:
+        pytest.skip("taking rights away needs root")
+    rights = "-sys_admin,-sys_rawio"
+    argv = [need_program("setpriv", "util-linux"), f"--bounding-set={rights}"]
+    argv += [f"--inh-caps={rights}", str(programs["large-folios"]), str(PAGE_KIB), "none"]
+    done = subprocess.run([*argv, "640", "1"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "hides its frames: be root" in done.stderr
+
+
+def test_large_folios_that_no_kernel_has(programs: dict[str, Path]) -> None:
+    argv = [str(programs["large-folios"]), "8", "none", "640", "1"]
+    if Path("/sys/kernel/mm/transparent_hugepage/hugepages-8kB/enabled").exists():
+        pytest.skip("this kernel has folios of 8 KiB for anonymous memory")
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "this kernel has no folios of 8 KiB" in done.stderr
+
+
+def _need_folios(folio_kib: int) -> Path | None:
+    """What enables folios of this size, None for pages; or skip with a reason that names it."""
+    if os.geteuid() != 0 or not Path("/proc/kpageflags").exists():
+        pytest.skip("/proc/kpageflags needs root and CONFIG_PROC_PAGE_MONITOR")
+    if folio_kib == PAGE_KIB:
+        return None
+    folder = Path("/sys/kernel/mm/transparent_hugepage") / f"hugepages-{folio_kib}kB"
+    if not os.access(folder / "enabled", os.W_OK):
+        pytest.skip(f"this kernel has no {folder}, or nobody may write to it")
+    return folder / "enabled"
+
+
 def test_series_is_read_as_google_benchmarks(programs: dict[str, Path]) -> None:
     output = _run(programs["series"], 3, 5, 4, 400)
     found = read([Wanted.parse("google-benchmark")], output)
@@ -186,6 +234,12 @@ def test_series_statistics(programs: dict[str, Path], repetitions: int) -> None:
         ["write-fault", "64", "1", "fourth"],
         ["shared-dirty", "1", "0"],
         ["shared-dirty", "1", "1", "cycle"],
+        ["large-folios", "4", "none", "64"],
+        ["large-folios", "4", "write", "64", "1"],
+        ["large-folios", "48", "none", "480", "1"],
+        ["large-folios", "64", "none", "100", "1"],
+        ["large-folios", "64", "none", "2048", "1"],
+        ["large-folios", "4", "read", "64", "0"],
         ["series", "0", "1"],
         ["series", "1001", "1"],
         ["series", "1", "1", *["4"] * 17],
