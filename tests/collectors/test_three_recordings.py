@@ -1,0 +1,39 @@
+"""Three recordings of one workload are the same, bit for bit, on each architecture."""
+
+from pathlib import Path
+
+import pytest
+from support import EXAMPLE, run_guests
+
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.kernels.files import KernelFiles
+
+pytestmark = pytest.mark.guest
+
+COMMAND = [str(EXAMPLE), "400", "20"]
+
+
+def _check(qemu: Qemu, image: Path | None, cpus: int, folder: Path) -> None:
+    assert image
+    results = run_guests(qemu, image, COMMAND, folder, count=3, cpus=cpus)
+    assert [run.failure for run in results] == [None] * 3
+    first, *others = ((folder / str(number) / "counts.bin").read_bytes() for number in range(3))
+    assert others == [first, first]
+    counts = Counts.load(folder / "0/counts.bin")
+    assert (counts.kind, counts.opened, counts.closed) == ("marks", 1, 1)
+    # 20 calls change 100 PTEs each.
+    assert int(counts.count[counts.in_kernel].sum()) > 20 * 100 * 50
+    assert counts.calls
+    assert counts.calls.unequal(counts.count) == 0
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_on_x86_64(qemu: Qemu, new_kernel: Path, cpus: int, tmp_path: Path) -> None:
+    _check(qemu, new_kernel / "bzImage", cpus, tmp_path)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_on_arm64(arm64_qemu: Qemu, arm64_kernel: KernelFiles, cpus: int, tmp_path: Path) -> None:
+    _check(arm64_qemu, arm64_kernel.image, cpus, tmp_path)
