@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
@@ -116,16 +115,4 @@ def choose(
     if wanted is None:
         found = largest_change(results) if results else None
         return found.result.setting if found else known[-1]
-    chosen = known
-    for part in wanted.split(","):
-        name, _, value = part.partition("=")
-        chosen = [setting for setting in chosen if setting.value(name) == value]
-    if len(chosen) != 1:
-        told = [
-            ",".join(f"{name}={setting.value(name)}" for name in setting.varied)
-            for setting in known
-        ]
-        near = get_close_matches(wanted, told, 1, 0)
-        what = f"matches {len(chosen)} points" if chosen else "matches no point"
-        raise InputError(f"--at {wanted} {what}" + (f"; try {near[0]}" if near and near[0] else ""))
-    return chosen[0]
+    return points.named(known, wanted)

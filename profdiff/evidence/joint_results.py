@@ -3,7 +3,6 @@ no value of one is compared with a value of another."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from profdiff.evidence.largest_change import LargestChange, largest, largest_cha
 from profdiff.evidence.results import Result, Results
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector
-from profdiff.session.points import Setting, varied_names
+from profdiff.session.points import Setting, named, varied_names
 
 
 class JointMetric(NamedTuple):
@@ -137,20 +136,7 @@ class JointResults:
         if wanted is None:
             found = self.largest()
             return found.setting if found else self.settings[-1]
-        chosen = list(self.settings)
-        for part in wanted.split(","):
-            name, _, value = part.partition("=")
-            chosen = [one for one in chosen if one.value(name) == value]
-        if len(chosen) != 1:
-            told = [
-                ",".join(f"{name}={one.value(name)}" for name in one.varied)
-                for one in self.settings
-            ]
-            near = get_close_matches(wanted, told, 1, 0)
-            what = f"matches {len(chosen)} points" if chosen else "matches no point"
-            meant = f"; try {near[0]}" if near and near[0] else ""
-            raise InputError(f"--at {wanted} {what}{meant}")
-        return chosen[0]
+        return named(self.settings, wanted)
 
     @cached_property
     def _by_metric(self) -> dict[JointMetric, dict[tuple[str, int], Result]]:

@@ -1,7 +1,7 @@
 """From a session to the letter about it: one function for each section."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -57,12 +57,17 @@ def about(findings: Findings) -> str:
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
-    """The letter about what a session shows. Where it is too long, it has fewer functions: the row
-    of the others sums up those too."""
-    said, top = _letter(findings, wishes), wishes.top
+    """The letter about what a session shows."""
+    return fitting(lambda wishes: _letter(findings, wishes), wishes)
+
+
+def fitting(make: Callable[[Wishes], Letter], wishes: Wishes) -> Letter:
+    """The letter that ``make`` makes. Where it is too long, it has fewer functions: the row of the
+    others sums up those too."""
+    said, top = make(wishes), wishes.top
     while said.excess and top > ROWS:
         top = max(min(top, LINES) - said.excess, ROWS)
-        said = _letter(findings, replace(wishes, top=top))
+        said = make(replace(wishes, top=top))
     return said
 
 

@@ -9,7 +9,7 @@ from profdiff.evidence.joint_findings import JointFindings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.mail import content, measured, paths
 from profdiff.mail.content import Wishes
-from profdiff.mail.letter import LINES, ROWS, Letter, Notes, Part, Prose, Section
+from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports import joint_function_table, joint_text
 from profdiff.session import manifest as m
@@ -23,13 +23,8 @@ from profdiff.views.selection import Selection
 
 
 def letter(findings: JointFindings, wishes: Wishes) -> Letter:
-    """The letter. Where it is too long, it has fewer functions: the row of the others sums up
-    those too."""
-    said, top = _letter(findings, wishes), wishes.top
-    while said.excess and top > ROWS:
-        top = max(min(top, LINES) - said.excess, ROWS)
-        said = _letter(findings, replace(wishes, top=top))
-    return said
+    """The letter about what several architectures show."""
+    return content.fitting(lambda wishes: _letter(findings, wishes), wishes)
 
 
 def _letter(findings: JointFindings, wishes: Wishes) -> Letter:

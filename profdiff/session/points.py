@@ -3,7 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Protocol, TypeVar
 
+from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.session.manifest import Manifest, Run
 
@@ -51,6 +54,35 @@ def settings(manifest: Manifest) -> list[Setting]:
         found.append(Setting(row, point.shorter, point.parameters, point.cpus, ops))
     varied = varied_names([one.parameters for one in found], [one.cpus for one in found])
     return [replace(setting, varied=varied) for setting in found]
+
+
+class Varied(Protocol):
+    """What ``--at`` can name."""
+
+    @property
+    def varied(self) -> Sequence[str]:
+        """Names of what differs from the others."""
+
+    def value(self, name: str) -> str:
+        """What it is here."""
+
+
+V = TypeVar("V", bound=Varied)
+
+
+def named(known: Sequence[V], wanted: str) -> V:
+    """The one of ``known`` that ``NAME=VALUE,...`` names. Raises InputError when it names none or
+    several."""
+    chosen = known
+    for part in wanted.split(","):
+        name, _, value = part.partition("=")
+        chosen = [one for one in chosen if one.value(name) == value]
+    if len(chosen) == 1:
+        return chosen[0]
+    told = [",".join(f"{name}={one.value(name)}" for name in one.varied) for one in known]
+    near = get_close_matches(wanted, told, 1, 0)
+    what = f"matches {len(chosen)} points" if chosen else "matches no point"
+    raise InputError(f"--at {wanted} {what}" + (f"; try {near[0]}" if near and near[0] else ""))
 
 
 def number_of(manifest: Manifest) -> str:

@@ -95,18 +95,27 @@ class Grid(Record, frozen=True):
 
     def in_ratios(self) -> "Grid":
         """The same with changes as ratios."""
-        rows: list[list[Entry]] = [
-            [Ratio(base=c.base, other=c.other) if isinstance(c, Delta) else c for c in row]
-            for row in self.rows
-        ]
-        header = ["ratio" if title == "change" else title for title in self.header]
+        header, rows = in_ratios(self.header, self.rows)
         return msgspec.structs.replace(self, header=header, rows=rows)
 
     @property
     def table(self) -> Table:
         """In texts."""
-        rows = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
-        return Table(title=self.title, names=self.names, header=self.header, rows=rows)
+        return Table(title=self.title, names=self.names, header=self.header, rows=texts(self.rows))
+
+
+def in_ratios(header: list[str], rows: list[list[Entry]]) -> tuple[list[str], list[list[Entry]]]:
+    """A table's header and rows with changes as ratios."""
+    told = ["ratio" if title == "change" else title for title in header]
+    return told, [
+        [Ratio(base=c.base, other=c.other) if isinstance(c, Delta) else c for c in row]
+        for row in rows
+    ]
+
+
+def texts(rows: list[list[Entry]]) -> list[list[str]]:
+    """A table's rows as they are shown."""
+    return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 class Experiment(Record, frozen=True):

@@ -12,9 +12,9 @@ from profdiff.evidence.joint_results import JointMetric, JointResults, JointSett
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.views import result
-from profdiff.views.experiment import Change, changed
+from profdiff.views.experiment import Change, changed, in_ratios, texts
 from profdiff.views.record import Record
-from profdiff.views.result import ABSENT, Delta, Entry, Median, Pair, Ratio
+from profdiff.views.result import ABSENT, Entry, Median, Pair
 
 
 class PartChange(Record, frozen=True):
@@ -66,23 +66,18 @@ class JointGrid(Record, frozen=True):
 
     def in_ratios(self) -> "JointGrid":
         """The same with changes as ratios."""
-        rows: list[list[Entry]] = [
-            [Ratio(base=c.base, other=c.other) if isinstance(c, Delta) else c for c in row]
-            for row in self.rows
-        ]
-        header = ["ratio" if title == "change" else title for title in self.header]
+        header, rows = in_ratios(self.header, self.rows)
         return msgspec.structs.replace(self, header=header, rows=rows)
 
     @property
     def table(self) -> JointTable:
         """In texts."""
-        rows = [["" if cell is None else str(cell) for cell in row] for row in self.rows]
         return JointTable(
             title=self.title,
             names=self.names,
             header=self.header,
             groups=self.groups,
-            rows=rows,
+            rows=texts(self.rows),
         )
 
 
