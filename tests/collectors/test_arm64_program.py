@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from branches import Flow, conserved
 from numpy.typing import NDArray
+from qemus import QEMU_10, another_qemu
 from support import need_program, run_guests
 
 from profdiff.collectors.architecture import ARM64
@@ -201,14 +202,19 @@ class Ran:
         return next((name for name, where in self.symbols.items() if address in where), "")
 
 
+# The suite of Debian that has the QEMU, if it is not the one on PATH; vCPUs.
+GUESTS = [("", 1), ("", 2), (QEMU_10, 2)]
+
+
 @pytest.fixture(scope="module")
 def ran(
     arm64_qemu: Qemu, arm64_kernel: KernelFiles, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[int], Ran]:
-    """The program in a guest with so many vCPUs."""
+) -> Callable[[str, int], Ran]:
+    """The program in one of the guests."""
 
     @cache
-    def run(cpus: int) -> Ran:
+    def run(suite: str, cpus: int) -> Ran:
+        qemu = another_qemu(suite, ARM64) if suite else arm64_qemu
         folder = tmp_path_factory.mktemp("arm64-program")
         source, program = folder / "known.c", folder / "known"
         source.write_text(_PROGRAM)
@@ -217,9 +223,7 @@ def ran(
         subprocess.run(command, check=True)
         assert arm64_kernel.image
         words = [str(program)]
-        (result,) = run_guests(
-            arm64_qemu, arm64_kernel.image, words, folder / "run", count=1, cpus=cpus
-        )
+        (result,) = run_guests(qemu, arm64_kernel.image, words, folder / "run", count=1, cpus=cpus)
         assert result.failure is None
         assert result.counts
         listing = subprocess.run(
@@ -261,9 +265,9 @@ def flow(address: NDArray[np.uint64], code: NDArray[np.uint8]) -> Flow:
     return falls, jumps, target
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
-def test_branches_taken(ran: Callable[[int], Ran], cpus: int) -> None:
-    one = ran(cpus)
+@pytest.mark.parametrize(("suite", "cpus"), GUESTS)
+def test_branches_taken(ran: Callable[[str, int], Ran], suite: str, cpus: int) -> None:
+    one = ran(suite, cpus)
     counts = one.counts
     assert counts.calls
     assert counts.calls.unequal(counts.count) == 0
@@ -289,9 +293,9 @@ def test_branches_taken(ran: Callable[[int], Ran], cpus: int) -> None:
     conserved(counts, flow=flow)
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
-def test_calls_and_callers(ran: Callable[[int], Ran], cpus: int) -> None:
-    one = ran(cpus)
+@pytest.mark.parametrize(("suite", "cpus"), GUESTS)
+def test_calls_and_callers(ran: Callable[[str, int], Ran], suite: str, cpus: int) -> None:
+    one = ran(suite, cpus)
     tree = one.counts.calls
     assert tree
     calls: Counter[str] = Counter()
