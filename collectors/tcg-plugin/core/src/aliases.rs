@@ -179,3 +179,31 @@ impl Pending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn what_a_block_counts_elsewhere_is_moved_as_far_as_it_came() {
+        static COUNTERS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+        let [first, second, there, there_too] = COUNTERS.each_ref();
+        first.store(5, Ordering::Relaxed);
+        second.store(3, Ordering::Relaxed);
+        let alias = Box::into_raw(Box::new(Alias {
+            block: ptr::null_mut(),
+            moves: [(first, there), (second, there_too)].into(),
+        }));
+        let before = vec![5, 3];
+        let pending = Pending { alias, before };
+        first.fetch_add(1, Ordering::Relaxed);
+        pending.settle();
+        pending.settle();
+        let values = || COUNTERS.each_ref().map(|one| one.load(Ordering::Relaxed));
+        assert_eq!(values(), [5, 3, 1, 0]); // the second instruction did not start
+        second.fetch_add(1, Ordering::Relaxed);
+        pending.settle();
+        assert_eq!(values(), [5, 3, 1, 1]);
+    }
+}

@@ -158,3 +158,24 @@ pub enum Watched {
     /// What was saved at the same address is loaded, to go on from there.
     Restores,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn direct_jumps_move_with_their_instruction() {
+        let by = 0x1000u64.wrapping_sub(0x5000);
+        let (before, after) = (0x7010, 0x3010);
+        assert_eq!(
+            End::Branch { target: before }.moved(by),
+            End::Branch { target: after }
+        );
+        assert_eq!(
+            End::Next { target: before }.moved(by),
+            End::Next { target: after }
+        );
+        assert_eq!(End::Next { target: 0 }.moved(by), End::Next { target: 0 });
+        assert_eq!(End::Return.moved(by), End::Return);
+    }
+}
