@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,14 @@ class Exact(Collector):
         from profdiff.collectors.guest.qemu import find_qemu
 
         tried = f"out=/dev/null,memory={PLUGIN_MEMORY}"
-        return find_qemu(architecture, program, {n: (one, tried) for n, one in _PLUGINS.items()})
+        plugins = {n: (one, tried) for n, one in _PLUGINS.items()}
+        qemu = find_qemu(architecture, program, plugins)
+        if qemu.plugin_api == 1 and counts_elsewhere(qemu.version):
+            raise MissingError(
+                f"{qemu.program} counts code that programs map at different addresses at one of "
+                f"them ({qemu.version}): use QEMU 9 or later, or 7.2.9 or later of 7.2"
+            )
+        return qemu
 
     def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
         from profdiff.collectors.guest.qemu import escaped
@@ -133,6 +141,15 @@ class Exact(Collector):
             taken=counts.taken,
             untold=counts.untold,
         )
+
+
+def counts_elsewhere(version: str) -> bool:
+    """Whether a QEMU with plugin API 1 and this version line shares translations between the
+    addresses where a page is mapped (docs/exact-collector.md). Nothing but its version tells: its
+    plugins cannot read the program counter, and no guest runs before one is chosen."""
+    found = re.search(r"version (\d+)\.(\d+)\.(\d+)", version)
+    numbers = tuple(map(int, found.groups())) if found else ()
+    return (7, 2, 0) <= numbers < (7, 2, 9) or numbers >= (8,)
 
 
 def _window_failure(counts: Counts, expect_marks: bool) -> Failure | None:

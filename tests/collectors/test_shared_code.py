@@ -2,14 +2,17 @@
 happens."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from qemus import QEMU_10, QEMU_11, another_qemu
 from support import run_guests
 
+from profdiff.base.errors import MissingError
 from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
@@ -122,6 +125,30 @@ def test_each_mapping_has_its_own_counts(
     assert counts.each_iteration is not None
     starts = dict(zip(counts.address, counts.each_iteration, strict=True))
     assert starts[0x2000014D] == 500 * 4
+
+
+@pytest.mark.parametrize(
+    ("version", "elsewhere"),
+    [
+        ("7.1.0", False),
+        ("7.2.0 (Debian 1:7.2+dfsg-1)", True),
+        ("7.2.8", True),
+        ("7.2.9", False),
+        ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)", False),
+        ("8.2.2 (Debian 1:8.2.2+ds-0ubuntu1)", True),
+    ],
+)
+def test_a_qemu_that_cannot_tell_is_refused(
+    qemu: Qemu, monkeypatch: pytest.MonkeyPatch, version: str, elsewhere: bool
+) -> None:
+    """Of plugin API 1."""
+    told = replace(qemu, plugin_api=1, version=f"QEMU emulator version {version}")
+    monkeypatch.setattr("profdiff.collectors.guest.qemu.find_qemu", lambda *_: told)
+    if not elsewhere:
+        assert Exact().emulator(X86_64, None) is told
+        return
+    with pytest.raises(MissingError, match=r"counts code that .*: use QEMU 9 or later, or 7\.2\.9"):
+        Exact().emulator(X86_64, None)
 
 
 def callers(counts: Counts, address: int) -> int:
