@@ -32,8 +32,10 @@ struct Running {
     registers: Box<dyn Registers>,
     architecture: &'static dyn Architecture,
     program_counter: usize,
-    /// Those that may tell the vCPU; empty if there is only one.
+    /// Those that may tell the vCPU.
     telling: Vec<usize>,
+    /// Whether there are several vCPUs.
+    several: bool,
     /// By vCPU: what the register holds that tells it, and QEMU's number of it.
     known: Vec<(u64, Option<u32>)>,
     present: u32,
@@ -61,26 +63,20 @@ pub fn begin(
     several: bool,
     fixed: bool,
 ) {
-    let found = |name: &&str| registers.named(name);
     let Some(program_counter) = registers.named(architecture.program_counter()) else {
         refuse("QEMU does not name the program counter: use another QEMU")
     };
-    let telling: Vec<usize> = match several {
-        true => architecture
-            .vcpu_registers()
-            .iter()
-            .filter_map(found)
-            .collect(),
-        false => Vec::new(),
-    };
-    if several && telling.is_empty() {
-        refuse("QEMU does not name the register that tells vCPUs apart: use one vCPU");
+    let names = architecture.vcpu_registers().iter();
+    let telling: Vec<usize> = names.filter_map(|name| registers.named(name)).collect();
+    if telling.is_empty() {
+        refuse("QEMU does not name the register that tells vCPUs apart: use another QEMU");
     }
     let running = Running {
         registers,
         architecture,
         program_counter,
         telling,
+        several,
         known: vec![(0, None)],
         present: UNTOLD,
         fixed,
@@ -105,19 +101,25 @@ pub fn address() -> Option<u64> {
 /// that may read registers.
 #[inline]
 pub fn vcpu(number: u32) -> u32 {
-    running().map_or(number, Running::find)
+    match running() {
+        Some(running) if running.several => running.find(),
+        _ => number,
+    }
 }
 
 /// Which vCPU executed when that was last asked for, which it is until another block begins.
 #[inline]
 pub fn current(number: u32) -> u32 {
-    running().map_or(number, |running| running.present)
+    match running() {
+        Some(running) if running.several => running.present,
+        _ => number,
+    }
 }
 
 /// What a callback at the begin of a block asks for, to use [`vcpu`].
 pub fn flags() -> u32 {
     match running() {
-        Some(running) if !running.telling.is_empty() => ffi::CB_READS_REGS,
+        Some(running) if running.several => ffi::CB_READS_REGS,
         _ => ffi::CB_NO_REGS,
     }
 }
@@ -168,20 +170,23 @@ pub enum Counted {
 /// # Safety
 /// QEMU is translating `tb`.
 pub unsafe fn translates(tb: *mut ffi::Tb, in_kernel: bool) -> Counted {
-    let Some(running) = running().filter(|running| !running.telling.is_empty()) else {
+    let Some(running) = running() else {
         return Counted::Inline(0);
     };
-    if !running.fixed {
-        return Counted::Called;
-    }
     let vcpu = running.find();
-    let number = running.known[vcpu as usize].1;
     if vcpu == UNTOLD && !in_kernel && running.architecture.boots_apart() {
         let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
         // SAFETY: as promised.
         unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, boots, flags, none) };
         return Counted::Boot;
     }
+    if !running.several {
+        return Counted::Inline(0);
+    }
+    if !running.fixed {
+        return Counted::Called;
+    }
+    let number = running.known[vcpu as usize].1;
     let teaches = number.is_none() && vcpu != UNTOLD;
     if teaches || !running.proven && running.watched < MOST_WATCHED {
         running.watched += u32::from(!teaches);
@@ -212,7 +217,9 @@ pub fn counts(counting: bool) {
 
 extern "C" fn boots(_number: u32, _none: *mut c_void) {
     if COUNTING.load(Ordering::Relaxed) {
-        refuse("code of the firmware or of the kernel's start ran in the window: use one vCPU");
+        refuse(
+            "code of the firmware or of the kernel's start ran in the window: it is not counted",
+        );
     }
 }
 
