@@ -203,7 +203,7 @@ class Ran:
 
 
 # The suite of Debian that has the QEMU, if it is not the one on PATH; vCPUs.
-GUESTS = [("", 1), ("", 2), (QEMU_10, 2)]
+GUESTS = [("", 2), (QEMU_10, 2)]
 
 
 @pytest.fixture(scope="module")

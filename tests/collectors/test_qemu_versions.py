@@ -88,9 +88,11 @@ def called(counts: Counts, architecture: Architecture) -> dict[int, int]:
     return dict(found)
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
-@pytest.mark.parametrize("suite", [QEMU_10, QEMU_11])
-@pytest.mark.parametrize("architecture", [X86_64, ARM64], ids=NAMES.get)
+@pytest.mark.parametrize(
+    ("architecture", "suite", "cpus"),
+    [(X86_64, QEMU_10, 1), (X86_64, QEMU_11, 2), (ARM64, QEMU_10, 2), (ARM64, QEMU_11, 2)],
+    ids=lambda value: NAMES.get(value, str(value)),
+)
 def test_system_calls_cost_the_same(
     request: pytest.FixtureRequest, cell: Cell, architecture: Architecture, suite: str, cpus: int
 ) -> None:

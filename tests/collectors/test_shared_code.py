@@ -95,7 +95,7 @@ def each_qemu(request: pytest.FixtureRequest, qemu: Qemu) -> Qemu:
     return qemu if request.param == "installed" else another_qemu(request.param, X86_64)
 
 
-@pytest.mark.parametrize(("cpus", "calls"), [(1, False), (1, True), (2, True)])
+@pytest.mark.parametrize(("cpus", "calls"), [(1, False), (2, True)])
 def test_each_mapping_has_its_own_counts(
     each_qemu: Qemu,
     new_kernel: Path,
