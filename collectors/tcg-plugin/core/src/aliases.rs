@@ -10,7 +10,6 @@
 //! Blocks of the kernel's half are not looked at: the kernel executes its own text at one address,
 //! but for what it does before that is mapped, which is translated at low addresses.
 
-use std::ffi::{c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -18,10 +17,7 @@ use hashbrown::HashMap;
 
 use crate::architecture::End;
 use crate::blocks::{Block, Instruction};
-use crate::collector::alias;
 use crate::counters::Counter;
-use crate::ffi;
-use crate::following::with_tracker;
 use crate::running;
 use crate::slots::PlaceNumber;
 
@@ -39,6 +35,8 @@ pub struct Original {
     pub behind: u64,
     /// The call tree's block, if there is a tree.
     pub block: *mut Block,
+    /// What gives it counters at another address.
+    at: fn(&Original, u64) -> Alias,
     /// Where else it ran.
     elsewhere: Vec<(u64, *const Alias)>,
 }
@@ -73,70 +71,68 @@ fn aliases() -> Option<&'static mut Aliases> {
     unsafe { ALIASES.load(Ordering::Relaxed).as_mut() }
 }
 
-/// Look at each execution of `original`, which QEMU translates as `tb`, and tell the tracker of it.
-///
-/// # Safety
-/// QEMU is translating `tb`.
-pub unsafe fn watch(
-    tb: *mut ffi::Tb,
+/// The block of these instructions, the same one each time that QEMU translates them. `at` gives it
+/// counters at another address, where it runs there.
+pub fn original(
     instructions: Vec<Instruction>,
     end: End,
     behind: u64,
     block: *mut Block,
-) {
+    at: fn(&Original, u64) -> Alias,
+) -> *mut Original {
     if ALIASES.load(Ordering::Relaxed).is_null() {
         ALIASES.store(Box::into_raw(Box::default()), Ordering::Relaxed);
     }
-    let Some(aliases) = aliases() else { return };
     let places = instructions.iter().map(|one| one.0).collect();
-    let original = *aliases.known.entry(places).or_insert_with(|| {
+    let made = || {
         Box::into_raw(Box::new(Original {
             instructions: instructions.into(),
             end,
             behind,
             block,
+            at,
             elsewhere: Vec::new(),
         }))
-    });
-    // SAFETY: as promised; the original lives as long as the process.
-    unsafe {
-        let flags = ffi::CB_READS_REGS;
-        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins, flags, original.cast());
+    };
+    match aliases() {
+        Some(aliases) => *aliases.known.entry(places).or_insert_with(made),
+        None => made(),
     }
 }
 
-extern "C" fn begins(vcpu: c_uint, original: *mut c_void) {
+/// An execution of `original` begins, in a callback that may read registers: the call tree's block
+/// of the address where it runs, if there is a tree.
+///
+/// # Safety
+/// [`original`] made it, and no reference to it is alive.
+pub unsafe fn begins(original: *mut Original) -> *mut Block {
     end();
-    // SAFETY: `watch` gave an original, to which no other reference is used meanwhile.
-    let original = unsafe { &mut *original.cast::<Original>() };
+    // SAFETY: as promised.
+    let original = unsafe { &mut *original };
     let start = original.instructions[0].1;
-    let mut block = original.block;
-    if let Some(address) = running::address() {
-        if address != start && (address ^ start) % PAGE == 0 {
-            let known = original.elsewhere.iter().find(|one| one.0 == address);
-            let alias = match known.map(|one| one.1) {
-                Some(alias) => alias,
-                None => {
-                    let made = Box::into_raw(Box::new(alias(original, address)));
-                    original.elsewhere.push((address, made));
-                    made
-                }
-            };
-            // SAFETY: made here, and lives as long as the process.
-            let at = unsafe { &*alias };
-            let before = at.moves.iter().map(|one| one.0.load(Ordering::Relaxed));
-            if let Some(aliases) = aliases() {
-                let before = before.collect();
-                aliases.pending = Some(Pending { alias, before });
-            }
-            block = at.block;
+    let Some(address) = running::address() else {
+        return original.block;
+    };
+    if address == start || (address ^ start) % PAGE != 0 {
+        return original.block;
+    }
+    let known = original.elsewhere.iter().find(|one| one.0 == address);
+    let alias = match known.map(|one| one.1) {
+        Some(alias) => alias,
+        None => {
+            let made = Box::into_raw(Box::new((original.at)(original, address)));
+            original.elsewhere.push((address, made));
+            made
         }
+    };
+    // SAFETY: made here, and lives as long as the process.
+    let at = unsafe { &*alias };
+    let before = at.moves.iter().map(|one| one.0.load(Ordering::Relaxed));
+    if let Some(aliases) = aliases() {
+        let before = before.collect();
+        aliases.pending = Some(Pending { alias, before });
     }
-    if !block.is_null() {
-        let vcpu = running::vcpu(vcpu);
-        // SAFETY: the block is the tracker's, which no callback keeps a reference to.
-        with_tracker(|tracker| unsafe { tracker.block(vcpu, block) });
-    }
+    at.block
 }
 
 /// What the present block's instructions counted until now belongs to where it runs.

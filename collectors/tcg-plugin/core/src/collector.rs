@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::counting::{Api, Counting};
 use crate::counts_file::Counted;
 use crate::ffi;
-use crate::following::{self, follow, follow_block, with_tracker};
+use crate::following::{self, follow, follow_anywhere, follow_block, with_tracker};
 use crate::memory::{self, refuse, say};
 use crate::repeated::Repeated;
 use crate::running;
@@ -223,7 +223,8 @@ extern "C" fn translated(first: usize, second: usize) {
         // SAFETY: QEMU is translating `tb`.
         unsafe {
             if !in_kernel && running::is_told() {
-                aliases::watch(tb, instructions, end, behind, block);
+                let original = aliases::original(instructions, end, behind, block, alias);
+                follow_anywhere(tb, original);
             } else if !block.is_null() {
                 follow_block(tb, block);
             }
@@ -232,7 +233,7 @@ extern "C" fn translated(first: usize, second: usize) {
 }
 
 /// The block `original` where it ran at `address`.
-pub(crate) fn alias(original: &Original, address: u64) -> Alias {
+fn alias(original: &Original, address: u64) -> Alias {
     let mut made = Alias {
         block: ptr::null_mut(),
         moves: Box::default(),

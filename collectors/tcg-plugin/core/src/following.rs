@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::aliases;
+use crate::aliases::{self, Original};
 use crate::architecture::Watched;
 use crate::blocks::Block;
 use crate::ffi;
@@ -50,6 +50,16 @@ pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
     }
 }
 
+/// Look at each execution of `original`, which QEMU translates as `tb`, and tell the tracker of it.
+///
+/// # Safety
+/// QEMU is translating `tb`; [`aliases::original`] made `original`.
+pub unsafe fn follow_anywhere(tb: *mut ffi::Tb, original: *mut Original) {
+    let (flags, original) = (ffi::CB_READS_REGS, original.cast());
+    // SAFETY: as promised; the original lives as long as the process.
+    unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins_anywhere, flags, original) };
+}
+
 /// Tell the tracker of an instruction when it executes.
 ///
 /// # Safety
@@ -74,6 +84,16 @@ pub unsafe fn follow(insn: *mut ffi::Insn, watched: Watched) {
             access,
             ptr::null_mut(),
         );
+    }
+}
+
+extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
+    // SAFETY: `follow_anywhere` gave an original, to which no callback keeps a reference.
+    let block = unsafe { aliases::begins(original.cast::<Original>()) };
+    if !block.is_null() {
+        let vcpu = running::vcpu(vcpu);
+        // SAFETY: the block is the tracker's, which no callback keeps a reference to.
+        with_tracker(|tracker| unsafe { tracker.block(vcpu, block) });
     }
 }
 
