@@ -43,7 +43,7 @@ class Exact(Collector):
         click.Option(
             ["--call-tree/--no-call-tree"],
             default=True,
-            help="Record who called whom with exact counts. Recording takes about 20% longer.",
+            help="Record who called whom with exact counts. Recording takes about 40% longer.",
         ),
     )
     failures = ("window",)
