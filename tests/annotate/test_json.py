@@ -1,10 +1,10 @@
 """``profdiff.annotation/1``: the schema that comes with the package."""
 
 import json
-import os
 
 import jsonschema
 import pytest
+from goldens import check_schema
 from support import ROOT
 from synthetic_annotation import On, annotation, row
 
@@ -14,13 +14,7 @@ FILE = ROOT / "profdiff/annotation.schema.json"
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    made = json.dumps(annotation_json.schema(), indent=1) + "\n"
-    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
-        FILE.write_text(made)
-    assert FILE.read_text() == made, (
-        "profdiff/views/annotation.py changed; to accept: "
-        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/annotate -k schema"
-    )
+    check_schema(FILE, annotation_json.schema(), "annotate")
 
 
 def test_an_annotation_is_valid_and_a_wrong_one_is_not() -> None:

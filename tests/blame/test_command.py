@@ -1,13 +1,13 @@
 """The command: what it prints and writes, and what it refuses."""
 
 import json
-import os
 import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 from blame import truth
+from goldens import check_schema
 from support import ROOT, error_line, page_data, profdiff
 from synthetic_session import exact_session
 
@@ -37,14 +37,7 @@ def test_the_table_adds_up(session: Path, repo: Path) -> None:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    file = ROOT / "profdiff/blame.schema.json"
-    made = json.dumps(views.schema(), indent=1) + "\n"
-    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
-        file.write_text(made)
-    assert file.read_text() == made, (
-        "the records of profdiff/views/blame.py changed; to accept: "
-        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/blame -k schema"
-    )
+    check_schema(ROOT / "profdiff/blame.schema.json", views.schema(), "blame")
 
 
 def test_the_json_is_valid_and_adds_up(session: Path, repo: Path, tmp_path: Path) -> None:

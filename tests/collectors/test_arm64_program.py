@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from branches import Flow, conserved
+from callees import CALLEES
 from numpy.typing import NDArray
 from qemus import QEMU_10, another_qemu
 from support import need_program, run_guests
@@ -24,7 +25,8 @@ pytestmark = [pytest.mark.guest, pytest.mark.network]
 
 # Each branch of the assembly has a label. The program prints for each label how often the branch
 # was executed, how often it was taken, and of how many executions that cannot be told.
-_PROGRAM = r"""
+_PROGRAM = (
+    r"""
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -38,38 +40,18 @@ _PROGRAM = r"""
 #include "profdiff.h"
 
 #define FAR 0x10000000
-#define FUNCTION __attribute__((noinline, noclone))
-static jmp_buf out;
+"""
+    + CALLEES
+    + r"""
 static ucontext_t here, there;
 static char stack[65536];
 static volatile long alarms;
 static volatile unsigned long fibs;
-volatile unsigned long sink;
 
 FUNCTION __attribute__((optimize("no-optimize-sibling-calls"))) unsigned fib(unsigned n)
 {
     fibs++;
     return n < 2 ? n : fib(n - 1) + fib(n - 2);
-}
-FUNCTION unsigned long leaf(unsigned long x)
-{
-    for (int i = 0; i < 10; i++)
-        x = x * 3 + (x >> 5);
-    return x;
-}
-FUNCTION unsigned long tail(unsigned long x) { return leaf(x + 1); }
-FUNCTION unsigned long twice(unsigned long x)
-{
-    unsigned long y = tail(x);
-    return y + leaf(y);
-}
-FUNCTION void deep(int n)
-{
-    sink += leaf(n);
-    if (!n)
-        longjmp(out, 1);
-    deep(n - 1);
-    sink++;
 }
 FUNCTION void after(void) { sink++; }
 FUNCTION unsigned long jumps(int n)
@@ -98,10 +80,6 @@ FUNCTION void switches(int n)
         swapcontext(&here, &there);
         after();
     }
-}
-FUNCTION unsigned long indirect(unsigned long (*f)(unsigned long), unsigned long x)
-{
-    return f(x) + 1;
 }
 FUNCTION void work(void)
 {
@@ -183,6 +161,7 @@ int main(void)
     return 0;
 }
 """
+)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from callees import CALLEES
 from support import EXAMPLE, ODD, need_program, profdiff, run_guests
 
 from profdiff.collectors.exact.counts import Counts
@@ -20,44 +21,21 @@ from profdiff.session.folder import Session
 pytestmark = pytest.mark.guest
 
 # Recursion, tail calls (also by a pointer), longjmp().
-_KNOWN = """
+_KNOWN = (
+    """
 #include <setjmp.h>
 #include <stdio.h>
 #include "profdiff.h"
-#define FUNCTION __attribute__((noinline, noclone))
-static jmp_buf out;
-volatile unsigned long sink;
+"""
+    + CALLEES
+    + """
 FUNCTION unsigned fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-FUNCTION unsigned long leaf(unsigned long x)
-{
-    for (int i = 0; i < 10; i++)
-        x = x * 3 + (x >> 5);
-    return x;
-}
-FUNCTION unsigned long tail(unsigned long x) { return leaf(x + 1); }
-FUNCTION unsigned long twice(unsigned long x)
-{
-    unsigned long y = tail(x);
-    return y + leaf(y);
-}
-FUNCTION void deep(int n)
-{
-    sink += leaf(n);
-    if (!n)
-        longjmp(out, 1);
-    deep(n - 1);
-    sink++;
-}
 FUNCTION unsigned long jumps(int n)
 {
     for (volatile int i = 0; i < n; i++)
         if (!setjmp(out))
             deep(7);
     return leaf(n);
-}
-FUNCTION unsigned long indirect(unsigned long (*f)(unsigned long), unsigned long x)
-{
-    return f(x) + 1;
 }
 FUNCTION void work(void)
 {
@@ -76,6 +54,7 @@ int main(void)
     return 0;
 }
 """
+)
 
 
 def test_self_total_and_calls_equal_callgrinds(

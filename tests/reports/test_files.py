@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from goldens import check_schema
 from support import ROOT, error_line, profdiff
 from synthetic import compare, example, findings, frame
 
@@ -26,14 +27,7 @@ def schema() -> dict[str, object]:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    file = ROOT / "profdiff/report.schema.json"
-    made = json.dumps(document.schema(), indent=1) + "\n"
-    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
-        file.write_text(made)
-    assert file.read_text() == made, (
-        "the records of profdiff/views changed; to accept: "
-        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k schema"
-    )
+    check_schema(ROOT / "profdiff/report.schema.json", document.schema(), "reports")
 
 
 def test_documents_are_valid(schema: dict[str, object]) -> None:

@@ -4,7 +4,6 @@ two architectures is ever one number."""
 import csv
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from goldens import check_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import ROOT, error_line, profdiff
@@ -417,14 +417,7 @@ def test_bases_that_differ_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    file = ROOT / "profdiff/joint-report.schema.json"
-    made = json.dumps(document.schema(), indent=1) + "\n"
-    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
-        file.write_text(made)
-    assert file.read_text() == made, (
-        "the records of profdiff/views changed; to accept: "
-        "PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k schema"
-    )
+    check_schema(ROOT / "profdiff/joint-report.schema.json", document.schema(), "reports")
 
 
 def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path) -> None:

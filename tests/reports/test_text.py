@@ -1,10 +1,10 @@
 """The table: what it says, and that it fits."""
 
-import os
 import re
 from pathlib import Path
 
 import pytest
+from goldens import check_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
@@ -22,13 +22,7 @@ NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(
 def test_golden() -> None:
     comparison = compare(example(), ops=40_000, failed=["new"])
     shown = text.render(findings([comparison]), Selection(top=4), width=100)
-    golden = GOLDEN / "two-kernels.txt"
-    if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
-        golden.write_text(shown)
-    assert golden.exists(), "run PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k golden"
-    assert shown == golden.read_text(), (
-        "to accept: PROFDIFF_UPDATE_GOLDENS=1 pytest tests/reports -k golden"
-    )
+    check_golden(GOLDEN / "two-kernels.txt", shown, "tests/reports -k golden")
 
 
 @settings(max_examples=200, deadline=None)
