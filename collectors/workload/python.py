@@ -133,17 +133,17 @@ def _inside(root: Root, program: Path, guest_path: str) -> Python:
     prefix, version = match.groups()
     for folder in (f"{prefix}/lib", f"{prefix}/lib64"):
         library = f"{folder}/python{version}"
-        if not root.find(f"{library}/os.py"):
+        modules = root.folder(library)
+        if not modules or not root.find(f"{library}/os.py"):
             continue
         path = [library, f"{library}/site-packages", f"{prefix}/lib/python3/dist-packages"]
         archive = f"{folder}/python{version.replace('.', '')}.zip"
-        names = (
-            entry.name.partition(".")[0] for entry in (root.folder(library) or root.path).iterdir()
-        )
+        names = (entry.name.partition(".")[0] for entry in modules.iterdir())
         standard = sys.stdlib_module_names.union(names)
         return Python(root, place, version, archive, library, path, standard)
+    missing = root.told(f"{prefix}/lib/python{version}/os.py")
     raise InputError(
-        f"{program} has its standard library in no folder of {root.path}: install it there"
+        f"{program} has no standard library ({missing} is missing): install it in {root.path}"
     )
 
 

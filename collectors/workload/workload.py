@@ -148,7 +148,8 @@ def _add_interpreter(
         name, *options = [word for word in words[1:] if word != "-S"] or [""]
         interpreters.append(which(name, files) or name)
     if python.is_python(Path(interpreters[-1])):
-        found = files.find(interpreters[-1]) or Path(interpreters[-1])
+        # Not where its links lead: a virtual environment's link is what leads to its modules.
+        found = files.named(interpreters[-1])
         return options, python.find(found, interpreters[-1], files) if in_guest else None
     for interpreter in interpreters:
         path = files.find(interpreter)

@@ -1,6 +1,7 @@
 """Python workloads, and files that COMMAND names: what travels along, and where it is found."""
 
 import subprocess
+import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,23 @@ def test_a_module_that_is_missing_is_one_line(ready: Ready) -> None:
     # What it can do without, or imports later, may be missing.
     Path("wl.py").write_text("try:\n    import nothing\nexcept ImportError:\n    pass\n")
     ready("wl.py")
+
+
+@pytest.mark.parametrize("first", ["#!{}\n", "#!/usr/bin/env -S {} -u\n", None])
+def test_python_of_a_virtual_environment(ready: Ready, tmp_path: Path, first: str | None) -> None:
+    """What is installed there is found, whether COMMAND or the script names it."""
+    venv.create(tmp_path / "venv", symlinks=True, with_pip=False)
+    interpreter = tmp_path / "venv/bin/python"
+    (site,) = (tmp_path / "venv/lib").glob("python*/site-packages")
+    (site / "installed_there.py").touch()
+    script((first or "").format(interpreter) + "import installed_there\n")
+    Path("wl.py").chmod(0o755)
+    command = ["./wl.py"] if first else [str(interpreter), "wl.py"]
+    with pytest.raises(InputError) as refused:
+        ready(*command)
+    assert f"add --file {site}/installed_there.py (and" in str(refused.value)
+    program = ready(*command, extra=(f"{site}/installed_there.py",)).guest_argv[0]
+    assert not Path(program).is_relative_to(tmp_path)
 
 
 def test_files_that_command_names(ready: Ready, tmp_path: Path) -> None:
