@@ -13,12 +13,15 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.boot import Boot
+from profdiff.collectors.messages import last_line
 from profdiff.collectors.programs import find_program
 
 # What -cpu takes, but for "help".
 _MODEL = re.compile(r"(?!help\b)[A-Za-z0-9][\w.-]*(,[+-]?[a-z0-9][\w.-]*(=[\w.-]+)?)*", re.ASCII)
 # What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
 _SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+# How long a QEMU without a guest may take.
+_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,30 @@ class Qemu:
     cpu: str | None = None
 
     def with_cpu(self, model: str | None) -> "Qemu":
-        """The same with another model of processor. Raises InputError for one that it has not."""
+        """The same with another model of processor. Raises InputError for one that it has not,
+        MissingError where QEMU does not answer."""
         if model is None:
             return self
-        listed = f"{self.architecture.emulator} -cpu help lists what there is"
+        listed = f"{self.architecture.emulator} -cpu help lists the models"
         if not _MODEL.fullmatch(model):
-            raise InputError(f"--cpu {model} is not a model of QEMU's: {listed}")
+            raise InputError(f"--cpu {model} is not a QEMU CPU model: {listed}")
         qemu = replace(self, cpu=model)
-        tried = _start(self.program, ["-M", self.architecture.machine, *qemu._processor(), "-S"])
+        tried = qemu._try_machine()
         if tried.returncode != 0:
-            reason = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
+            reason = last_line(tried.stderr) or "no reason given"
             reason = re.sub(r"^\S*qemu\S*: ", "", reason)
             raise InputError(f"--cpu {model}: QEMU cannot emulate it ({reason}); {listed}")
         return qemu
+
+    def _try_machine(self) -> subprocess.CompletedProcess[bytes]:
+        """Start its usual machine without a guest. Raises MissingError."""
+        machine = ["-M", self.architecture.machine, *self._processor(), *self.sandbox, "-S"]
+        return _start(self.program, [*self._folders, *machine])
+
+    @property
+    def _folders(self) -> list[str]:
+        """QEMU's arguments for its firmware, without which no machine starts."""
+        return [word for place in self.firmware for word in ("-L", str(place))]
 
     def _processor(self) -> list[str]:
         """QEMU's arguments for it. Features that somebody set stay as they are."""
@@ -70,9 +84,7 @@ class Qemu:
         that is the number of instructions executed (``-icount``), with all vCPUs in one thread in
         turn.
         """
-        arguments = [str(self.program)]
-        for place in self.firmware:
-            arguments += ["-L", str(place)]
+        arguments = [str(self.program), *self._folders]
         arguments += ["-M", self.architecture.machine_of(boot.cpus), *self._processor()]
         if not self.kvm:
             arguments += ["-seed", str(boot.variation.seed)]
@@ -126,7 +138,7 @@ def find_qemu(
         result = _start(qemu.program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
         if result.returncode == 0:
             return replace(qemu, plugin=plugin, plugin_api=api)
-        refusals += result.stderr.strip().splitlines()[-1:]
+        refusals += result.stderr.decode(errors="replace").strip().splitlines()[-1:]
     if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
         raise MissingError(
             f"{qemu.program} was built without TCG plugins: use Debian's "
@@ -144,11 +156,9 @@ def _found(architecture: Architecture, program: Path | None) -> Qemu:
 
 def _kvm_works(qemu: Qemu) -> bool:
     """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
-    processor = replace(qemu, kvm=True)._processor()
-    machine = ["-M", qemu.architecture.machine, *processor, *qemu.sandbox, "-S"]
     try:
-        return _start(qemu.program, machine).returncode == 0
-    except subprocess.TimeoutExpired:
+        return replace(qemu, kvm=True)._try_machine().returncode == 0
+    except MissingError:
         return False
 
 
@@ -159,21 +169,27 @@ def _sandbox(program: Path) -> tuple[str, ...]:
     return _SANDBOX if result.returncode == 0 else ()
 
 
-def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Start QEMU and end it at once."""
+def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """Start QEMU and end it at once. Raises MissingError for one that does not end."""
     command = [str(program), *arguments, "-nodefaults", "-display", "none", "-monitor", "stdio"]
-    return subprocess.run(
-        command, input="quit\n", capture_output=True, text=True, check=False, timeout=60
-    )
+    return _done(command, b"quit\n")
+
+
+def _done(command: list[str], said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command, input=said, capture_output=True, check=False, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MissingError(
+            f"{command[0]} does not answer within {_SECONDS} s: give another QEMU with --qemu"
+        ) from error
+    except OSError as error:
+        raise MissingError(f"cannot execute {command[0]}: {error.strerror}") from error
 
 
 def _version(path: Path) -> str:
-    command = [str(path), "--version"]
-    try:
-        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    except OSError as error:
-        raise MissingError(f"cannot execute {path}: {error.strerror}") from error
-    lines = told.stdout.splitlines()
+    lines = _done([str(path), "--version"]).stdout.decode(errors="replace").splitlines()
     if not lines or "QEMU" not in lines[0]:
         raise MissingError(f"{path} is not a QEMU: give another one with --qemu")
     return lines[0].strip()

@@ -126,13 +126,13 @@ def test_a_model_that_there_is_not(arm64_qemu: Qemu, tmp_path: Path) -> None:
         ("cortex-z9", "unable to find CPU model 'cortex-z9'"),
         ("max,pauth-impdef=maybe", "max,pauth-impdef=maybe"),
         ("cortex-m3", "not supported"),
-        ("help", "is not a model of QEMU's"),
-        ("max -S", "is not a model of QEMU's"),
+        ("help", "is not a QEMU CPU model"),
+        ("max -S", "is not a QEMU CPU model"),
         ("arm64=cortex-z9", "unable to find CPU model 'cortex-z9'"),
     ):
         told = error_line(profdiff(*command, "--cpu", model, "--", EXAMPLE, "4", status=2))
         assert why in told
-        assert "qemu-system-aarch64 -cpu help lists what there is" in told
+        assert "qemu-system-aarch64 -cpu help lists the models" in told
 
 
 def test_a_program_of_another_architecture(arm64_qemu: Qemu, tmp_path: Path) -> None:
