@@ -62,8 +62,8 @@ class Exact(Collector):
         qemu = find_qemu(architecture, program, plugins)
         if qemu.plugin_api == 1 and counts_elsewhere(qemu.version):
             raise MissingError(
-                f"{qemu.program} counts code that programs map at different addresses at one of "
-                f"them ({qemu.version}): use QEMU 9 or later, or 7.2.9 or later of 7.2"
+                f"{qemu.program} ({qemu.version}) counts code that is mapped at several addresses "
+                "at only one of them: use QEMU 9 or later, or 7.2.9 or a later 7.2"
             )
         return qemu
 

@@ -56,16 +56,20 @@ def parse(spec: str) -> tuple[str, str, Architecture]:
     architecture = named(asked[0]) if asked else None
     if asked and not architecture:
         known = " and ".join(one.arch for one in ARCHITECTURES)
-        raise InputError(f"{spec}: profdiff boots {known}, not {asked[0] or 'nothing'}")
+        other = f", not {asked[0]}" if asked[0] else ": give arch= one of them"
+        raise InputError(f"{spec}: profdiff boots {known}{other}")
     # Debian's flavours name the architecture: cloud-amd64, arm64-16k.
     words = flavour.split("-")
     told = next((one for one in ARCHITECTURES if one.debian in words), None)
     if told and architecture and told is not architecture:
-        raise InputError(f"{spec}: the flavour {flavour} is for {told.arch}")
+        raise InputError(
+            f"{spec}: the flavour {flavour} is for {told.arch}, not {architecture.arch}"
+        )
     if flavour and not told and not architecture:
         known = " or ".join(one.debian for one in ARCHITECTURES)
         raise InputError(
-            f"{spec}: the flavour names no architecture that profdiff boots ({known}): add ,arch="
+            f"{spec}: the flavour names no architecture that profdiff boots ({known}): "
+            "add ,arch=ARCH"
         )
     architecture = architecture or told or ARCHITECTURES[0]
     if not told:

@@ -54,7 +54,10 @@ class Python:
         source = self.root.find(self.program)
         elf = read_elf(source) if source else None
         if source is None or elf is None:
-            raise InputError(f"{self.program} is no program: give COMMAND another Python")
+            raise InputError(
+                f"{self.program} is not an ELF program, so guests cannot execute it: use another "
+                "Python for the workload"
+            )
         files.add(source, self.program, executable=True, is_code=True)
         files.add_closure(elf, self.program)
         archive = packed(self.root, self.program, self.version, self.library)
@@ -111,7 +114,8 @@ def _asked(program: Path) -> Python:
         raise InputError(f"{program} does not work as a Python interpreter: {error}") from error
     if not told["zip"] or not Path(told["library"], "os.py").is_file():
         raise InputError(
-            f"{program} has its standard library in no folder: use another Python for the workload"
+            f"{program} has no folder with its standard library, which guests need: use another "
+            "Python for the workload"
         )
     return Python(
         THIS_MACHINE,
@@ -129,7 +133,9 @@ def _inside(root: Root, program: Path, guest_path: str) -> Python:
     place = root.holds(program) or guest_path
     match = re.fullmatch(r"(.*)/[^/]+/python(3\.\d{1,2})", place)
     if not match:
-        raise InputError(f"{program} does not tell its version: name python3.N of {root.path}")
+        raise InputError(
+            f"the name of {program} does not tell its version: use the python3.N of {root.path}"
+        )
     prefix, version = match.groups()
     for folder in (f"{prefix}/lib", f"{prefix}/lib64"):
         library = f"{folder}/python{version}"

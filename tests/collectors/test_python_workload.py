@@ -1,5 +1,6 @@
 """Python workloads, and files that COMMAND names: what travels along, and where it is found."""
 
+import json
 import subprocess
 import venv
 import zipfile
@@ -125,6 +126,25 @@ def test_python_of_a_virtual_environment(ready: Ready, tmp_path: Path, first: st
     assert f"add --file {site}/installed_there.py (and" in str(refused.value)
     program = ready(*command, extra=(f"{site}/installed_there.py",)).guest_argv[0]
     assert not Path(program).is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("archive", "why"),
+    [
+        ("", "has no folder with its standard library, which guests need: use another Python"),
+        ("/usr/lib/python399.zip", "is not an ELF program, so guests cannot execute it: use"),
+    ],
+)
+def test_a_python_that_cannot_travel(ready: Ready, tmp_path: Path, archive: str, why: str) -> None:
+    """Stands for one that holds its library itself, and for one that a script starts."""
+    program = tmp_path / "python3"
+    told = {"program": str(program), "version": "3.99", "zip": archive, "path": []}
+    told |= {"library": str(tmp_path), "standard": []}
+    (tmp_path / "os.py").touch()
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(told)}\nEND\n")
+    program.chmod(0o755)
+    with pytest.raises(InputError, match=f"^{program} {why}"):
+        ready(str(program), "-c", "0")
 
 
 def test_files_that_command_names(ready: Ready, tmp_path: Path) -> None:
