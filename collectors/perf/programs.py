@@ -18,9 +18,7 @@ _FOLDER = "/usr/lib/profdiff-perf"
 
 def perf_files(architecture: Architecture) -> list[GuestFile]:
     """perf and the libraries that it needs. Raises MissingError, InputError."""
-    here = architecture.is_host
-    root = THIS_MACHINE if here else Root(foreign_perf(architecture))
-    program = (find_program("perf") if here else root.path / "usr/bin/perf").resolve()
+    root, program = _found(architecture)
     elf = read_elf(program)
     if elf is None:
         raise MissingError(
@@ -41,3 +39,17 @@ def perf_files(architecture: Architecture) -> list[GuestFile]:
         GuestFile(source, guest_path, executable=True, is_code=False)
         for guest_path, source in places.items()
     ]
+
+
+def _found(architecture: Architecture) -> tuple[Root, Path]:
+    """The root folder with perf for an architecture, and perf in it. Raises MissingError."""
+    if architecture.is_host:
+        return THIS_MACHINE, find_program("perf").resolve()
+    root = Root(foreign_perf(architecture).resolve())
+    program = root.find("/usr/bin/perf")
+    if program is None:
+        raise MissingError(
+            f"Debian's linux-perf for {architecture.debian} in {root.path} holds no perf: remove "
+            "that folder, and the next recording downloads it anew"
+        )
+    return root, program

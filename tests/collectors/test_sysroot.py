@@ -8,8 +8,9 @@ import pytest
 from root_folders import INTERPRETER, Build, Ready, compiler, places
 from support import error_line, need_program, profdiff
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, host
+from profdiff.collectors.guest.userland import SUITE
 from profdiff.collectors.perf.programs import perf_files
 from profdiff.collectors.workload import loader_cache
 from profdiff.collectors.workload.elf import read_elf
@@ -263,6 +264,29 @@ def test_perf_has_libraries_of_its_own(tmp_path: Path) -> None:
     command = ["sh", tmp_path / "perf.sh", "record", "-h"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "--call-graph" in done.stdout + done.stderr
+
+
+def test_perf_for_another_architecture(
+    tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is unpacked in the cache, which may be behind a link; links in it do not lead out."""
+    other = next(one for one in ARCHITECTURES if not one.is_host)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").symlink_to("elsewhere")
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    unpacked = tmp_path / f"elsewhere/userland/{SUITE}-{other.debian}"
+    build(unpacked / "lib/ld-own.so.1", "-shared", architecture=other)
+    library = build(
+        unpacked / "usr/lib/libx.so", "-shared", "-Wl,-soname,libx.so", architecture=other
+    )
+    build(unpacked / "usr/bin/perf_6.1", library, architecture=other)
+    (unpacked / "usr/bin/perf").symlink_to("/usr/bin/perf_6.1")
+    found = {file.guest_path: file.source for file in perf_files(other)}
+    assert found["/usr/lib/profdiff-perf/perf"] == unpacked / "usr/bin/perf_6.1"
+    assert found["/usr/lib/profdiff-perf/libx.so"] == library
+    (unpacked / "usr/bin/perf_6.1").unlink()
+    with pytest.raises(MissingError, match=rf"linux-perf for {other.debian} in .* holds no perf"):
+        perf_files(other)
 
 
 def test_machines_have_programs_of_their_own(root: Path) -> None:
