@@ -167,7 +167,8 @@ def _has_any(path: Path, marks: Sequence[bytes]) -> bool:
     with path.open("rb") as file:
         before = b""
         while data := file.read(1 << 24):
-            if any(mark in before + data for mark in marks):
+            data = before + data
+            if any(mark in data for mark in marks):
                 return True
             before = data[1 - longest :]
     return False

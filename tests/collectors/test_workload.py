@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import X86_64
+from profdiff.collectors.architecture import X86_64, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.elf_closure import closure
@@ -78,6 +78,18 @@ def test_a_library_beside_the_program(
     library.unlink()
     with pytest.raises(InputError, match=r"needs the shared library libown.so"):
         ready(program)
+
+
+@pytest.mark.parametrize("before", [0, 1, 7, 8])
+def test_marks_are_found_wherever_they_are(
+    ready: Callable[..., PreparedWorkload], compile_c: Callable[..., Path], before: int
+) -> None:
+    """Also across the end of what is read at once: ``before`` bytes of the mark are before it."""
+    program = compile_c("hello", HELLO)
+    assert not ready(program).has_marks
+    data, mark = program.read_bytes(), host().marks[0]
+    program.write_bytes(data.ljust((1 << 24) - before, b"\0") + mark)
+    assert ready(program).has_marks
 
 
 def test_a_c_file_is_compiled_the_same_anywhere(
