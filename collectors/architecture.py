@@ -168,9 +168,19 @@ def named(name: str) -> Architecture | None:
     return None
 
 
+def told_elf(machine: str) -> str:
+    """What ELF calls ``machine``, for sentences."""
+    known = named(machine)
+    return known.told if known else machine.removeprefix("EM_")
+
+
 def of_image(image: Path) -> Architecture:
     """Of a kernel image, plain or gzip, by its magic number. Raises InputError."""
-    head = image_head(image)
+    return of_head(image_head(image))
+
+
+def of_head(head: bytes) -> Architecture:
+    """Of a kernel image's ``image_head``."""
     for one in ARCHITECTURES:
         if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
             return one

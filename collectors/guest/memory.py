@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors import architecture
+from profdiff.collectors.architecture import image_head, of_head
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.workload.files import GuestFile
 
@@ -34,7 +34,8 @@ def refuse(memory: int, kernels: Iterable[KernelFiles], files: Iterable[GuestFil
 def of_image(image: Path) -> int:
     """The least that a kernel can boot in: up to its unpacked end; 0 if the image does not say.
     Raises InputError."""
-    return architecture.of_image(image).image_memory(architecture.image_head(image))
+    head = image_head(image)
+    return of_head(head).image_memory(head)
 
 
 def of_this_machine() -> int | None:

@@ -18,12 +18,11 @@ def find_command(command: str, files: GuestFiles) -> tuple[Path, str]:
     path, sysroot = Path(command), files.sysroot
     place = None
     if "/" not in command and not path.is_file():
-        place = which(command, files) if sysroot else None
-        found = None if sysroot else shutil.which(command)
-        if place is None and found is None:
+        place = which(command, files)
+        if place is None:
             where = f"no command in {sysroot.path}" if sysroot else "not on PATH"
             raise InputError(f"no such workload: {command} (not a file here, and {where})")
-        path = Path(found) if found else path
+        path = path if sysroot else Path(place)
     elif sysroot:
         place = sysroot.holds(path) or (command if command.startswith("/") else None)
     if sysroot and place and (source := sysroot.find(place)):

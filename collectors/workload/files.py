@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.base.atomic import open_atomic
+from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import Architecture, named
+from profdiff.collectors.architecture import Architecture, told_elf
 from profdiff.collectors.workload import loader_cache
 from profdiff.collectors.workload.elf import Elf, read_elf
 from profdiff.collectors.workload.elf_closure import Needed, NotFoundError, closure
@@ -85,13 +85,11 @@ class GuestFiles:
     def _check(self, elf: Elf) -> None:
         if elf.machine == self.architecture.elf:
             return
-        known = named(elf.machine)
-        of = known.told if known else elf.machine.removeprefix("EM_")
         told, arch = self.architecture.told, self.architecture.arch
         fix = "" if self.sysroot else f"--sysroot {arch}=DIR, a root folder of {told} programs, "
         raise InputError(
-            f"{elf.path} is a program for {of}, the guest is {told}: give {fix}its .c file, or "
-            f"a program built for {told}"
+            f"{elf.path} is a program for {told_elf(elf.machine)}, the guest is {told}: give {fix}"
+            f"its .c file, or a program built for {told}"
         )
 
     def _closure(self, elf: Elf, guest_path: str) -> tuple[Root, list[Needed]]:
@@ -116,8 +114,7 @@ class GuestFiles:
         data = loader_cache.made(self._cached, self.architecture)
         path = folder / hashlib.sha256(data).hexdigest()[:16] / "ld.so.cache"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open_atomic(path, durable=False) as file:
-            file.write(data)
+        write_atomic(path, data, durable=False)
         self.add(path, loader_cache.CACHE, executable=False, is_code=False)
 
     def add_any(self, source: Path, guest_path: str) -> None:

@@ -13,7 +13,7 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
-from profdiff.collectors.messages import last_line, short
+from profdiff.collectors.messages import last_line
 from profdiff.collectors.workload.root import Root
 
 # Of the standard library, what no workload imports: tests, an editor, windows, other packages; and
@@ -85,10 +85,10 @@ def _compiler(root: Root, program: str, version: str) -> str | None:
     alone (PEP 3147)."""
     if root.is_here:
         return program
-    for found in (sys.executable, shutil.which(f"python{version}")):
-        if found and _version(found) == version:
-            return found
-    return None
+    if sys.executable and version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
+    found = shutil.which(f"python{version}")
+    return found if found and _version(found) == version else None
 
 
 def _version(program: str) -> str | None:
@@ -116,7 +116,7 @@ def _compile(compiler: str, sources: list[tuple[str, str, str]], made: Path, pro
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"cannot pack the standard library of {program}: {error}") from error
     if done.returncode != 0 or not made.is_file():
-        why = last_line(done.stderr) or short(str(done.returncode))
+        why = last_line(done.stderr) or f"exit status {done.returncode}"
         raise InputError(f"cannot pack the standard library of {program}: {why}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named, told_elf
 from profdiff.collectors.by_architecture import value_for
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.root import Root
@@ -33,11 +33,10 @@ def sysroot(values: Sequence[str], architecture: Architecture) -> Root | None:
     other = _holds(root)
     if other and other != architecture.elf:
         known = named(other)
-        told = known.told if known else other.removeprefix("EM_")
         more = f", or write --sysroot {known.arch}={value}" if known else ""
         raise InputError(
-            f"--sysroot {value} holds programs for {told}, the guest is {architecture.told}: "
-            f"give one for {architecture.told}{more}"
+            f"--sysroot {value} holds programs for {told_elf(other)}, the guest is "
+            f"{architecture.told}: give one for {architecture.told}{more}"
         )
     return root
 

@@ -72,7 +72,7 @@ class Equipment:
         if architecture:
             guest = m.replace(guest, cpu=value_for("--cpu", asked.cpu_models, architecture))
         names, options = _collectors(asked, architecture)
-        emulators = {name: _emulator(asked, name, architecture) for name in names}
+        emulators = {name: _emulator(asked, name, architecture, guest.cpu) for name in names}
         return Equipment(architecture, guest, names, options, emulators)
 
 
@@ -107,7 +107,8 @@ class Experiment:
         described = [plan.describe_kernel(kernel) for kernel in located]
         if asked.twin_repeat:
             located = plan.with_twin(located)
-            described.insert(1, plan.describe_kernel(located[1], located[0].label))
+            base, twin = located[:2]
+            described.insert(1, m.replace(described[0], label=twin.label, twin_of=base.label))
         folders = cache_folder("workloads"), initramfs.guest_resources()
         if architecture:
             prepared = prepare(command, asked.files, *folders, architecture, asked.sysroots)
@@ -153,14 +154,15 @@ class Experiment:
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
         """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises
         MissingError."""
+        guest = manifest.guest or self.equipment.guest
         return [
             Recorder(
                 registry.collector(name),
                 manifest.options,
                 self.workload,
-                manifest.guest or self.equipment.guest,
+                guest,
                 qemu=self.equipment.emulators.get(name)
-                or _emulator(self.asked, name, self.equipment.architecture),
+                or _emulator(self.asked, name, self.equipment.architecture, guest.cpu),
                 observe=self.asked.observe,
                 folder=folder / name,
             )
@@ -194,9 +196,11 @@ def _collectors(
     return names, {key: value for own in settings for key, value in own.items()}
 
 
-def _emulator(asked: Asked, name: str, architecture: Architecture | None) -> Qemu | None:
+def _emulator(
+    asked: Asked, name: str, architecture: Architecture | None, cpu: str | None
+) -> Qemu | None:
     if architecture is None:
         return None
     given = value_for("--qemu", asked.qemu, architecture)
     emulator = registry.collector(name).emulator(architecture, Path(given) if given else None)
-    return emulator.with_cpu(value_for("--cpu", asked.cpu_models, architecture))
+    return emulator.with_cpu(cpu)

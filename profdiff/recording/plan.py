@@ -29,9 +29,8 @@ from profdiff.symbolization.running_kernel import running_build_id
 _SOURCE = "workload/source.c"
 
 
-def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
-    """A kernel as the manifest names it; ``twin_of``: the label of the base, of which it is the
-    twin. Raises InputError when the image is no kernel, or its
+def describe_kernel(files: KernelFiles) -> m.Kernel:
+    """A kernel as the manifest names it. Raises InputError when the image is no kernel, or its
     debug ELF is damaged or of another build."""
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
@@ -64,7 +63,6 @@ def describe_kernel(files: KernelFiles, twin_of: str | None = None) -> m.Kernel:
         image_sha256=digest,
         build_id=built or known,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
-        twin_of=twin_of,
     )
 
 
