@@ -38,7 +38,7 @@ pub struct Original {
     /// What gives it counters at another address.
     at: fn(&Original, u64) -> Alias,
     /// Where else it ran.
-    elsewhere: Vec<(u64, *const Alias)>,
+    elsewhere: Vec<(u64, &'static Alias)>,
 }
 
 /// A block at another address than that of its translation.
@@ -50,8 +50,9 @@ pub struct Alias {
 }
 
 /// An execution at another address, as long as nothing else has begun.
+#[derive(Default)]
 struct Pending {
-    alias: *const Alias,
+    alias: Option<&'static Alias>,
     /// What the counters of the translation held before.
     before: Vec<u64>,
 }
@@ -59,7 +60,7 @@ struct Pending {
 #[derive(Default)]
 struct Aliases {
     known: HashMap<Box<[PlaceNumber]>, *mut Original>,
-    pending: Option<Pending>,
+    pending: Pending,
 }
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
@@ -120,58 +121,66 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
     let alias = match known.map(|one| one.1) {
         Some(alias) => alias,
         None => {
-            let made = Box::into_raw(Box::new((original.at)(original, address)));
+            let made: &Alias = Box::leak(Box::new((original.at)(original, address)));
             original.elsewhere.push((address, made));
             made
         }
     };
-    // SAFETY: made here, and lives as long as the process.
-    let at = unsafe { &*alias };
-    let before = at.moves.iter().map(|one| one.0.load(Ordering::Relaxed));
     if let Some(aliases) = aliases() {
-        let before = before.collect();
-        aliases.pending = Some(Pending { alias, before });
+        aliases.pending.begin(alias);
     }
-    at.block
+    alias.block
 }
 
 /// What the present block's instructions counted until now belongs to where it runs.
 #[inline]
 pub fn settle() {
-    if let Some(pending) = aliases().and_then(|aliases| aliases.pending.as_ref()) {
-        pending.settle();
+    if let Some(aliases) = aliases() {
+        aliases.pending.settle();
     }
 }
 
 /// Another block begins: as [`settle`], for the last time.
 #[inline]
 pub fn end() {
-    if let Some(pending) = aliases().and_then(|aliases| aliases.pending.take()) {
-        pending.settle();
+    if let Some(aliases) = aliases() {
+        aliases.pending.settle();
+        aliases.pending.alias = None;
     }
 }
 
 /// The counter that is to be incremented for `counter`, one of the present block's.
 pub fn counter_here(counter: Counter) -> Counter {
-    let pending = aliases().and_then(|aliases| aliases.pending.as_ref());
-    let moves = pending.map(|pending| {
-        // SAFETY: it lives as long as the process.
-        unsafe { &(*pending.alias).moves }
-    });
-    let mut moves = moves.into_iter().flatten();
+    let alias = aliases().and_then(|aliases| aliases.pending.alias);
+    let mut moves = alias.into_iter().flat_map(|alias| &alias.moves);
     let here = moves.find(|one| ptr::eq(one.0, counter));
     here.map_or(counter, |one| one.1)
 }
 
 impl Pending {
+    fn begin(&mut self, alias: &'static Alias) {
+        let held = alias.moves.iter().map(|one| one.0.load(Ordering::Relaxed));
+        self.before.clear();
+        self.before.extend(held);
+        self.alias = Some(alias);
+    }
+
+    #[inline]
+    fn settle(&self) {
+        if let Some(alias) = self.alias {
+            self.move_gained(alias);
+        }
+    }
+
     /// Doing it again moves only what was counted meanwhile.
     #[cold]
-    fn settle(&self) {
-        // SAFETY: it lives as long as the process.
-        let moves = unsafe { &(*self.alias).moves };
-        for ((from, to), before) in moves.iter().zip(&self.before) {
-            let gained = from.swap(*before, Ordering::Relaxed).wrapping_sub(*before);
-            to.fetch_add(gained, Ordering::Relaxed);
+    fn move_gained(&self, alias: &Alias) {
+        for ((from, to), before) in alias.moves.iter().zip(&self.before) {
+            let gained = from.load(Ordering::Relaxed).wrapping_sub(*before);
+            if gained != 0 {
+                from.store(*before, Ordering::Relaxed);
+                to.fetch_add(gained, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -187,12 +196,12 @@ mod tests {
         let [first, second, there, there_too] = COUNTERS.each_ref();
         first.store(5, Ordering::Relaxed);
         second.store(3, Ordering::Relaxed);
-        let alias = Box::into_raw(Box::new(Alias {
+        let alias = Box::leak(Box::new(Alias {
             block: ptr::null_mut(),
             moves: [(first, there), (second, there_too)].into(),
         }));
-        let before = vec![5, 3];
-        let pending = Pending { alias, before };
+        let mut pending = Pending::default();
+        pending.begin(alias);
         first.fetch_add(1, Ordering::Relaxed);
         pending.settle();
         pending.settle();
@@ -201,5 +210,11 @@ mod tests {
         second.fetch_add(1, Ordering::Relaxed);
         pending.settle();
         assert_eq!(values(), [5, 3, 1, 1]);
+        // The next execution begins from what the counters hold then.
+        first.store(7, Ordering::Relaxed);
+        pending.begin(alias);
+        second.fetch_add(2, Ordering::Relaxed);
+        pending.settle();
+        assert_eq!(values(), [7, 3, 1, 3]);
     }
 }
