@@ -101,20 +101,9 @@ pub struct Blocks {
     links: Vec<(u32, u32)>,
     /// By place: executions of blocks that did not come as far as it.
     missed: HashMap<PlaceNumber, u64>,
-    /// Whether no block tells where its conditional jump went.
-    untold: bool,
 }
 
 impl Blocks {
-    /// None yet. `follows`: whether the block that is reported next is the one that follows, as far
-    /// as one vCPU executes; otherwise it is known of no conditional jump where it went.
-    pub fn new(follows: bool) -> Blocks {
-        Blocks {
-            untold: !follows,
-            ..Blocks::default()
-        }
-    }
-
     /// The block of these instructions, the same one each time that QEMU translates them; `behind`:
     /// the address behind the last one; `iterations`: of that one.
     pub fn block(
@@ -167,7 +156,7 @@ impl Blocks {
             places,
             addresses: addresses.into(),
             iterations,
-            branches: matches!(end, End::Branch { .. }) && next != target && !self.untold,
+            branches: matches!(end, End::Branch { .. }) && next != target,
             went: Default::default(),
             begun: 0,
             cached: (u32::MAX, 0),
@@ -296,18 +285,15 @@ mod tests {
     }
 
     #[test]
-    fn where_blocks_do_not_follow_each_other_no_jump_is_told() {
+    fn a_conditional_jump_goes_on_behind_it_or_where_it_leads() {
         let jump = [(7, 0x1000, None)];
-        for follows in [true, false] {
-            let mut blocks = Blocks::new(follows);
-            let end = End::Branch { target: 0x2000 };
-            // SAFETY: blocks live as long as the process.
-            let block = unsafe { &*blocks.block(&jump, end, 0x1002, false, None) };
-            for address in [0x1002, 0x2000, 0x2000, 0x3000] {
-                block.went_to(address);
-            }
-            let told = if follows { [1, 2] } else { [0, 0] };
-            assert_eq!(blocks.branches()[&7], told);
+        let mut blocks = Blocks::default();
+        let end = End::Branch { target: 0x2000 };
+        // SAFETY: blocks live as long as the process.
+        let block = unsafe { &*blocks.block(&jump, end, 0x1002, false, None) };
+        for address in [0x1002, 0x2000, 0x2000, 0x3000] {
+            block.went_to(address);
         }
+        assert_eq!(blocks.branches()[&7], [1, 2]);
     }
 }

@@ -136,7 +136,7 @@ pub unsafe fn install(
         return -1;
     }
     if calls {
-        following::begin(Tracker::new(*architecture, true));
+        following::begin(Tracker::new(*architecture));
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {

@@ -44,12 +44,11 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Nothing has run yet. `numbers_vcpus`: whether the numbers of vCPUs that it will be told are
-    /// right.
-    pub fn new(architecture: &'static dyn Architecture, numbers_vcpus: bool) -> Tracker {
+    /// Nothing has run yet.
+    pub fn new(architecture: &'static dyn Architecture) -> Tracker {
         Tracker {
             architecture,
-            blocks: Blocks::new(numbers_vcpus),
+            blocks: Blocks::default(),
             tree: CallTree::default(),
             counting: false,
             cleared: 0,
