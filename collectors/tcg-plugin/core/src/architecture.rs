@@ -81,7 +81,7 @@ pub struct Does {
     /// How it iterates, if it is a repeated string instruction.
     pub iterates: Option<Iterates>,
     /// What must be seen when it executes.
-    pub watched: Option<Watched>,
+    pub watched: Option<&'static Watched>,
 }
 
 /// What a mark does.

@@ -64,27 +64,18 @@ pub unsafe fn follow_anywhere(tb: *mut ffi::Tb, original: *mut Original) {
 ///
 /// # Safety
 /// QEMU is translating `insn`.
-pub unsafe fn follow(insn: *mut ffi::Insn, watched: Watched) {
+pub unsafe fn follow(insn: *mut ffi::Insn, watched: &'static Watched) {
     if TRACKER.load(Ordering::Relaxed).is_null() {
         return;
     }
-    let (callback, access): (ffi::VcpuMemCb, _) = match watched {
-        Watched::Pushes => (call_pushes, ffi::MEM_WRITE),
-        Watched::Pops => (return_pops, ffi::MEM_READ_WRITE),
-        Watched::SwitchesStack => (stack_switches, ffi::MEM_READ_WRITE),
-        Watched::Saves => (saves, ffi::MEM_READ_WRITE),
-        Watched::Restores => (restores, ffi::MEM_READ_WRITE),
+    let access = match watched {
+        // Of an indirect call, the load of its target is not asked for.
+        Watched::Pushes => ffi::MEM_WRITE,
+        _ => ffi::MEM_READ_WRITE,
     };
-    // SAFETY: as promised.
-    unsafe {
-        ffi::qemu_plugin_register_vcpu_mem_cb(
-            insn,
-            callback,
-            ffi::CB_NO_REGS,
-            access,
-            ptr::null_mut(),
-        );
-    }
+    let (flags, watched) = (ffi::CB_NO_REGS, ptr::from_ref(watched).cast_mut().cast());
+    // SAFETY: as promised; what the callback gets lives as long as the process.
+    unsafe { ffi::qemu_plugin_register_vcpu_mem_cb(insn, accesses, flags, access, watched) };
 }
 
 extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
@@ -104,23 +95,8 @@ extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
     with_tracker(|tracker| unsafe { tracker.block(vcpu, block.cast::<Block>()) });
 }
 
-/// The access is the store: of an indirect call, the load of its target was not asked for.
-extern "C" fn call_pushes(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Pushes, slot));
-}
-
-extern "C" fn return_pops(vcpu: c_uint, _access: u32, slot: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Pops, slot));
-}
-
-extern "C" fn stack_switches(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::SwitchesStack, at));
-}
-
-extern "C" fn saves(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Saves, at));
-}
-
-extern "C" fn restores(vcpu: c_uint, _access: u32, at: u64, _userdata: *mut c_void) {
-    with_tracker(|tracker| tracker.accessed(running::current(vcpu), Watched::Restores, at));
+extern "C" fn accesses(vcpu: c_uint, _access: u32, at: u64, watched: *mut c_void) {
+    // SAFETY: `follow` gave it, and nothing writes to it.
+    let watched = unsafe { *watched.cast_const().cast::<Watched>() };
+    with_tracker(|tracker| tracker.accessed(running::current(vcpu), watched, at));
 }

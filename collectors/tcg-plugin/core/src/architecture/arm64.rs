@@ -128,17 +128,17 @@ fn end(word: u32, address: u64) -> End {
 /// kernel that is `cpu_switch_to()` (arch/arm64/kernel/entry.S), which moves its base along: `stp
 /// x29, x9, [x8], #16`; in programs `setjmp()`, `getcontext()` and the like: `stp x29, x30, [x0,
 /// #80]`, `stp x28, x29, [x0, #408]`.
-fn watched(word: u32, in_kernel: bool) -> Option<Watched> {
+fn watched(word: u32, in_kernel: bool) -> Option<&'static Watched> {
     let (first, base, second) = (field(word, 0, 5), field(word, 5, 5), field(word, 10, 5));
     if base == SP || base == FP {
         return None;
     }
     let (of_task, of_program) = (first == FP && second < FP, first == FP || second == FP);
     match word >> 22 {
-        0b10_1010_0010 if in_kernel && of_task => Some(Watched::Saves), // STP, post-index
-        0b10_1010_0011 if in_kernel && of_task => Some(Watched::Restores), // LDP, post-index
-        0b10_1010_0100 if !in_kernel && of_program => Some(Watched::Saves), // STP, offset
-        0b10_1010_0101 if !in_kernel && of_program => Some(Watched::Restores), // LDP, offset
+        0b10_1010_0010 if in_kernel && of_task => Some(&Watched::Saves), // STP, post-index
+        0b10_1010_0011 if in_kernel && of_task => Some(&Watched::Restores), // LDP, post-index
+        0b10_1010_0100 if !in_kernel && of_program => Some(&Watched::Saves), // STP, offset
+        0b10_1010_0101 if !in_kernel && of_program => Some(&Watched::Restores), // LDP, offset
         _ => None,
     }
 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_saved_frame_pointer_tells_of_switches() {
-        let (saves, restores) = (Some(Watched::Saves), Some(Watched::Restores));
+        let (saves, restores) = (Some(&Watched::Saves), Some(&Watched::Restores));
         for (word, in_kernel, in_programs) in [
             (0xa881_251du32, saves, None), // stp x29, x9, [x8], #16
             (0xa8c1_251d, restores, None), // ldp x29, x9, [x8], #16

@@ -37,9 +37,9 @@ impl Architecture for X86_64 {
             None => end(&instruction),
         };
         let watched = match end {
-            End::Call => Some(Watched::Pushes),
-            End::Return => Some(Watched::Pops),
-            _ => switches_stack(&instruction).then_some(Watched::SwitchesStack),
+            End::Call => Some(&Watched::Pushes),
+            End::Return => Some(&Watched::Pops),
+            _ => switches_stack(&instruction).then_some(&Watched::SwitchesStack),
         };
         Does {
             end,
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_task_switch_loads_the_stack_pointer() {
-        let switches = |code: &[u8]| X86_64.does(code, 0).watched == Some(Watched::SwitchesStack);
+        let switches = |code: &[u8]| X86_64.does(code, 0).watched == Some(&Watched::SwitchesStack);
         // mov 0x1b18(%rsi),%rsp
         assert!(switches(&[0x48, 0x8b, 0xa6, 0x18, 0x1b, 0, 0]));
         assert!(switches(&[0x49, 0x8b, 0x24, 0x24])); // mov (%r12),%rsp
