@@ -1,5 +1,6 @@
 """Sessions with many points: time grows with their number, not with its square."""
 
+import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -55,17 +56,23 @@ def everything(made: Session) -> None:
         assert len(list(measured_change.changes(one, condition))) == 1
 
 
-def seconds(do: Callable[[], object]) -> float:
-    start = time.process_time()
-    do()
-    return time.process_time() - start
+def seconds(do: Callable[[], object], runs: int) -> float:
+    """The least of several runs: what else the machine does can only make one longer."""
+    taken = []
+    for _ in range(runs):
+        gc.collect()
+        start = time.process_time()
+        do()
+        taken.append(time.process_time() - start)
+    return min(taken)
 
 
 def test_time_grows_with_the_points(tmp_path: Path) -> None:
     """Of report and check; where it grew with the square, 64 times."""
     few, many = session(tmp_path / "few", 250), session(tmp_path / "many", 2_000)
     everything(few)
-    assert seconds(lambda: everything(many)) < 24 * seconds(lambda: everything(few))
+    long, short = seconds(lambda: everything(many), 3), seconds(lambda: everything(few), 5)
+    assert long < 24 * short
 
 
 def test_check_judges_every_point(tmp_path: Path) -> None:
