@@ -65,12 +65,14 @@ export interface JointTable {
 
 /** A point of the sweep: what `report --at` calls it, the command with it, and what the report
  * says otherwise there. There are none if there is one point alone. `annotate`: the command that
- * shows code there; `architecture`: "" if there is one only. */
+ * shows code there; `setting`: its title on its architecture; `architecture`: "" if there is one
+ * only. */
 export interface Point {
   at: string;
   command: string;
   annotate: string;
   title: string;
+  setting: string;
   architecture: string;
   own: boolean;
   holds: "stacks" | "functions" | "nothing";

@@ -78,7 +78,7 @@ function drawPlace() {
 
 /** What differs in the state of the kernels at the chosen point, and from other points. */
 function stateThere() {
-  const there = data.experiment.state_points.find(({ setting }) => setting === point?.title);
+  const there = data.experiment.state_points.find(({ setting }) => setting === point?.setting);
   if (!there) return "";
   const { verdict, differences, changes } = there;
   const told = verdict === "not compared" ? ["The kernels' state is not compared there."] : [];

@@ -75,7 +75,8 @@ class JointResults:
 
     @staticmethod
     def of(parts: Mapping[str, Results]) -> "JointResults":
-        """Of the results of each architecture. Raises SessionError as ``gather``."""
+        """Of the results of each architecture. Raises SessionError as ``gather``, and where one
+        has the same point twice."""
         bases = {name: results.labels[0] for name, results in parts.items()}
         if len(set(bases.values())) > 1:
             told = ", ".join(f"{base} on {name}" for name, base in bases.items())
@@ -153,12 +154,16 @@ def _key(result: Result) -> JointMetric:
 
 
 def _settings(parts: Mapping[str, Results]) -> list[JointSetting]:
-    """Settings with the same parameters and vCPUs are one."""
+    """Settings with the same parameters and vCPUs are one. Raises SessionError."""
     found: dict[Hashable, dict[str, Setting]] = {}
     for name, results in parts.items():
         for setting in results.settings:
             identity = tuple(sorted(setting.parameters.items())), setting.cpus
-            found.setdefault(identity, {}).setdefault(name, setting)
+            by_part = found.setdefault(identity, {})
+            if name in by_part:
+                at = f": {setting.title}" if setting.title else ""
+                raise SessionError(f"{name or 'the session'} has the same point twice{at}")
+            by_part[name] = setting
     joint = [JointSetting(by_part) for by_part in found.values()]
     varied = varied_names([one.one.parameters for one in joint], [one.one.cpus for one in joint])
     return [replace(one, varied=varied) for one in joint]

@@ -32,10 +32,10 @@ Holds = Literal["stacks", "functions", "nothing"]
 
 def page_points(findings: Findings, shown: Document, others: Iterable[Findings]) -> list[Point]:
     """Every point of a session in its order: ``at`` as ``report --at`` takes it and the ``command``
-    that does, its ``title``, whether it is the page's ``own``, what the page ``holds`` of it, and
-    in ``report`` the members of the document that are otherwise there; ``annotate`` is the command
-    that shows the code of a function there. Nothing for a session of one point, or without
-    functions."""
+    that does, its ``title``, the ``setting`` as the report calls it, whether it is the page's
+    ``own``, what the page ``holds`` of it, and in ``report`` the members of the document that are
+    otherwise there; ``annotate`` is the command that shows the code of a function there. Nothing
+    for a session of one point, or without functions."""
     every = points.settings(findings.manifest)
     held = _all_held(findings, shown, others)
     if len(every) < 2 or all(holds == "nothing" for holds, _ in held.values()):
@@ -89,6 +89,7 @@ def _point(findings: Findings, one: Setting, held: _Held, architecture: str) -> 
         "command": " ".join(["profdiff report", session, *words, "--html"]),
         "annotate": " ".join(["profdiff annotate", session, *of_code, "FUNCTION"]),
         "title": ", ".join(filter(None, [architecture, one.title])),
+        "setting": one.title,
         "architecture": architecture,
         "own": own,
         "holds": holds,

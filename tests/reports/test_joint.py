@@ -416,6 +416,20 @@ def test_bases_that_differ_are_refused(tmp_path: Path) -> None:
         JointFindings.of(made)
 
 
+def test_a_point_that_a_session_has_twice_is_refused(tmp_path: Path) -> None:
+    made = joint(tmp_path / "S", points=[POINTS[0], POINTS[0]])
+    said = error_line(profdiff("report", made.folder, status=2))
+    assert "x86_64 has the same point twice" in said
+    condition = ("--fail-if", "instructions > +1%")
+    said = error_line(profdiff("check", made.part("arm64"), *condition, status=125))
+    assert "the session has the same point twice" in said
+    mixed = joint(tmp_path / "M")
+    session = Session.open(mixed.part("arm64"))
+    session.save(m.replace(session.manifest, points=[*POINTS, POINTS[1]]))
+    with pytest.raises(SessionError, match="arm64 has the same point twice: folio_kib 64"):
+        JointFindings.of(mixed)
+
+
 def test_the_schema_is_that_of_the_records() -> None:
     check_schema(ROOT / "profdiff/joint-report.schema.json", document.schema(), "reports")
 

@@ -2,6 +2,7 @@
 of the architecture that is chosen."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from synthetic_joint import POINTS, example, joint, part
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.reports import document, joint_page
 from profdiff.session import manifest as m
+from profdiff.session import points as session_points
 from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
+from profdiff.session.state import PointState, Shift, State
 from profdiff.views.joint_results import grids
 from profdiff.views.result import ABSENT
 
@@ -82,6 +85,30 @@ def test_choosing_an_architecture(browser: Any, folder: Path, tmp_path: Path) ->
     page.page.reload()
     page.page.wait_for_selector("html[data-ready]")
     assert page.page.input_value("#point") == "architecture=arm64,folio_kib=64"
+    assert page.problems == []
+    page.page.close()
+
+
+def test_the_state_at_the_chosen_point(browser: Any, folder: Path, tmp_path: Path) -> None:
+    made = findings(folder)
+    parts = {}
+    for name, found in made.parts.items():
+        small, large = session_points.settings(found.manifest)
+        differs = {"anon_huge_kib": {"base": "0", "new": "2048"}} if name == "arm64" else {}
+        told = [PointState(small, {}, {"x": "1"}, (), ()), PointState(large, differs, {}, (), ())]
+        shift = Shift("minor_faults", [small], {"base": "9", "new": "9"}, {"base": "8", "new": "8"})
+        shifts = [shift] if name == "x86_64" else []
+        parts[name] = replace(found, state=State(differences=differs, points=told, shifts=shifts))
+    page = Page(browser, replace(made, parts=parts), tmp_path, 1200)
+    other = "Their state is not that of other points: minor faults."
+    huge = "The kernels' state differs there: AnonHugePages of the workload (KiB)."
+    for point, said in (
+        ("architecture=x86_64,folio_kib=4", other),
+        ("architecture=arm64,folio_kib=64", huge),
+        ("architecture=arm64,folio_kib=4", ""),
+    ):
+        page.page.select_option("#point", point)
+        assert page.page.inner_text("#place-state") == said
     assert page.problems == []
     page.page.close()
 
