@@ -1,6 +1,7 @@
 """The page of several architectures: the joint tables first, then what a page has, of the
 architecture and the point that the reader chooses."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -52,10 +53,8 @@ def render(findings: JointFindings) -> str:
 
 def _part(part: Findings, shown: Any) -> dict[str, Any]:
     """The whole report of an architecture; charts of functions are the page's own point's."""
-    return {
-        **msgspec.to_builtins(shown),
-        "charts": [one for one in html.page_charts(part) if one["about"] == "experiment"],
-    }
+    charts_of = html.page_charts(replace(part, comparisons=[]))
+    return {**msgspec.to_builtins(shown), "charts": charts_of}
 
 
 def joint(findings: JointFindings) -> dict[str, Any]:

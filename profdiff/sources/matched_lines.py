@@ -18,8 +18,9 @@ def matched_lines(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int64]:
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int64]:
     """As ``matched_lines``, and with code that stands elsewhere, as where a function was put before
     another one: lines that either file has once, and what is left beside them."""
-    numbers = [column.tolist() for column in _numbered(old, new)]
-    found = matched_lines(old, new)
+    columns = _numbered(old, new)
+    found = matched(*columns)
+    numbers = [column.tolist() for column in columns]
     free = np.ones(len(new), np.bool_)
     free[found[found >= 0]] = False
     often = [Counter(column) for column in numbers]

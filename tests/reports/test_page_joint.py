@@ -53,6 +53,10 @@ def test_the_joint_tables_come_first(browser: Any, folder: Path, tmp_path: Path)
     functions = page.page.locator("table.joint").nth(1).inner_text().splitlines()
     (flush,) = [row.split("\t") for row in functions if row.startswith("flush")]
     assert [*map(str.strip, flush)] == ["flush", "+22.00", "+55.0%", "11.5%", *[ABSENT] * 3]
+    foot = page.page.locator("table.joint tr.foot").evaluate_all(
+        "rows => rows.map(row => getComputedStyle(row.cells[0]).borderTopWidth)"
+    )
+    assert foot == ["2px", *["0px"] * (len(foot) - 1)]
     assert page.page.locator("#joint-charts img").count() == 1
     top = page.page.locator("table.joint").first.bounding_box()
     below = page.page.locator("#place").bounding_box()
