@@ -1,6 +1,8 @@
 """What tests need of this machine, or a skip with the reason; guests below the command line."""
 
+import atexit
 import base64
+import functools
 import gzip
 import os
 import re
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
+from prepared import Prepared
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
@@ -139,6 +142,13 @@ def _with_counts(result: Result, folder: Path) -> GuestResult:
     return GuestResult(**vars(result), counts=Counts.load(folder / file) if file else None)
 
 
+@functools.cache
+def _prepared() -> Prepared:
+    process = Prepared()
+    atexit.register(process.close)
+    return process
+
+
 def profdiff(
     *arguments: str | Path,
     cwd: Path | None = None,
@@ -153,16 +163,20 @@ def profdiff(
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
         guests = int(words[words.index("--jobs") + 1])
-    with whole_run.processors(guests):
-        result = subprocess.run(
-            [sys.executable, "-m", "profdiff", *words],
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            capture_output=True,
-            text=True,
-            timeout=580,
-            check=False,
-        )
+    process = None if guests or env or not words else _prepared()
+    if process and process.fits():
+        result = process.run(words, cwd, 580)
+    else:
+        with whole_run.processors(guests):
+            result = subprocess.run(
+                [sys.executable, "-m", "profdiff", *words],
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                capture_output=True,
+                text=True,
+                timeout=580,
+                check=False,
+            )
     assert result.returncode == status, result.stderr + result.stdout
     return result
 
