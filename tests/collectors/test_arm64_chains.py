@@ -17,7 +17,7 @@ from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.symbolization._native import SymbolIndex
+from profdiff.symbolization._native import SymbolIndex, disassemble, elf_code, flows
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
 
@@ -29,11 +29,13 @@ SIGNALS = {"on_signal", "do_notify_resume", "do_signal", "__arm64_sys_rt_sigretu
 
 
 class Names:
-    """Names of the functions at addresses, by symbols alone."""
+    """Names of the functions at addresses, by symbols alone; and where branches lead."""
 
     def __init__(self, kernel: Path, program: Path) -> None:
-        self._kernel, self._program = (SymbolIndex.open(str(elf)) for elf in (kernel, program))
+        self._elves = kernel, program
+        self._kernel, self._program = (SymbolIndex.open(str(elf)) for elf in self._elves)
         self._known: dict[int, str] = {}
+        self._flows: dict[int, tuple[str, int]] = {}
 
     def at(self, address: int) -> str:
         if address not in self._known:
@@ -42,11 +44,37 @@ class Names:
             self._known[address] = found.strings[found.symbol[0]]
         return self._known[address]
 
+    def leads(self, site: int, address: int) -> bool:
+        """Whether the instruction at ``site`` is a branch or a call that leads to ``address``; one
+        that takes its target from a register leads to any function."""
+        flow, target = self._flow(site)
+        if flow.startswith("indirect-"):
+            index = self._kernel if address >= IN_KERNEL else self._program
+            starts, _ = index.symbol_ranges(np.array([address], np.uint64))
+            return address == int(starts[0])
+        return address == target
+
+    def returns(self, site: int) -> bool:
+        """Whether the instruction at ``site`` is a return."""
+        return self._flow(site)[0] == "return"
+
+    def _flow(self, site: int) -> tuple[str, int]:
+        """How an instruction leads on, and where to, 0: not known."""
+        if site not in self._flows:
+            elf = self._elves[site < IN_KERNEL]
+            where, size = np.array([site], np.uint64), np.array([4], np.uint64)
+            (code,) = elf_code(str(elf), where, size)
+            row = np.frombuffer(b"\4" + code.ljust(15, b"\0"), np.uint8)
+            found = disassemble(ARM64.name, where, row.reshape(1, 16))
+            self._flows[site] = flows()[found.flow[0]], int(found.reference[0])
+        return self._flows[site]
+
 
 class Paths:
     """The call sites above each node of a tree, and the nodes in which an instruction started."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, names: Names) -> None:
+        self._names = names
         tree, address = counts.calls, counts.address.tolist()
         assert tree
         self.parent = tree.parent.tolist()
@@ -65,19 +93,27 @@ class Paths:
         return min((skipped for skipped in found if skipped is not None), default=None)
 
     def _of_path(self, node: int, chain: list[tuple[int, bool]]) -> int | None:
-        skipped = 0
-        for (_, exception), (address, _) in itertools.pairwise(chain):
-            if not self._called_from(node, address):
-                node = self.parent[node]
-                skipped += 1
-                if not exception or not self._called_from(node, address):
-                    return None
-            node = self.parent[node]
-        return skipped
+        skipped = {node: 0}
+        for (_, exception), (address, interrupted) in itertools.pairwise(chain):
+            callers: dict[int, int] = {}
+            for node, number in skipped.items():
+                above = self.parent[node]
+                if self._called_from(node, address, interrupted):
+                    callers[above] = min(number, callers.get(above, number))
+                # What has just returned is the tree's innermost until its caller goes on.
+                missing = exception or (interrupted and self._names.returns(self._site[node]))
+                if missing and self._called_from(above, address, interrupted):
+                    callers.setdefault(self.parent[above], number + 1)
+            skipped = callers
+        return min(skipped.values(), default=None)
 
-    def _called_from(self, node: int, address: int) -> bool:
-        """A chain has addresses behind calls; of an exception perhaps where it happened."""
-        return node > 0 and address - self._site[node] in (0, 4)
+    def _called_from(self, node: int, address: int, interrupted: bool) -> bool:
+        """A chain has addresses behind calls. Of an exception it has the instruction that would be
+        next, and the tree the one that was last: itself, the one before it, or a branch to it."""
+        if node <= 0 or self._site[node] < 0:
+            return False
+        site = self._site[node]
+        return address - site in (0, 4) or (interrupted and self._names.leads(site, address))
 
 
 def read(line: str, names: Names) -> list[tuple[int, bool]]:
@@ -120,7 +156,8 @@ def test_each_of_perfs_chains_is_a_path_of_the_tree(
     assert run.counts.calls
     assert run.counts.calls.unequal(run.counts.count) == 0
     assert arm64_kernel.debug_elf
-    names, paths = Names(arm64_kernel.debug_elf, program), Paths(run.counts)
+    names = Names(arm64_kernel.debug_elf, program)
+    paths = Paths(run.counts, names)
     found: Counter[tuple[bool, int | None]] = Counter()
     wrong = []
     functions = set()
