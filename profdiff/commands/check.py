@@ -103,14 +103,11 @@ def _found(session: Path | None, at: str | None) -> "Found":
 
 def _sessions(folder: Path) -> "dict[str, Session]":
     """By architecture, "" where there is one only. Raises SessionError, UndecidedError."""
-    from profdiff.session.architectures import Architectures, is_several
-    from profdiff.session.folder import Session
+    from profdiff.session.architectures import Architectures, opened
+    from profdiff.session.folder import is_several
 
-    if not is_several(folder):
-        return {"": Session.open(folder)}
-    architectures = Architectures.open(folder)
-    sessions = architectures.sessions()
-    for name in architectures.names:
+    sessions = opened(folder)
+    for name in Architectures.open(folder).names if is_several(folder) else ():
         if name not in sessions:
             raise UndecidedError(f"{name} was not recorded yet: finish the recording")
     return sessions

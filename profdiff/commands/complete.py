@@ -159,8 +159,8 @@ def _functions(sessions: Iterable[Session]) -> set[str]:
 def _sessions(context: click.Context) -> list[Session]:
     """What the command is about: a session, or one for each architecture."""
     from profdiff.commands.newest import newest
-    from profdiff.session.architectures import Architectures
-    from profdiff.session.folder import Session, is_session, is_several
+    from profdiff.session.architectures import opened
+    from profdiff.session.folder import is_session, is_several
 
     given = context.params.get("session")
     # Of annotate's two words the first may be left out: then the only one is no session.
@@ -170,9 +170,7 @@ def _sessions(context: click.Context) -> list[Session]:
     words = [] if given else [Path(word) for word in context.args]
     given = given or next((one for one in words if is_session(one) or is_several(one)), None)
     folder = Path(given or newest(Path()))
-    if is_several(folder):
-        return list(Architectures.open(folder).sessions().values())
-    return [Session.open(folder)]
+    return list(opened(folder).values())
 
 
 def _beginning(typed: str, values: Iterable[str]) -> list[str]:

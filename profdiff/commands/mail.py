@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
 from profdiff.mail.sections import SECTIONS
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
-    from profdiff.session.folder import Session
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -160,10 +159,10 @@ def mail(
     from profdiff.evidence.findings import Findings, choose
     from profdiff.evidence.joint_findings import JointFindings
     from profdiff.evidence.results import Results
-    from profdiff.mail import address, attachment, content, draft, joint, letter, trailers
+    from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
-    from profdiff.session.architectures import Architectures, is_several
-    from profdiff.session.folder import Session
+    from profdiff.session.architectures import Architectures
+    from profdiff.session.folder import Session, is_several
     from profdiff.views.blame import of_findings
 
     own = draft.own_address(sender)
@@ -177,18 +176,18 @@ def mail(
     folder = session or newest(Path())
     several = is_several(folder)
     if several and (repo or attach):
-        option, parts = "--repo" if repo else "--attach", Architectures.open(folder)
-        named = " or ".join(str(parts.part(name)) for name in parts.names)
-        raise InputError(f"{option} is of one architecture: name its session, {named}")
-    opened = _first(folder) if several else Session.open(folder)
+        Architectures.open(folder).refuse("--repo" if repo else "--attach")
+    if repo is None and (base or new):
+        raise InputError("--base and --new say what to blame: name the git repository with --repo")
+    both = JointFindings.of(Architectures.open(folder), at) if several else None
+    opened = next(iter(both.sessions.values())) if both else Session.open(folder)
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
         source = Reproducer.of(opened)
-    if repo is None and (base or new):
-        raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    if several:
-        both = JointFindings.of(Architectures.open(folder), at)
+    if both:
+        from profdiff.mail import joint
+
         findings = next(iter(both.parts.values()))
         write_letter, boxes = partial(joint.letter, both), partial(joint.boxes, both)
     else:
@@ -229,15 +228,6 @@ def mail(
             tell(f"  {line}")
     if output != "-":
         tell(_send(output, own if sender else None, there))
-
-
-def _first(folder: Path) -> "Session":
-    """The first part of a folder of several architectures. Raises SessionError."""
-    from profdiff.session.architectures import Architectures
-
-    for session in Architectures.open(folder).sessions().values():
-        return session
-    raise SessionError(f"{folder}: no architecture was recorded yet: finish the recording")
 
 
 def _recipients(

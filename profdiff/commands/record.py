@@ -117,7 +117,7 @@ def _agree(folder: Path, yes: bool) -> None:
     found = sessions(folder)
     if not found:
         return
-    command = shlex.join(command_of(folder))
+    command = shlex.join(command_of(folder, found))
     tell(f"{folder}: its command is {command}")
     if yes or all(origin.is_own(one.folder, one.manifest) for one in found):
         return

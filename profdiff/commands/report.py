@@ -1,13 +1,12 @@
 """``profdiff report``: what a session shows."""
 
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError
 from profdiff.commands.newest import newest
 from profdiff.commands.output import SESSION, Output, output_options
 from profdiff.reports.forms import Subject
@@ -62,7 +61,7 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
             find,
             Recordings(opened, setting).folded,
             output.asked,
-            lambda: _others(opened, find()),
+            lambda: _others(find()),
         )
     )
 
@@ -90,13 +89,9 @@ def _found(session: "Session", setting: "Setting", results: "Results") -> "Findi
     return Findings.of(session, setting, results)
 
 
-def _others(session: "Session", found: "Findings") -> "Iterator[Findings]":
-    """The findings at the points beside the one that was asked for, one after the other."""
-    from profdiff.evidence.findings import Findings
+def _others(found: "Findings") -> "Iterator[Findings]":
+    """The findings at the points beside the one that was asked for."""
     from profdiff.reports.page_points import nearest
     from profdiff.session.points import settings
 
-    for setting in nearest(settings(session.manifest), found.setting):
-        # What is damaged is told to who asks for that point.
-        with suppress(SessionError):
-            yield Findings.of(session, setting, found.results, state=found.state)
+    return found.others(nearest(settings(found.manifest), found.setting))

@@ -1,9 +1,10 @@
 """What a report of a session shows: at one setting, or of recordings that exist."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
@@ -78,6 +79,15 @@ class Findings:
         first = comparisons[0]
         results = Results.gather(first.manifest)
         return Findings(first.manifest, first.setting, comparisons, results, State(), first.facts)
+
+    def others(self, chosen: Sequence[points.Setting]) -> Iterator["Findings"]:
+        """The findings of the session at other settings, one after the other; without those of
+        damaged runs, which are told to who asks for that setting."""
+        if self.session is None:
+            return
+        for setting in chosen:
+            with suppress(SessionError):
+                yield Findings.of(self.session, setting, self.results, state=self.state)
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -1,7 +1,6 @@
 """What a report of several architectures shows: the findings of each at one setting."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from profdiff.base.errors import SessionError
@@ -9,7 +8,6 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.joint_results import JointResults, JointSetting
 from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
-from profdiff.session.points import Setting
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,3 @@ class JointFindings:
     def names(self) -> Sequence[str]:
         """The architectures, with findings or without."""
         return self.architectures.names
-
-    def others(self, name: str, chosen: Sequence[Setting]) -> Iterator[Findings]:
-        """The findings of an architecture at settings of its own, one after the other; without
-        those of damaged runs."""
-        session, results = self.sessions[name], self.results.parts[name]
-        for setting in chosen:
-            with suppress(SessionError):
-                yield Findings.of(session, setting, results, state=self.parts[name].state)

@@ -10,8 +10,8 @@ from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.by_architecture import unnamed
 from profdiff.recording import located
 from profdiff.recording.experiment import Asked, Equipment, Experiment
-from profdiff.session.architectures import Architectures, is_several
-from profdiff.session.folder import Session, is_session, recording
+from profdiff.session.architectures import Architectures, opened
+from profdiff.session.folder import Session, is_session, is_several, recording
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Experiments:
         """All are planned before anything is recorded: what one architecture lacks must not show
         when the other is done. Raises InputError, MissingError, SessionError."""
         folder = session_folder(asked.output, asked.command)
-        command = asked.command or command_of(folder)
+        command = asked.command or command_of(folder, sessions(folder))
         names = _parts(asked, folder)
         wanted = asked.architectures
         if names:
@@ -100,15 +100,14 @@ def session_folder(output: Path | None, command: Sequence[str]) -> Path:
 def sessions(folder: Path) -> list[Session]:
     """What is recorded in ``folder``: the session that it is, or its parts; none if it is neither.
     Raises SessionError."""
-    if is_several(folder):
-        return list(Architectures.open(folder).sessions().values())
-    return [Session.open(folder)] if is_session(folder) else []
+    known = is_session(folder) or is_several(folder)
+    return list(opened(folder).values()) if known else []
 
 
-def command_of(folder: Path) -> Sequence[str]:
-    """The command of what is to be continued. Raises InputError where there is none, or several,
-    SessionError."""
-    commands = [one.manifest.workload.argv for one in sessions(folder)]
+def command_of(folder: Path, found: Sequence[Session]) -> Sequence[str]:
+    """The command of what is to be continued, the sessions that were ``found`` in ``folder``.
+    Raises InputError where there is none, or several."""
+    commands = [one.manifest.workload.argv for one in found]
     if not commands:
         raise InputError("no COMMAND: write the command to record after --")
     if any(one != commands[0] for one in commands):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base import terminal, units
-from profdiff.base.errors import InputError
 from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ def refuse_others(targets: Mapping[str, str], asked: Asked, architectures: "Arch
     others = [f"--{form.name}" for form in FORMS if form.name in targets and form.name not in known]
     others += ["--classes"] if asked.classes else []
     if others:
-        parts = " or ".join(str(architectures.part(name)) for name in architectures.names)
-        raise InputError(f"{others[0]} is of one architecture: name its session, {parts}")
+        architectures.refuse(others[0])
 
 
 def _text(subject: Subject, target: str) -> str:

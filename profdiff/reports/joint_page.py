@@ -36,7 +36,7 @@ def render(findings: JointFindings) -> str:
     places: list[page_points.Point] = []
     for name, part in parts.items():
         nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
-        others = findings.others(name, nearest)
+        others = part.others(nearest)
         places += page_points.part_points(part, shown[name], others, name, own=name == own)
     code = page_code.page_code(parts[own])
     text = document.encode(

@@ -6,7 +6,7 @@ Counts of two architectures have no common unit. In sessions of their own they c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import msgspec
 
@@ -15,8 +15,7 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.records import Part, Text
-from profdiff.session.folder import ARCHITECTURES_FILE, Session, inside, is_session
-from profdiff.session.folder import is_several as is_several
+from profdiff.session.folder import ARCHITECTURES_FILE, Session, inside, is_session, is_several
 
 SCHEMA = "profdiff.architectures/1"
 _MAX_FILE = 2**20
@@ -80,6 +79,19 @@ class Architectures:
         """The parts that have been begun, by architecture, in order. Raises SessionError."""
         parts = {name: self.part(name) for name in self.names}
         return {name: Session.open(part) for name, part in parts.items() if is_session(part)}
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InputError: ``what`` is of one architecture alone."""
+        parts = " or ".join(str(self.part(name)) for name in self.names)
+        raise InputError(f"{what} is of one architecture: name its session, {parts}")
+
+
+def opened(folder: Path) -> dict[str, Session]:
+    """The sessions of a folder: of several architectures the parts that have been begun, by
+    architecture, or else the one that it is, as "". Raises SessionError."""
+    if is_several(folder):
+        return Architectures.open(folder).sessions()
+    return {"": Session.open(folder)}
 
 
 def _save(made: Architectures) -> Architectures:

@@ -16,8 +16,8 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.cli import cli
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands.newest import newest
-from profdiff.session.architectures import SCHEMA, Architectures, is_several
-from profdiff.session.folder import Session, is_session, recording
+from profdiff.session.architectures import SCHEMA, Architectures
+from profdiff.session.folder import Session, is_session, is_several, recording
 
 NAMES = ["arm64", "x86_64"]
 COMMAND = ["profdiff", "record", "--arch", "arm64,x86_64"]
