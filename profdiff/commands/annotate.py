@@ -17,6 +17,7 @@ from profdiff.commands.output import (
     PER_OP,
     WIDTH,
     form_options,
+    refuse_per_op,
     targets,
     with_options,
     write_forms,
@@ -174,7 +175,7 @@ def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation
     opened = Session.open(folder)
     comparison = _comparison(opened, wanted)
     if per_op and comparison.ops is None:
-        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+        refuse_per_op()
     for label in wanted.labels:
         _check_label(f"--kernel {label}", label, comparison.labels)
     trees = _trees(wanted.sources, comparison)

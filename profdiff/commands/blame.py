@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
 from profdiff.commands.output import (
@@ -15,6 +14,7 @@ from profdiff.commands.output import (
     TOP,
     WIDTH,
     form_options,
+    refuse_per_op,
     targets,
     with_options,
     write_forms,
@@ -95,7 +95,7 @@ def blame(
     results = Results.gather(opened.manifest)
     setting = choose(opened.manifest, at, results)
     if per_op and setting.ops is None:
-        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+        refuse_per_op()
     found = Findings.of(opened, setting, results)
     made = of_findings(found, repo, (base, new), label, ignore_revs_file)
     asked = Asked(made, found, top, per_op, width, ascii_only)

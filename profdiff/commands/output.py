@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
@@ -85,7 +85,7 @@ class Output(NamedTuple):
     def write(self, subject: Subject) -> None:
         """Write the forms that were asked for, or else print the text. Raises InputError."""
         if self.asked.per_op and subject.ops is None:
-            raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+            refuse_per_op()
         for form in FORMS:
             if form.profile and form.name in self.targets and not subject.find().comparisons:
                 from profdiff.collectors import registry
@@ -103,6 +103,11 @@ class Output(NamedTuple):
                     f"--csv has the functions at {found.setting.title}; --csv-experiment FILE has "
                     "the metrics of every point"
                 )
+
+
+def refuse_per_op() -> NoReturn:
+    """Raise InputError where counts are asked for per operation, and there is no number of them."""
+    raise InputError("--per-op: the number of ops is unknown (record with --ops)")
 
 
 def form_options(forms: Sequence[Form[Shown]]) -> list[Callable[..., Any]]:

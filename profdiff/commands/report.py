@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import InputError
 from profdiff.commands.newest import newest
-from profdiff.commands.output import SESSION, Output, output_options
+from profdiff.commands.output import SESSION, Output, output_options, refuse_per_op
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
@@ -77,9 +76,9 @@ def _several(folder: Path, at: str | None, output: Output) -> None:
     refuse_others(output.targets, output.asked, opened)
     find = cache(partial(JointFindings.of, opened, at))
     if output.asked.per_op and not any(part.setting.ops for part in find().parts.values()):
-        raise InputError("--per-op: the number of ops is unknown (record with --ops)")
+        refuse_per_op()
     name = folder.resolve().name.removesuffix(".profdiff")
-    subject = Subject(name, find, output.asked)
+    subject = Subject(find, output.asked)
     write_forms(JOINT_FORMS, output.targets or {"text": "-"}, subject, name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from profdiff.views.annotation import SCHEMA, Annotation
+from profdiff.views.record import schema_of
 
 
 def encode(annotation: Annotation) -> bytes:
@@ -16,5 +17,4 @@ def encode(annotation: Annotation) -> bytes:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all annotations; ``annotation.schema.json`` is a copy."""
-    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return {**draft, **msgspec.json.schema(Annotation)}
+    return schema_of(Annotation, SCHEMA)

@@ -12,6 +12,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.views import answers, document, experiment, facts, lengths, recording
 from profdiff.views.claim import headlines
+from profdiff.views.record import Record
 
 
 def build(findings: Findings) -> document.Document:
@@ -53,7 +54,7 @@ def shown(findings: Findings) -> list[Comparison]:
     return [one for one in findings.comparisons if one.labels == labels]
 
 
-def encode(built: document.Document, **more: Any) -> bytes:
-    """The document as JSON in ASCII, which no terminal takes for an order; ``more``: other
+def encode(built: Record, **more: Any) -> bytes:
+    """A document as JSON in ASCII, which no terminal takes for an order; ``more``: other
     members. Paths of the command line may hold what is no UTF-8."""
     return json.dumps({**msgspec.to_builtins(built), **more}, separators=(",", ":")).encode()

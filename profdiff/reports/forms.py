@@ -65,13 +65,25 @@ class Form(NamedTuple, Generic[Shown]):
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import text
 
-    selection, per_op, width, ascii_only, ratios, classes = subject.asked
+    _, per_op, _, _, ratios, classes = subject.asked
+    found = subject.find()
+    return as_text(
+        subject.asked,
+        target,
+        lambda selection, width: text.render(
+            found, selection, width=width, per_op=per_op, ratios=ratios, classes=classes
+        ),
+    )
+
+
+def as_text(asked: Asked, target: str, render: Callable[[Selection, int], str]) -> str:
+    """The text that ``render`` makes of a selection, in so many columns."""
+    selection, width = asked.selection, asked.width
     if selection.top is None:
         selection = selection._replace(top=DEFAULT_TOP)
     width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
-    found = subject.find()
-    made = text.render(found, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
-    return units.ascii_only(made) if ascii_only else made
+    made = render(selection, width)
+    return units.ascii_only(made) if asked.ascii_only else made
 
 
 def _page(subject: Subject, target: str) -> bytes:

@@ -1,7 +1,7 @@
 """Several architectures as CSV, unrounded: functions with columns for each architecture, and the
 experiment with a row for each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.joint_findings import JointFindings
@@ -39,7 +39,9 @@ def _rows(
     selection: Selection,
 ) -> Iterator[Line]:
     def line(
-        title: Sequence[str], self_: dict[str, Counts | None], total: dict[str, Counts | None]
+        title: Sequence[str],
+        self_: Mapping[str, Counts | None],
+        total: Mapping[str, Counts | None],
     ) -> Line:
         cells: list[int | str] = []
         for of in (self_, total):
@@ -57,20 +59,14 @@ def _rows(
         title = [*map(text, (row.name, row.object, row.file)), row.side]
         yield line(
             title,
-            {name: one.self if one else None for name, one in row.parts.items()},
+            row.self_by_part,
             {name: one.total if one else None for name, one in row.parts.items()},
         )
     if any(rest.hidden_functions for rest in found.rest.values()):
-        hidden: dict[str, Counts | None] = {name: rest.hidden for name, rest in found.rest.items()}
+        hidden = {name: rest.hidden for name, rest in found.rest.items()}
         # Totals overlap: their sum would count what is inlined more than once.
         yield line(["[functions not shown]", "", "", selection.side or ""], hidden, {})
-    keys = [(one.reason, one.side) for rest in found.rest.values() for one in rest.unresolved]
-    for reason, side in dict.fromkeys(keys):
-        by_part: dict[str, Counts | None] = {}
-        for name, rest in found.rest.items():
-            for one in rest.unresolved:
-                if (one.reason, one.side) == (reason, side):
-                    by_part[name] = one.self
+    for (reason, side), by_part in found.unresolved().items():
         yield line([f"[unresolved: {reason}]", "", "", side], by_part, by_part)
 
 

@@ -1,8 +1,4 @@
-"""The data of a report of several architectures, put together and as JSON."""
-
-import json
-
-import msgspec
+"""The data of a report of several architectures, put together."""
 
 from profdiff import __version__
 from profdiff.evidence.joint_findings import JointFindings
@@ -33,8 +29,3 @@ def build(findings: JointFindings) -> joint_document.JointDocument:
         missing=dict(findings.missing),
         parts={name: document.build(part) for name, part in findings.parts.items()},
     )
-
-
-def encode(built: joint_document.JointDocument) -> bytes:
-    """As JSON in ASCII, which no terminal takes for an order."""
-    return json.dumps(msgspec.to_builtins(built), separators=(",", ":")).encode()

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from profdiff.base import terminal, units
-from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts
+from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
 
 if TYPE_CHECKING:
     from profdiff.evidence.joint_findings import JointFindings
@@ -14,10 +13,8 @@ if TYPE_CHECKING:
 
 
 class Subject(NamedTuple):
-    """What is reported. ``find`` makes the findings, once. ``name``: of a file that is given
-    none."""
+    """What is reported. ``find`` makes the findings, once."""
 
-    name: str
     find: "Callable[[], JointFindings]"
     asked: Asked
 
@@ -34,12 +31,15 @@ def refuse_others(targets: Mapping[str, str], asked: Asked, architectures: "Arch
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import joint_text
 
-    selection, per_op, width, ascii_only, ratios, _ = subject.asked
-    if selection.top is None:
-        selection = selection._replace(top=DEFAULT_TOP)
-    width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
-    made = joint_text.render(subject.find(), selection, width=width, per_op=per_op, ratios=ratios)
-    return units.ascii_only(made) if ascii_only else made
+    _, per_op, _, _, ratios, _ = subject.asked
+    found = subject.find()
+    return as_text(
+        subject.asked,
+        target,
+        lambda selection, width: joint_text.render(
+            found, selection, width=width, per_op=per_op, ratios=ratios
+        ),
+    )
 
 
 def _page(subject: Subject, target: str) -> bytes:
@@ -55,9 +55,9 @@ def _charts(subject: Subject, target: str) -> None:
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import joint_document
+    from profdiff.reports import document, joint_document
 
-    return joint_document.encode(joint_document.build(subject.find())) + b"\n"
+    return document.encode(joint_document.build(subject.find())) + b"\n"
 
 
 def _csv(subject: Subject, target: str) -> str:
@@ -81,7 +81,7 @@ _RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Parts | None]] = {
     "csv-experiment": _csv_experiment,
 }
 JOINT_FORMS: tuple[Form[Subject], ...] = tuple(
-    Form(form.name, form.help, _RENDER[form.name], form.takes, form.default, form.profile)
+    Form(form.name, form.help, _RENDER[form.name], form.takes, form.default)
     for form in FORMS
     if form.name in _RENDER
 )

@@ -1,6 +1,6 @@
 """The table of functions with columns for each architecture, as text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from profdiff.base import units
@@ -14,11 +14,11 @@ from profdiff.views.result import ABSENT
 
 
 class _Line(NamedTuple):
-    """A function, or one of the lines below the rule. ``self_``: by architecture, None where it
-    has no such line."""
+    """A function, or one of the lines below the rule. ``self_``: by architecture, None or
+    nothing where it has no such line."""
 
     name: str
-    self_: dict[str, Counts | None]
+    self_: Mapping[str, Counts | None]
 
 
 class Texts(NamedTuple):
@@ -117,10 +117,7 @@ def _share(totals: Counts, base: str, label: str) -> Callable[[int, int], str]:
 
 
 def _rows(found: JointFunctions) -> list[_Line]:
-    return [
-        _Line(row.title, {name: one.self if one else None for name, one in row.parts.items()})
-        for row in found.rows
-    ]
+    return [_Line(row.title, row.self_by_part) for row in found.rows]
 
 
 def _tail(found: JointFunctions) -> list[_Line]:
@@ -131,13 +128,7 @@ def _tail(found: JointFunctions) -> list[_Line]:
             name: rest.hidden if rest.hidden_functions else None
             for name, rest in found.rest.items()
         }
-        lines.append(_Line("functions not shown", dict(hidden)))
-    reasons = [(one.reason, one.side) for rest in found.rest.values() for one in rest.unresolved]
-    for reason, side in dict.fromkeys(reasons):
-        by_part: dict[str, Counts | None] = dict.fromkeys(found.rest)
-        for name, rest in found.rest.items():
-            for one in rest.unresolved:
-                if (one.reason, one.side) == (reason, side):
-                    by_part[name] = one.self
+        lines.append(_Line("functions not shown", hidden))
+    for (reason, side), by_part in found.unresolved().items():
         lines.append(_Line(units.printable(f"unresolved: {reason} ({side})"), by_part))
     return [*lines, _Line("all", {name: rest.totals for name, rest in found.rest.items()})]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import msgspec
 import numpy as np
 
 from profdiff.base.errors import InputError
@@ -20,7 +19,7 @@ from profdiff.profile.function_identity import Function
 from profdiff.sources.releases import revision
 from profdiff.sources.repository import Repository
 from profdiff.views import functions as views
-from profdiff.views.record import Record
+from profdiff.views.record import Record, schema_of
 
 SCHEMA: Final = "profdiff.blame/1"
 
@@ -93,8 +92,7 @@ class Blame(Record, frozen=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all documents; ``profdiff/blame.schema.json`` is a copy."""
-    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return {**draft, **msgspec.json.schema(Blame)}
+    return schema_of(Blame, SCHEMA)
 
 
 def of_findings(

@@ -6,7 +6,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Meta
 
@@ -22,7 +21,7 @@ from profdiff.views.facts import Facts
 from profdiff.views.functions import Function, Unresolved, functions, unresolved
 from profdiff.views.lengths import Lengths
 from profdiff.views.machine import arch
-from profdiff.views.record import Counts, Record, Side, by_label, counts, side
+from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.recording import Workload
 
 SCHEMA: Final = "profdiff.report/1"
@@ -141,8 +140,7 @@ class Document(Record, frozen=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all documents; ``report.schema.json`` is a copy."""
-    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return {**draft, **msgspec.json.schema(Document)}
+    return schema_of(Document, SCHEMA)
 
 
 def kernels(findings: Findings) -> list[Kernel]:

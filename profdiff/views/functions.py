@@ -35,13 +35,19 @@ class Function(Record, frozen=True):
     def title(function) -> str:  # noqa: N805  # `self` is a column
         """Name, suffixes that were folded into it, object and file where they are needed; one
         printable line."""
-        place = [] if function.object in ("vmlinux", "") else [function.object]
-        if function.namesakes and function.file:
-            place.append(function.file)
         folded = sorted({text for texts in function.symbols.values() for text in texts})
         suffixes = [text.removeprefix(function.name) for text in folded]
         name = function.name + (f" [{', '.join(suffixes)}]" if suffixes else "")
-        return units.printable(f"{name} ({', '.join(place)})" if place else name)
+        return title(name, function.object, function.file, namesakes=function.namesakes)
+
+
+def title(name: str, owner: str, file: str, *, namesakes: bool) -> str:
+    """A function's name with the object that it is in, unless that is the kernel, and, of
+    namesakes, its file; one printable line."""
+    place = [] if owner in ("vmlinux", "") else [owner]
+    if namesakes and file:
+        place.append(file)
+    return units.printable(f"{name} ({', '.join(place)})" if place else name)
 
 
 class Unresolved(Record, frozen=True):

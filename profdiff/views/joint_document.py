@@ -4,13 +4,12 @@ it."""
 
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 from msgspec import Meta
 
 from profdiff.views.document import Document
 from profdiff.views.joint_functions import JointFunctions
 from profdiff.views.joint_results import JointChange, JointTable
-from profdiff.views.record import Record
+from profdiff.views.record import Record, schema_of
 
 SCHEMA: Final = "profdiff.joint-report/1"
 
@@ -36,5 +35,4 @@ class JointDocument(Record, frozen=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all documents; ``joint-report.schema.json`` is a copy."""
-    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return {**draft, **msgspec.json.schema(JointDocument)}
+    return schema_of(JointDocument, SCHEMA)

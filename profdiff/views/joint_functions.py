@@ -11,13 +11,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from profdiff.base import units
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function, match
 from profdiff.views import functions
 from profdiff.views.functions import Unresolved, unresolved
-from profdiff.views.record import Counts, Record, Side, by_label, counts, side
+from profdiff.views.record import Counts, Record, Side, counts, side
 from profdiff.views.selection import Selection
 
 Number = Annotated[int, Meta(ge=0)]
@@ -44,9 +43,12 @@ class JointFunction(Record, frozen=True):
     @property
     def title(self) -> str:
         """Name, object and file where they are needed; one printable line."""
-        place = [] if self.object in ("vmlinux", "") else [self.object]
-        place += [self.file] if self.namesakes and self.file else []
-        return units.printable(f"{self.name} ({', '.join(place)})" if place else self.name)
+        return functions.title(self.name, self.object, self.file, namesakes=self.namesakes)
+
+    @property
+    def self_by_part(self) -> dict[str, Counts | None]:
+        """Its counts without what it calls or inlines, by architecture."""
+        return {name: one.self if one else None for name, one in self.parts.items()}
 
 
 class PartRest(Record, frozen=True):
@@ -70,6 +72,15 @@ class JointFunctions(Record, frozen=True):
     exact: bool
     rows: list[JointFunction]
     rest: dict[str, PartRest]
+
+    def unresolved(self) -> dict[tuple[str, Side], dict[str, Counts]]:
+        """What could not be given a function, by reason and side, of the architectures that have
+        it."""
+        found: dict[tuple[str, Side], dict[str, Counts]] = {}
+        for name, rest in self.rest.items():
+            for one in rest.unresolved:
+                found.setdefault((one.reason, one.side), {})[name] = one.self
+        return found
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,7 @@ def _rest(part: _Part, shown: Sequence[int], wanted: Side | None) -> PartRest:
     return PartRest(
         ops=one.ops,
         hidden_functions=len(hidden),
-        hidden=by_label(one.labels, one.self_[hidden].sum(axis=0).tolist()),
+        hidden=counts(one.labels, one.self_[hidden].sum(axis=0)),
         unresolved=unresolved(one, wanted),
         totals=counts(one.labels, one.totals(wanted)),
     )

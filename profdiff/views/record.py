@@ -15,6 +15,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Base of all records."""
 
 
+def schema_of(type_: type[Record], title: str) -> dict[str, Any]:
+    """The JSON Schema of what a record is at the top of."""
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return {**draft, **msgspec.json.schema(type_)}
+
+
 def by_label(labels: Sequence[str], values: Iterable[_Value]) -> dict[str, _Value]:
     """Values of kernels with their labels."""
     return dict(zip(labels, values, strict=True))

@@ -24,6 +24,7 @@ from profdiff.base.errors import SessionError
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.evidence.joint_results import JointResults
 from profdiff.evidence.results import Results
+from profdiff.reports import document as report_document
 from profdiff.reports import joint_csv, joint_document, joint_text
 from profdiff.reports.numbers import Numbers
 from profdiff.session import manifest as m
@@ -357,7 +358,7 @@ def test_a_kernel_alone_has_values_and_no_change(tmp_path: Path) -> None:
     assert grid.table.rows == [["4", "198", "203"], ["64", "198", "285"]]
     assert text(both).startswith("x86_64: base (6.0.0")
     assert "minus" not in text(both)
-    json.loads(joint_document.encode(joint_document.build(both)))
+    json.loads(report_document.encode(joint_document.build(both)))
 
 
 def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
