@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.largest_change import LargestChange, largest, largest_change
 from profdiff.evidence.results import Result, Results
@@ -21,6 +21,11 @@ class JointMetric(NamedTuple):
     collector: Collector
     metric: Metric
     per_op: bool
+
+    @staticmethod
+    def of(result: Result) -> "JointMetric":
+        """That of a result."""
+        return JointMetric(result.collector, result.metric, result.per_op)
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class JointResults:
     @property
     def swept(self) -> Sequence[str]:
         """What differs from setting to setting."""
-        return self.settings[0].varied if self.settings else ()
+        return self.settings[0].varied
 
     def metrics(self) -> list[JointMetric]:
         """What was measured on any architecture, in order."""
@@ -119,8 +124,8 @@ class JointResults:
                 found.append((name, one))
         if not found:
             return None
-        metric = _key(found[0][1].result)
-        some = [(name, one) for name, one in found if _key(one.result) == metric]
+        metric = JointMetric.of(found[0][1].result)
+        some = [(name, one) for name, one in found if JointMetric.of(one.result) == metric]
         chosen = largest([one for _, one in some], next(iter(self.parts.values())).rule)
         name = next(name for name, one in some if one is chosen)
         point = chosen.result.setting.point
@@ -132,8 +137,6 @@ class JointResults:
     def choose(self, wanted: str | None) -> JointSetting:
         """The setting that ``NAME=VALUE,...`` names; without it the one with the largest change, or
         the last. Raises InputError when it names none or several."""
-        if not self.settings:
-            raise InputError("the session has no complete pair of points: finish the recording")
         if wanted is None:
             found = self.largest()
             return found.setting if found else self.settings[-1]
@@ -144,13 +147,9 @@ class JointResults:
         found: dict[JointMetric, dict[tuple[str, int], Result]] = {}
         for name, results in self.parts.items():
             for result in results.every:
-                of = found.setdefault(_key(result), {})
+                of = found.setdefault(JointMetric.of(result), {})
                 of[name, result.setting.point] = result
         return found
-
-
-def _key(result: Result) -> JointMetric:
-    return JointMetric(result.collector, result.metric, result.per_op)
 
 
 def _settings(parts: Mapping[str, Results]) -> list[JointSetting]:

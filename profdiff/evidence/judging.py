@@ -64,7 +64,7 @@ class _Part:
         """At every setting, on every kernel but the base."""
         absent = condition.function and condition.what not in self.functions
         for found, of_code in zip(self._found, self._code, strict=True):
-            if absent and self._name:
+            if absent:
                 changes = self._absent(condition, found)
             elif code:
                 changes = of_code.changes(condition)

@@ -116,6 +116,11 @@ class Results:
         """The kernels' labels, the base's first."""
         return [kernel.label for kernel in self.kernels]
 
+    def change(self, result: Result, label: str) -> Estimate | None:
+        """How a kernel changes a result against the base; None where the session lacks the kernel,
+        and where there is nothing to compare."""
+        return result.changes[self.labels.index(label)] if label in self.labels else None
+
     @property
     def repeated(self) -> bool:
         """Whether any cell has more than one boot."""

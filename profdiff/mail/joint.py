@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.joint_results import JointMetric
 from profdiff.evidence.largest_change import largest_change
 from profdiff.mail import content, measured, paths
 from profdiff.mail.content import Wishes
@@ -15,6 +16,7 @@ from profdiff.reports import joint_function_table, joint_text
 from profdiff.session import manifest as m
 from profdiff.views import claim as claims
 from profdiff.views import state
+from profdiff.views.alike import alike
 from profdiff.views.joint_claim import JointClaim, joint_claim
 from profdiff.views.joint_functions import joint_functions
 from profdiff.views.joint_results import grids
@@ -93,9 +95,7 @@ def _tables(findings: JointFindings, claim: JointClaim | None) -> list[Part]:
     made = grids(results, setting, findings.names)
     largest = results.largest(setting)
     if claim and largest and results.swept:
-        metrics = [(one.collector, one.metric) for one in results.metrics()]
-        result = largest.change.result
-        made = [made[metrics.index((result.collector, result.metric))]]
+        made = [made[results.metrics().index(JointMetric.of(largest.change.result))]]
     return [table(block) for grid in made[:1] for block in joint_text.draw(grid, WIDTH)]
 
 
@@ -118,11 +118,8 @@ def _alike(
         name: [text for one in parts_of(part) for text in _texts(one)]
         for name, part in parts.items()
     }
-    every = list(told.values())
-    alike = [text for text in every[0] if all(text in some for some in every)]
-    own = [f"{name}: {text}" for name, texts in told.items() for text in texts if text not in alike]
-    own += [f"{name}: {why}" for name, why in (missing or {}).items()]
-    return [Notes([*alike, *own])] if alike or own else []
+    same, own = alike(told, missing or {})
+    return [Notes([*same, *own])] if same or own else []
 
 
 def _texts(part: Part) -> list[str]:

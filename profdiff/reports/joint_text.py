@@ -11,6 +11,7 @@ from profdiff.reports import joint_function_table, table
 from profdiff.reports.table import MIN_WIDTH, Block, Column
 from profdiff.session.architectures import Architectures
 from profdiff.views import recording, state
+from profdiff.views.alike import alike
 from profdiff.views.joint_claim import joint_claim
 from profdiff.views.joint_functions import JointFunctions, joint_functions
 from profdiff.views.joint_results import JointGrid, grids
@@ -110,13 +111,8 @@ def _about(findings: JointFindings, width: int) -> list[str]:
     the kernels' state: once where all architectures have it alike."""
     kernels = [(name, _kernels(part)) for name, part in findings.parts.items()]
     told = {name: _told(part) for name, part in findings.parts.items()}
-    alike = [
-        text for text in next(iter(told.values())) if all(text in some for some in told.values())
-    ]
-    own = [(name, text) for name, some in told.items() for text in some if text not in alike]
-    own += [(name, why) for name, why in findings.missing.items()]
-    lines = [*(f"{name}: {text}" for name, text in kernels), *alike]
-    lines += [f"{name}: {text}" for name, text in own]
+    same, own = alike(told, findings.missing)
+    lines = [*(f"{name}: {text}" for name, text in kernels), *same, *own]
     return [line for text in lines for line in units.wrap(units.printable(text), width, 2)]
 
 

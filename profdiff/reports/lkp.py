@@ -23,7 +23,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.reports.lkp_table import Failures, Row, table
 from profdiff.session.manifest import Manifest
 from profdiff.session.points import substitute
-from profdiff.views.machine import arch
+from profdiff.views.machine import guest_arch
 from profdiff.views.result import unit
 
 _RULE = "=" * 89
@@ -91,8 +91,8 @@ def _head(comparison: Comparison) -> list[str]:
     command = command or "unknown"
     axes: dict[str, str] = {"collector": comparison.runs[0].collector}
     if described.guest:
-        (name, *_) = [run.qemu.architecture for run in comparison.runs if run.qemu] or [None]
-        axes |= {"arch": arch(name)} if name else {}
+        name = guest_arch(comparison.runs)
+        axes |= {"arch": name} if name else {}
         axes |= {"cpu": units.printable(described.guest.cpu)} if described.guest.cpu else {}
         axes |= {"cpus": str(comparison.setting.cpus), "memory": f"{described.guest.memory}M"}
     if comparison.ops:

@@ -20,7 +20,7 @@ from profdiff.views.experiment import Experiment
 from profdiff.views.facts import Facts
 from profdiff.views.functions import Function, Unresolved, functions, unresolved
 from profdiff.views.lengths import Lengths
-from profdiff.views.machine import arch
+from profdiff.views.machine import guest_arch
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.recording import Workload
 
@@ -181,9 +181,8 @@ def guest(findings: Findings) -> Guest | None:
     one = findings.manifest.guest
     if one is None:
         return None
-    names = [run.qemu.architecture for run in findings.manifest.runs if run.qemu]
     return Guest(
-        arch=next((arch(name) for name in names if name), None),
+        arch=guest_arch(findings.manifest.runs),
         cpu=one.cpu,
         memory_mib=one.memory,
         cpus=findings.setting.cpus,

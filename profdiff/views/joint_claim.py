@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 from profdiff.base import units
 from profdiff.evidence.joint_results import JointMetric, JointResults, JointSetting
-from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.views import result
 from profdiff.views.record import Record
@@ -83,7 +82,7 @@ def joint_claim(
     if found is None:
         return None
     one = found.change.result
-    metric = JointMetric(one.collector, one.metric, one.per_op)
+    metric = JointMetric.of(one)
     label = joint.parts[found.architecture].labels[found.change.kernel]
     every = _seen(joint, metric, label, names)
     here = [seen for seen in every if seen.setting is setting]
@@ -146,13 +145,9 @@ def _seen(
     for setting, by_part in joint.of_metric(metric):
         for name in names:
             if name in by_part:
-                change = _change(joint.parts[name], by_part[name], label)
+                change = joint.parts[name].change(by_part[name], label)
                 found += [_Seen(name, setting, change)] if change else []
     return found
-
-
-def _change(results: Results, one: Result, label: str) -> Estimate | None:
-    return one.changes[results.labels.index(label)] if label in results.labels else None
 
 
 def _over(joint: JointResults, every: Sequence[_Seen]) -> str:

@@ -116,11 +116,9 @@ def _part(joint: JointResults, name: str, one: Result | None, label: str) -> Par
 
 def _on(results: Results, one: Result, label: str) -> tuple[Pair, Estimate | None]:
     """The values of the base and of a kernel, and the change."""
-    base = Median.of(one.cells[0])
-    if label not in results.labels:
-        return Pair(base=base, other=Median(value=None)), None
-    kernel = results.labels.index(label)
-    return Pair(base=base, other=Median.of(one.cells[kernel])), one.changes[kernel]
+    known = label in results.labels
+    other = Median.of(one.cells[results.labels.index(label)]) if known else Median(value=None)
+    return Pair(base=Median.of(one.cells[0]), other=other), results.change(one, label)
 
 
 def grids(joint: JointResults, setting: JointSetting, names: Sequence[str]) -> list[JointGrid]:

@@ -1,6 +1,6 @@
 """Where kernels ran and how runs followed each other: what a result means depends on it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -30,13 +30,18 @@ def arch(architecture: str) -> str:
     return known.arch if known else architecture
 
 
+def guest_arch(runs: Iterable[Run]) -> str | None:
+    """The architecture of guests; None where no run says it. All guests of a session have one."""
+    names = (run.qemu.architecture for run in runs if run.qemu)
+    return next((arch(name) for name in names if name), None)
+
+
 def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
     """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``; "" without a guest."""
     described = manifest.guest
     if described is None:
         return ""
-    names = {run.qemu.architecture for run in runs if run.qemu and run.qemu.architecture}
-    told = " ".join([*sorted(map(arch, names)), *filter(None, [described.cpu])])
+    told = " ".join(filter(None, [guest_arch(runs), described.cpu]))
     size = f"{cpus} vCPU, {described.memory} MiB"
     return units.printable(f"{told}, {size}" if told else size)
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.joint_findings import JointFindings
 from profdiff.profile.comparison import Side
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from profdiff.evidence.joint_findings import JointFindings
     from profdiff.reports.charts.layout import Chart
 
 _DPI = 200  # what print needs
@@ -58,13 +58,13 @@ def write(
     return _write(lambda: _charts(findings, side, per_op), folder)
 
 
-def write_joint(findings: JointFindings, folder: Path) -> list[Path]:
+def write_joint(findings: "JointFindings", folder: Path) -> list[Path]:
     """The same of several architectures: ``architectures`` with each metric's name behind it.
     Raises as ``write``."""
     return _write(lambda: _joint_charts(findings), folder)
 
 
-def joint_figures(findings: JointFindings) -> list[dict[str, str]]:
+def joint_figures(findings: "JointFindings") -> list[dict[str, str]]:
     """As ``figures``, of several architectures."""
     with matplotlib_as_ours():
         return _figures(_joint_charts(findings))
@@ -115,7 +115,7 @@ def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iter
     )
 
 
-def _joint_charts(findings: JointFindings) -> "Iterator[Chart]":
+def _joint_charts(findings: "JointFindings") -> "Iterator[Chart]":
     from profdiff.reports.charts import joint
 
     yield from _named(joint.charts(findings))

@@ -71,7 +71,7 @@ def _panels(
 
 def _row(name: str, results: Results, result: Result, label: str) -> Row:
     kernel = results.labels.index(label)
-    change = result.changes[kernel]
+    change = results.change(result, label)
     pair = Pair(
         base=Median(value=Median.of(result.cells[0]).value),
         other=Median(value=Median.of(result.cells[kernel]).value),
