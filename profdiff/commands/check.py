@@ -57,7 +57,8 @@ def check(
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
-    newest session in this folder. Of several architectures, each is checked by itself.
+    newest session in this folder. With several architectures, check judges each one
+    separately.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.

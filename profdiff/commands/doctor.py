@@ -95,7 +95,7 @@ def _guests(architecture: Architecture) -> list[Finding]:
         found.append(Finding("busybox", "note", told))
     for needed in (program(architecture.compiler), _static_libc(architecture)):
         if needed.state == "missing" and brought_agent(architecture):
-            told = "not here: only .c workloads need it"
+            told = "not installed; only .c workloads need it"
             found.append(replace(needed, state="note", value=told))
         else:
             found.append(needed)

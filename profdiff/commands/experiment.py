@@ -119,10 +119,10 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--arch architectures",
-            "The architectures to record. Of several, each is a session in a folder of its own; "
-            "debian:SUITE and debian:VERSION are taken for each, of other SPECs a label has one "
-            "for each, and a .c workload is compiled for each.  [default: what the kernels are "
-            "for]",
+            "The architectures to record. With several, profdiff records one session for each, in "
+            "its own folder. debian:SUITE and debian:VERSION serve all of them; of other SPECs, "
+            "give each label one for each architecture. profdiff compiles a .c workload for each.  "
+            "[default: what the kernels are for]",
             type=Names(),
             metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
         ),
@@ -166,8 +166,8 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--sysroot sysroots",
-            "A root folder from which the guest's programs, interpreters and libraries are taken "
-            "instead of this machine's; ARCH= if it is for one of several architectures.",
+            "Take the guest's programs, interpreters and libraries from this root folder, not from "
+            "this machine. ARCH= limits it to one architecture.",
             multiple=True,
             metavar="[ARCH=]DIR",
         ),
@@ -254,7 +254,7 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--qemu",
-            "QEMU binary to use; one for each of several architectures.",
+            "The QEMU binary to use. With several architectures, give one for each.",
             multiple=True,
             metavar="[ARCH=]FILE",
         ),

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 @output_options
 def report(session: Path | None, at: str | None, output: Output) -> None:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
-    functions that cost more. SESSION defaults to the newest session in this folder. Of several
-    architectures, report shows the changes on each side by side.
+    functions that cost more. SESSION defaults to the newest session in this folder. With several
+    architectures, report shows their changes side by side.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """

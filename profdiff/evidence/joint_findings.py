@@ -36,7 +36,7 @@ class JointFindings:
             if name not in sessions:
                 missing[name] = "not recorded yet"
             elif own is None:
-                missing[name] = "it has no such point"
+                missing[name] = "it does not have this point"
             else:
                 try:
                     parts[name] = Findings.of(sessions[name], own, results.parts[name])

@@ -71,7 +71,7 @@ class JointResults:
     @staticmethod
     def gather(sessions: Mapping[str, Session]) -> "JointResults":
         """Of the sessions of a folder, by architecture. Raises SessionError where there is none,
-        and for sessions that have not the same base."""
+        and for sessions that have different bases."""
         if not sessions:
             raise SessionError("no architecture was recorded yet: finish the recording")
         return JointResults.of(
@@ -85,7 +85,7 @@ class JointResults:
         bases = {name: results.labels[0] for name, results in parts.items()}
         if len(set(bases.values())) > 1:
             told = ", ".join(f"{base} on {name}" for name, base in bases.items())
-            raise SessionError(f"the architectures have not the same base: {told}")
+            raise SessionError(f"the architectures have different bases: {told}")
         labels = dict.fromkeys(label for results in parts.values() for label in results.labels)
         return JointResults(parts, _settings(parts), list(labels))
 

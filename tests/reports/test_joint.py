@@ -398,8 +398,8 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
     part(made.part("arm64"), kernels["arm64"], POINTS[:1])
     opened = Architectures.open(tmp_path / "S")
     at_large = JointFindings.of(opened, "folio_kib=64")
-    assert at_large.missing == {"arm64": "it has no such point"}
-    assert "arm64: it has no such point" in text(at_large)
+    assert at_large.missing == {"arm64": "it does not have this point"}
+    assert "arm64: it does not have this point" in text(at_large)
     assert JointFindings.of(opened, "folio_kib=4").missing == {}
 
 
@@ -413,7 +413,7 @@ def test_bases_that_differ_are_refused(tmp_path: Path) -> None:
     kernels = example()
     arm = dict(zip(("old", "new"), kernels["arm64"].values(), strict=True))
     made = joint(tmp_path / "S", {"x86_64": kernels["x86_64"], "arm64": arm})
-    with pytest.raises(SessionError, match=r"not the same base: base on x86_64, old on arm64"):
+    with pytest.raises(SessionError, match=r"different bases: base on x86_64, old on arm64"):
         JointFindings.of(made)
 
 
