@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, error_line, profdiff
+from support import EXAMPLE, LIGHT, error_line, profdiff
 
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.session.folder import Session
 
 QUICK = ["--settle", "0", "--timeout", "120"]
+# Where the collector does not matter: what takes the least.
+FAILS = ["--collector", "timed", "--no-observe", "--append", LIGHT, *QUICK]
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def test_a_workload_that_does_not_compile(two: list[str], tmp_path: Path) -> Non
 @pytest.mark.guest
 def test_a_workload_that_fails_is_kept_as_a_failed_run(two: list[str], tmp_path: Path) -> None:
     body = "echo seen; echo because >&2; exit 3"
-    line, session = failed_record(tmp_path, *two, *QUICK, "--", script(tmp_path, body))
+    line, session = failed_record(tmp_path, *two, *FAILS, "--", script(tmp_path, body))
     assert "exit status 3" in line
     assert "because" in line
     for run in session.manifest.runs:
@@ -185,7 +187,8 @@ def test_one_kernel_failing_leaves_the_others_reported(
 ) -> None:
     body = "case $(uname -r) in 6.18*) exit 1;; esac"
     kernels = [f"--kernel=a={old_kernel}", f"--kernel=b={new_kernel}"]
-    line, session = failed_record(tmp_path, *kernels, *QUICK, "--", script(tmp_path, body))
+    quick = [*QUICK, "--no-call-tree", "--append", LIGHT]
+    line, session = failed_record(tmp_path, *kernels, *quick, "--", script(tmp_path, body))
     assert line.startswith("b has no result")
     text = profdiff("report", session.folder).stdout
     assert "failed run b-1" in text
@@ -197,32 +200,57 @@ def test_a_workload_that_crashes(
     two: list[str], tmp_path: Path, compile_c: Callable[[str], Path]
 ) -> None:
     program = compile_c("int main(void) { __builtin_trap(); }")
-    line, _ = failed_record(tmp_path, *two, *QUICK, "--", program)
+    line, _ = failed_record(tmp_path, *two, *FAILS, "--", program)
     assert "killed by signal 4" in line
 
 
+# Does another thing in each kernel.
+WINDOWS = """\
+#include <string.h>
+#include <sys/utsname.h>
+#include "profdiff.h"
+int main(void)
+{
+	struct utsname name;
+	uname(&name);
+	if (!strncmp(name.release, "6.18", 4))
+		PROFDIFF_START();
+	if (!strncmp(name.release, "7.", 2))
+		PROFDIFF_STOP();
+	if (!name.release[0]) {
+		PROFDIFF_START();
+		PROFDIFF_STOP();
+	}
+	return 0;
+}
+"""
+
+
 @pytest.mark.guest
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("if (argc > 5) { PROFDIFF_START(); PROFDIFF_STOP(); }", "never opened"),
-        ("PROFDIFF_START(); if (argc > 5) PROFDIFF_STOP();", "never closed"),
-        ("PROFDIFF_STOP();", "never opened"),
-    ],
-)
 def test_a_window_that_never_opens_or_closes(
-    two: list[str], tmp_path: Path, compile_c: Callable[[str], Path], body: str, said: str
+    old_kernel: Path,
+    new_kernel: Path,
+    newest_kernel: Path,
+    tmp_path: Path,
+    compile_c: Callable[[str], Path],
 ) -> None:
-    program = compile_c(f'#include "profdiff.h"\nint main(int argc, char **argv) {{ {body} }}')
-    line, session = failed_record(tmp_path, *two, *QUICK, "--", program)
-    assert said in line
-    assert session.manifest.runs[0].failure
-    assert session.manifest.runs[0].failure.kind == "window"
+    named = {"never": old_kernel, "opened": new_kernel, "closed": newest_kernel}
+    kernels = [f"--kernel={label}={kernel}" for label, kernel in named.items()]
+    quick = [*QUICK, "--no-call-tree", "--append", LIGHT]
+    line, session = failed_record(tmp_path, *kernels, *quick, "--", compile_c(WINDOWS))
+    failures = {run.kernel: run.failure for run in session.manifest.runs}
+    assert failures.keys() == named.keys()
+    for label, said in (("never", "opened"), ("opened", "closed"), ("closed", "opened")):
+        failure = failures[label]
+        assert failure
+        assert failure.kind == "window"
+        assert f"never {said}" in failure.message
+    assert "never opened" in line
 
 
 @pytest.mark.guest
 def test_a_kernel_that_never_starts_init(two: list[str], tmp_path: Path) -> None:
-    append = ["--append", "rdinit=/nothing-here"]
+    append = ["--append", f"{LIGHT} rdinit=/nothing-here"]
     session = tmp_path / "s.profdiff"
     arguments = ["record", "-o", session, *two, *QUICK, *append, "--", "/bin/true"]
     result = profdiff(*arguments, status=2)
@@ -235,7 +263,7 @@ def test_a_kernel_that_never_starts_init(two: list[str], tmp_path: Path) -> None
 def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
     body = "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"
     memory = ["--memory", "96M"]
-    line, session = failed_record(tmp_path, *two, *QUICK, *memory, "--", script(tmp_path, body))
+    line, session = failed_record(tmp_path, *two, *FAILS, *memory, "--", script(tmp_path, body))
     assert "the kernel panicked: Out of memory: compulsory panic_on_oom is enabled" in line
     failure = session.manifest.runs[0].failure
     assert failure
@@ -246,7 +274,7 @@ def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
 @pytest.mark.guest
 def test_a_guest_that_hangs(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
     kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
-    timeout = ["--settle", "0", "--timeout", "12"]
+    timeout = [*FAILS, "--timeout", "12"]
     work = script(tmp_path, "case $(uname -r) in 6.12*) while :; do :; done;; esac")
     line, session = failed_record(tmp_path, *kernels, *timeout, "--", work)
     assert "within 12 s" in line

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, error_line, profdiff
+from support import EXAMPLE, LIGHT, error_line, profdiff
 
 from profdiff.recording.run import gnu_build_id
 from profdiff.session import manifest as m
@@ -108,6 +108,7 @@ def test_the_booted_kernel_must_be_the_debug_elfs(
     that expects another one stands for such an image."""
     session = tmp_path / "s.profdiff"
     command = ["record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
+    command += ["--collector", "timed", "--no-observe", "--append", LIGHT]
     command += ["-o", str(session), "--jobs", "1", "--settle", "0", "--timeout", "1"]
     profdiff(*command, "--", "/bin/true", status=2)
     text = (session / "manifest.json").read_text()
@@ -150,7 +151,8 @@ def resumed(
 ) -> Resumed:
     session = tmp_path_factory.mktemp("resumed") / "s.profdiff"
     command = ["record", "--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
-    command += ["--jobs", "1", "-o", str(session), "--", str(EXAMPLE), "400", "20"]
+    command += ["--no-call-tree", "--append", LIGHT, "--jobs", "1", "-o", str(session)]
+    command += ["--", str(EXAMPLE), "400", "20"]
     with whole_run.processors(1):
         process = subprocess.Popen(
             [sys.executable, "-m", "profdiff", *command], stderr=subprocess.DEVNULL

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support import EXAMPLE, ROOT, error_line, need_program, profdiff
+from support import EXAMPLE, LIGHT, ROOT, error_line, need_program, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.session.folder import Session
@@ -83,7 +83,7 @@ def test_an_event_that_the_guest_lacks(
     old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path: Path
 ) -> None:
     need_perf()
-    command = ["record", "--collector", "perf", "--event", "cache-misses", "--settle", "0"]
+    command = ["record", "--collector", "perf", "--event", "cache-misses", "--append", LIGHT]
     command += ["--kernel", old_kernel, "--kernel", new_kernel, "-o", tmp_path / "s"]
     line = error_line(profdiff(*command, "--", EXAMPLE, "4", "2", status=2))
     assert "perf cannot record there" in line
