@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import run_guests
+from support import LIGHT, run_guests
 
 from profdiff.collectors.guest import run as guest_run
 from profdiff.collectors.guest.channel import MEMBERS
@@ -22,9 +22,8 @@ def test_a_guest_that_sends_without_end(
     script = tmp_path / "work.sh"
     script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
     script.chmod(0o755)
-    result = run_guests(
-        qemu, new_kernel / "bzImage", [str(script)], tmp_path, count=1, settle=0, calls=False
-    )[0]
+    image, command = new_kernel / "bzImage", [str(script)]
+    (result,) = run_guests(qemu, image, command, tmp_path, count=1, calls=False, append=LIGHT)
     assert result.failure
     assert result.failure.kind == "protocol"
     assert "more than 1 MiB" in result.failure.message
@@ -58,7 +57,8 @@ def test_a_disk_that_is_full_is_told(qemu: Qemu, new_kernel: Path, small_disk: P
     """Before the guest sent its files, or while it did; the plugin can write neither its counts nor
     that it cannot."""
     with pytest.raises(OSError, match="No space left on device") as raised:
-        run_guests(qemu, new_kernel / "bzImage", ["/bin/true"], small_disk, count=1, settle=0)
+        image, command = new_kernel / "bzImage", ["/bin/true"]
+        run_guests(qemu, image, command, small_disk, count=1, append=LIGHT)
     assert raised.value.errno == errno.ENOSPC
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import EXAMPLE, error_line, profdiff
+from support import EXAMPLE, LIGHT, error_line, profdiff
 
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
@@ -39,13 +39,17 @@ def data(session: Path, *options: str) -> Any:
 
 
 @pytest.fixture
+def light(kernels: list[str]) -> list[str]:
+    """For what is recorded, not what is counted."""
+    return [*kernels, "--append", LIGHT]
+
+
+@pytest.fixture
 def kernels(old_kernel: Path, new_kernel: Path, qemu: object) -> list[str]:
     return ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}", "--settle", "0"]
 
 
-def test_timed_runs_of_a_sweep_and_more_repetitions_later(
-    kernels: list[str], tmp_path: Path
-) -> None:
+def test_timed_runs_of_a_sweep_and_more_repetitions_later(light: list[str], tmp_path: Path) -> None:
     program, session = tmp_path / "touch.c", tmp_path / "s.profdiff"
     program.write_text(TOUCH)
     options = [
@@ -53,10 +57,10 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
         *("--metric", "latency:us:lower=values:latency", "--ops", "{pages}", "-o", session),
     ]
     command = ["--", program, "{pages}"]
-    plan = profdiff("plan", *kernels, *options, *command).stdout
+    plan = profdiff("plan", *light, *options, *command).stdout
     assert "4 to do" in plan
     assert "assumed" in plan
-    profdiff("record", *kernels, *options, *command)
+    profdiff("record", *light, *options, *command)
     # What was not made yet hides nothing: here, exact runs.
     manifest = session / "manifest.json"
     text = manifest.read_text()
@@ -75,8 +79,8 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
         assert latency.values == [pages * 3 + 0.5] * 3
         assert (latency.unit, latency.is_total, wall.is_total) == ("us", False, True)
     again = [*options, "--repeat", "2"]
-    assert "4 runs done, 0 failed, 4 to do" in profdiff("plan", *kernels, *again, *command).stdout
-    profdiff("record", *kernels, *again, *command)
+    assert "4 runs done, 0 failed, 4 to do" in profdiff("plan", *light, *again, *command).stdout
+    profdiff("record", *light, *again, *command)
     assert Session.open(session).manifest.runs[:4] == first
     shown = profdiff("report", session).stdout
     assert "latency, thousand instructions (guest clock" in shown
@@ -101,11 +105,11 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     )
 
 
-def test_a_metric_that_is_not_there_fails_the_run(kernels: list[str], tmp_path: Path) -> None:
+def test_a_metric_that_is_not_there_fails_the_run(light: list[str], tmp_path: Path) -> None:
     program, session = tmp_path / "touch.c", tmp_path / "s.profdiff"
     program.write_text(TOUCH)
     result = profdiff(
-        *("record", *kernels, "--metric", "values:latncy", "-o", session, "--", program, "3"),
+        *("record", *light, "--metric", "values:latncy", "-o", session, "--", program, "3"),
         status=2,
     )
     assert "latncy" in error_line(result)
@@ -118,10 +122,10 @@ def test_a_metric_that_is_not_there_fails_the_run(kernels: list[str], tmp_path: 
     )
 
 
-def test_boots_that_vary_and_the_base_against_itself(kernels: list[str], tmp_path: Path) -> None:
+def test_boots_that_vary_and_the_base_against_itself(light: list[str], tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
     profdiff(
-        *("record", *kernels, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
+        *("record", *light, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
         *("--no-call-tree", "--no-observe", "-o", session, "--", EXAMPLE, "400", "1000"),
     )
     opened = Session.open(session)
