@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, need_program
+from support import EXAMPLE, LIGHT, need_program
 
 pytestmark = pytest.mark.guest
 
 # What each commit's kernel is: the old one, one that does not build, or the new one.
-HISTORY = ["old", "old", "broken", "old", "old", "new", "new", "new"]
+HISTORY = ["old", "old", "broken", "old", "new", "new"]
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -45,7 +45,7 @@ def test_bisect_finds_the_commit(
         f"session={tmp_path}/$(git rev-parse HEAD).profdiff\n"
         f'{program} record --kernel good={old_kernel} --kernel here="$(cat built)" '
         f"--jobs {whole_run.GUESTS} --settle 0 --no-call-tree --no-observe --ops 4000 "
-        f'-o "$session" -- {EXAMPLE} 400 40 || exit 125\n'
+        f'--append {LIGHT} -o "$session" -- {EXAMPLE} 400 40 || exit 125\n'
         f"""{program} check "$session" --fail-if 'instructions:kernel > +5%'\n"""
     )
     git(tree, "bisect", "start", commits[-1], commits[0])
@@ -59,4 +59,5 @@ def test_bisect_finds_the_commit(
             timeout=560,
         )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"git bisect skip {commits[HISTORY.index('broken')]}" in git(tree, "bisect", "log")
     assert f"{commits[HISTORY.index('new')]} is the first bad commit" in ran.stdout
