@@ -120,8 +120,10 @@ def test_another_processor_is_another_recording(
     assert "holds a recording with --cpu cortex-a72" in refused
 
 
-def test_a_model_that_there_is_not(arm64_qemu: Qemu, tmp_path: Path) -> None:
-    command = ["record", "--kernel", "a=debian:bookworm,arch=arm64", "--aa", "1", "-o", tmp_path]
+def test_a_model_that_there_is_not(
+    arm64_qemu: Qemu, arm64_kernel: KernelFiles, tmp_path: Path
+) -> None:
+    command = ["record", "--kernel", f"a={arm64_kernel.image}", "--aa", "1", "-o", tmp_path]
     for model, why in (
         ("cortex-z9", "unable to find CPU model 'cortex-z9'"),
         ("max,pauth-impdef=maybe", "max,pauth-impdef=maybe"),
@@ -135,8 +137,8 @@ def test_a_model_that_there_is_not(arm64_qemu: Qemu, tmp_path: Path) -> None:
         assert "qemu-system-aarch64 -cpu help lists the models" in told
 
 
-def test_a_program_of_another_architecture(arm64_qemu: Qemu, tmp_path: Path) -> None:
-    kernel = "a=debian:bookworm,arch=arm64"
+def test_a_program_of_another_architecture(arm64_qemu: Qemu, arm64_kernel: KernelFiles) -> None:
+    kernel = f"a={arm64_kernel.image}"
     told = error_line(
         profdiff("record", "--kernel", kernel, "--aa", "1", "--", "/bin/true", status=2)
     )
