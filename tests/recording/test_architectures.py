@@ -145,7 +145,8 @@ def arguments() -> list[str | Path]:
         "new": [need_kernel("v6.18.15"), new],
     }
     quick = QUICK[QUICK.index("--settle") :]
-    return [*quick, *ARCH, *named(kernels), "--ops", "20", "--", EXAMPLE, "4", "20"]
+    rest = ["--ops", "20", "--no-call-tree", "--", EXAMPLE, "4", "20"]
+    return [*quick, *ARCH, *named(kernels), *rest]
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, profdiff
+from support import EXAMPLE, LIGHT, profdiff
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels.apt import Apt
@@ -49,7 +49,7 @@ def test_a_kernel_without_debug_symbols_says_so(tmp_path: Path, qemu: object) ->
     session = tmp_path / "pair.profdiff"
     result = profdiff(
         *("record", "--kernel", "a=debian:6.17.13", "--kernel", "b=debian:6.17.13"),
-        *("-o", session, "--", EXAMPLE, "400", "20"),
+        *("--no-call-tree", "--append", LIGHT, "-o", session, "--", EXAMPLE, "400", "20"),
     )
     assert "inlined functions will not be visible" in result.stderr
     text = profdiff("report", session).stdout
