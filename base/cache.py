@@ -8,14 +8,20 @@ import platformdirs
 from profdiff.base.errors import MissingError
 
 
+def cache_path(*parts: str) -> Path:
+    """What is below ``$PROFDIFF_CACHE`` or the platform's cache folder for profdiff, made or
+    not."""
+    root = os.environ.get("PROFDIFF_CACHE")
+    folder = Path(root) if root else Path(platformdirs.user_cache_dir("profdiff"))
+    return folder.joinpath(*parts)
+
+
 def cache_folder(*parts: str) -> Path:
-    """``$PROFDIFF_CACHE`` or the platform's cache folder for profdiff, made if absent.
+    """The folder there, made if absent.
 
     Raises MissingError when the folder cannot be made.
     """
-    root = os.environ.get("PROFDIFF_CACHE")
-    folder = Path(root) if root else Path(platformdirs.user_cache_dir("profdiff"))
-    folder = folder.joinpath(*parts)
+    folder = cache_path(*parts)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

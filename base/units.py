@@ -28,7 +28,7 @@ def percent(fraction: float, form: str = ".1f") -> str:
     return f"{100 * fraction:{form}}%"
 
 
-def change(base: int, other: int) -> str:
+def change(base: float, other: float) -> str:
     """Relative change in percent, from ten times on as how many times the base; ``new`` and
     ``vanished`` where one side is nothing; ``-`` where the base is below it (two lengths), of
     which there is no part."""
@@ -76,6 +76,15 @@ def _duration(seconds: float) -> tuple[str, str]:
     if seconds < 5400:
         return f"{seconds / 60:.0f}", "min"
     return f"{seconds / 3600:.1f}", "h"
+
+
+def file_size(value: float) -> str:
+    """Bytes in words: ``34 MB``, ``1.2 GB``."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= size:
+            shown = value / size
+            return f"{shown:.1f} {unit}" if shown < 9.95 else f"{shown:,.0f} {unit}"
+    return f"{value:.0f} bytes"
 
 
 def width(text: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from profdiff.base.errors import InputError
-from profdiff.sources.git import Git
+from profdiff.base.git import Git
 
 LARGEST = 64 * 2**20
 """The largest file that is taken for a source, in bytes."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError
+from profdiff.base.git import Git
 from profdiff.sources import blobs
-from profdiff.sources.git import Git
 
 
 @dataclass(frozen=True)

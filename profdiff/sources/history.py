@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from profdiff.sources.git import Git
+from profdiff.base.git import Git
 
 # How often the history is walked again because a file was renamed.
 _ROUNDS = 4

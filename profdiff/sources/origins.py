@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
 from profdiff.sources.blamed import Origin, origins, ranges
 from profdiff.sources.fate import Fate
-from profdiff.sources.git import Git
 from profdiff.sources.history import History
 from profdiff.sources.source_line import SourceLine
 

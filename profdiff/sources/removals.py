@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base.git import Git
 from profdiff.sources.fate import Fate
-from profdiff.sources.git import Git
 from profdiff.sources.history import Edge, History
 from profdiff.sources.hunks import Hunk, changes
 from profdiff.sources.source_line import SourceLine

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.base.git import Git
 from profdiff.base.near import did_you_mean
 from profdiff.sources import blobs, same_lines, trace
-from profdiff.sources.git import Git
 from profdiff.sources.same_lines import SameLines
 from profdiff.sources.source_line import SourceLine
 from profdiff.sources.trace import Trace

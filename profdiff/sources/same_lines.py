@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from profdiff.base.git import Git
 from profdiff.sources.blobs import line_counts
-from profdiff.sources.git import Git
 from profdiff.sources.hunks import Hunk, between
 from profdiff.sources.source_line import SourceLine
 

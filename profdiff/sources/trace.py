@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.base.git import Git
 from profdiff.sources import blobs
 from profdiff.sources.fate import Fate
-from profdiff.sources.git import Git
 from profdiff.sources.history import History
 from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins

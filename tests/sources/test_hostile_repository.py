@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from made_repository import ENV, Made, MadeRepository, make, numbered, text
 
+from profdiff.base import git as git_module
 from profdiff.base.errors import InputError
-from profdiff.sources import git as git_module
 from profdiff.sources.repository import Repository
 from profdiff.sources.sources import Sources
 
@@ -26,7 +26,7 @@ def trap(tmp_path: Path) -> Path:
 
 def hostile(tmp_path: Path, trap: Path) -> MadeRepository:
     """All that a configuration can name to be started."""
-    attributes = "* diff=trap filter=trap\n"
+    attributes = "* diff=trap filter=trap merge=trap\n"
     made = make(
         tmp_path / "r",
         {
@@ -49,6 +49,7 @@ def hostile(tmp_path: Path, trap: Path) -> MadeRepository:
         "filter.trap.smudge": trap,
         "filter.trap.required": "true",
         "filter.trap.process": trap,
+        "merge.trap.driver": f"{trap} %A",
         "log.showSignature": "true",
         "gpg.program": trap,
         "gpg.x509.program": trap,

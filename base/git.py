@@ -5,8 +5,8 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +32,15 @@ _SETTINGS = {
     "diff.orderFile": os.devnull,
     "advice.graftFileDeprecated": "false",
 }
+# What a driver runs; instead, nothing is filtered, nothing fails for that, and git itself merges.
+_DRIVERS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
+_INSTEAD = {
+    "clean": "",
+    "smudge": "",
+    "process": "",
+    "required": "false",
+    "driver": "git merge-file --quiet %A %O %B",
+}
 # The user's own configuration, which also holds safe.directory.
 _KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 # What git's message means for a user of profdiff.
@@ -53,6 +62,30 @@ class Git:
     shown: str
     top: Path
     bare: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False)
+    more_settings: tuple[str, ...] = ()
+
+    def configured(self, *settings: str) -> "Git":
+        """The same with more settings, NAME=VALUE, over those of the configuration."""
+        return replace(self, more_settings=(*self.more_settings, *settings))
+
+    def without_drivers(self) -> "Git":
+        """The same without the filters and merge drivers that the configuration names: files are
+        taken as they are, and merged as text. For what adds, checks out or merges files. Raises
+        InputError for a name that git's command line cannot override."""
+        said = self.succeeds("config", "--name-only", "-z", "--get-regexp", _DRIVERS) or b""
+        names = dict.fromkeys(said.decode(errors="surrogateescape").split("\0")[:-1])
+        if odd := next((name for name in names if "=" in name), None):
+            raise InputError(
+                f"{self.shown}: its configuration has {printable(odd)[:200]}: remove that, a name "
+                "with = cannot be overridden"
+            )
+        instead = (f"{name}={_INSTEAD[name.rpartition('.')[2]]}" for name in names)
+        return self.configured(*instead)
+
+    def given(self, **environment: str) -> "Git":
+        """The same, with more in its environment: another index, who commits."""
+        return replace(self, environment={**self.environment, **environment})
 
     @staticmethod
     def open(path: Path) -> "Git":
@@ -91,7 +124,7 @@ class Git:
 
     def succeeds(self, *arguments: str) -> bytes | None:
         """What git says, None where it fails: for questions that may have no answer."""
-        with _Running(self._command(arguments), b"") as running:
+        with _Running(self.command(*arguments), b"", self.environment) as running:
             said = running.read(LIMIT)
             return said if running.status() == 0 else None
 
@@ -102,8 +135,10 @@ class Git:
         are processors. Raises InputError where one fails."""
         width = os.cpu_count() or 1
         with contextlib.ExitStack() as stack:
+            start = (self.command(*command) for command in commands)
             waiting = [
-                stack.enter_context(_Running(self._command(c), stdin)) for c in commands[:width]
+                stack.enter_context(_Running(next(start), stdin, self.environment))
+                for _ in commands[:width]
             ]
             for i, command in enumerate(commands):
                 with waiting[i] as running:
@@ -115,13 +150,15 @@ class Git:
                     if running.status():
                         raise InputError(f"{self.shown}: {running.failure(command[0])}")
                 if i + width < len(commands):
-                    following = self._command(commands[i + width])
-                    waiting.append(stack.enter_context(_Running(following, stdin)))
+                    following = _Running(next(start), stdin, self.environment)
+                    waiting.append(stack.enter_context(following))
                 yield said
 
-    def _command(self, arguments: Sequence[str]) -> list[str]:
+    def command(self, *arguments: str) -> list[str]:
+        """The words with which git is started; whoever starts it gives it ``environment()``."""
         folder = ["--git-dir", str(self.top)] if self.bare else []
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        settings += [word for one in self.more_settings for word in ("-c", one)]
         always = [
             "--no-pager",
             "--no-optional-locks",
@@ -134,7 +171,7 @@ class Git:
 class _Running:
     """One process of git, which ends with the block that it is used in."""
 
-    def __init__(self, command: list[str], stdin: bytes) -> None:
+    def __init__(self, command: list[str], stdin: bytes, more: Mapping[str, str]) -> None:
         with contextlib.ExitStack() as stack:
             # Files, so that no pipe but the one that is read can fill.
             self._errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
@@ -147,7 +184,7 @@ class _Running:
                     stdin=asked,
                     stdout=subprocess.PIPE,
                     stderr=self._errors,
-                    env=_environment(),
+                    env={**environment(), **more},
                 )
             except FileNotFoundError:
                 raise MissingError("git is not installed: apt-get install git") from None
@@ -193,7 +230,7 @@ class _Running:
         return f"git {verb} fails: {why[:300]}"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """This process's, without what would lead git to another repository or to a program; no
     protocol is allowed, so that a partial clone fetches nothing."""
     kept = {
