@@ -12,6 +12,8 @@ _PACKAGES = {
     "ssh": "openssh-client",
     "busybox": "busybox-static",
     "cc": "gcc libc6-dev",
+    "ld": "binutils",
+    "objcopy": "binutils",
 } | {name: package for one in ARCHITECTURES for name, package in one.packages.items()}
 _DEBIANS_OWN = ("apt-get", "apt-cache", "dpkg-deb")
 

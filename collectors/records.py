@@ -9,6 +9,8 @@ from profdiff.base.metric import Better
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}\Z")]
 Text = Annotated[str, msgspec.Meta(max_length=65536)]
+# The hash of a commit, or of a tree, of SHA-1 or SHA-256.
+Commit = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})\Z")]
 Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Value = bool | int | float | Text | list[Text] | None
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.collectors.kernels.address import Address
+from profdiff.collectors.kernels.built_from import BuiltFrom
 from profdiff.symbolization.kernel_chains import module_name
 
 
@@ -11,7 +12,7 @@ from profdiff.symbolization.kernel_chains import module_name
 class KernelFiles:
     """What a spec led to: an ``image`` to boot, or a ``machine`` that runs it. ``modules`` is a
     folder that holds ``.ko`` files, at any depth; ``debug_elf`` may be compressed whole (``.zst``,
-    ``.xz``)."""
+    ``.xz``). ``source``: what profdiff built it from."""
 
     label: str
     spec: str
@@ -20,6 +21,7 @@ class KernelFiles:
     config: Path | None = None
     modules: Path | None = None
     machine: Address | None = None
+    source: BuiltFrom | None = None
 
 
 def module_files(folder: Path | None) -> dict[str, Path]:

@@ -10,6 +10,7 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.near import did_you_mean
 from profdiff.collectors.kernels.address import parse_address
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 from profdiff.collectors.kernels.spec import is_label
 
 
@@ -70,6 +71,8 @@ def absolute(spec: str) -> str:
     name that no file has stands for its spec. Raises InputError for a malformed machine."""
     if spec.startswith("debian:"):
         return spec
+    if is_git(spec):
+        return str(GitSpec.parse(spec).absolute())
     paths = spec.split(",")
     if all(path.endswith(".deb") for path in paths):
         return ",".join(map(_absolute, paths))

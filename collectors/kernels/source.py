@@ -8,10 +8,12 @@ from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.kernels import registered
 from profdiff.collectors.kernels.address import LOCAL, parse_address
+from profdiff.collectors.kernels.build import build
 from profdiff.collectors.kernels.deb_package import unpack_kernel
 from profdiff.collectors.kernels.debian import SUITES, fetch
 from profdiff.collectors.kernels.efi_image import bootable
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 from profdiff.collectors.kernels.spec import KernelArgument, is_label
 
 _IMAGES = tuple(name for one in ARCHITECTURES for name in one.images)
@@ -20,7 +22,7 @@ _CONFIGS = ("config", ".config")
 
 
 def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles:
-    """The files that ``argument`` names; downloads and unpacks into the cache where it must.
+    """The files that ``argument`` names; downloads, unpacks and builds into the cache if it must.
 
     ``names`` are the registered names that led here. Raises InputError when the spec leads nowhere,
     MissingError when this machine cannot fetch.
@@ -32,6 +34,8 @@ def locate(argument: KernelArgument, names: tuple[str, ...] = ()) -> KernelFiles
         if debug_elf and not debug_elf.is_file():
             raise InputError(f"{spec}: {debug_elf} is not a file")
         return KernelFiles(label, spec, debug_elf=debug_elf, machine=machine)
+    if is_git(spec):
+        return build(GitSpec.parse(spec), label)
     if spec.startswith("debian:"):
         return _unpacked(label, spec, fetch(spec))
     paths = [Path(part).expanduser() for part in spec.split(",")]
@@ -63,7 +67,7 @@ def _meant(spec: str) -> str:
     """What a spec that leads nowhere was meant to be, "" if nobody can tell."""
     kind, colon, rest = spec.partition(":")
     if colon:
-        return did_you_mean(kind, {"debian": f"debian:{rest}", "ssh": f"ssh:{rest}"})
+        return did_you_mean(kind, {one: f"{one}:{rest}" for one in ("debian", "ssh", "git")})
     suites = {suite: f"debian:{suite}" for suite in SUITES}
     return did_you_mean(spec, suites | {name: name for name in (LOCAL, *registered.registered())})
 

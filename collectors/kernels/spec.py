@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
@@ -61,7 +62,7 @@ def _split(text: str, option: str) -> tuple[str | None, str]:
 
 def derive_label(spec: str) -> str:
     """A label for ``spec``: the folder's, file's, suite's or registered name."""
-    first = spec.split(",")[0]
+    first = _git_label(spec) or spec.split(",")[0]
     first = re.sub(r"^ssh://(?:[^@/]*@)?([^/:]*).*", r"\1", first)
     name = first.removeprefix("debian:") if first.startswith("debian:") else Path(first).name
     if first.endswith(".deb"):
@@ -71,6 +72,13 @@ def derive_label(spec: str) -> str:
     name = name.removesuffix(".perf.data") if name != ".perf.data" else name
     name = re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip("-._+")
     return name[:60] or "kernel"
+
+
+def _git_label(spec: str) -> str:
+    try:
+        return GitSpec.parse(spec).label.replace("/", "-") if is_git(spec) else ""
+    except InputError:
+        return ""
 
 
 def _unique(label: str, taken: set[str]) -> str:

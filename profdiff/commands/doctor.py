@@ -12,6 +12,7 @@ from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Finding, program
 from profdiff.collectors.programs import fix
 from profdiff.commands import complete
+from profdiff.commands.doctor_building import building
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 
@@ -37,6 +38,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
+        _show("this machine: building kernels from a git repository", building())
         for architecture in ARCHITECTURES:
             title = f"this machine: recording in {architecture.told} guests"
             _show(title, _guests(architecture))

@@ -1,4 +1,4 @@
-"""``profdiff kernel``: names for kernels, and fetching them beforehand."""
+"""``profdiff kernel``: names for kernels, and fetching and building them beforehand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from profdiff.base.terminal import say, tell
 from profdiff.collectors.kernels.spec import KernelArgument, derive_label
 from profdiff.commands import complete
 
+_DAYS = 14
+
 
 @click.group()
 def kernel() -> None:
-    """Name kernels, list them, fetch them.
+    """Name kernels, list them, fetch and build them.
 
     \b
     A SPEC is
@@ -26,6 +28,9 @@ def kernel() -> None:
       a kernel of Debian's archive:  debian:trixie-backports, debian:6.17.13,
                                      debian:sid/amd64 (a flavour),
                                      debian:trixie,arch=arm64
+      built from a git repository:   git:~/linux@v6.16, git:~/linux (the work tree),
+                                     git:~/linux@v6.16+fast.patch~cac1db8c3aad,
+                                     git:~/linux@v6.16,config=debian,cc=clang-18
       a machine that runs a kernel:  running, ssh://[user@]host[:port]
     """
 
@@ -52,26 +57,92 @@ def add(name: str, spec: str) -> None:
     say(f"{name} = {registered.registered()[name]}")
 
 
+@kernel.command("build")
+@click.argument(
+    "specs", nargs=-1, required=True, metavar="SPEC|NAME...", shell_complete=complete.kernels
+)
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+def build_(specs: tuple[str, ...], quiet: bool) -> None:
+    """Build kernels now, and print where they are.
+
+    \b
+      profdiff kernel build git:~/linux@v6.16 git:~/linux@v6.16+fast.patch
+      profdiff kernel build git:~/linux,cc=clang-18
+
+    What is in the cache is not built again.
+    """
+    from profdiff.collectors.kernels import registered
+    from profdiff.collectors.kernels.build import build
+    from profdiff.collectors.kernels.building.job import Job
+    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
+
+    parsed = []
+    for text in specs:
+        meant = registered.registered().get(text, text)
+        if not is_git(meant):
+            raise InputError(f"{text}: profdiff builds git:REPO[@REV], not this")
+        parsed.append(GitSpec.parse(meant))
+    # A mistake in the last one shows before the first one is built.
+    for spec in parsed[1:]:
+        Job.of(spec)
+    for spec in parsed:
+        files = build(spec, derive_label(str(spec)), quiet=quiet)
+        if not quiet and files.image:
+            say(f"{spec}: {files.image.parent}")
+
+
 @kernel.command()
-@click.argument("name", shell_complete=complete.names)
-def remove(name: str) -> None:
-    """Forget NAME. Files stay where they are."""
+@click.argument("name", required=False, shell_complete=complete.names)
+@click.option(
+    "--unused",
+    is_flag=True,
+    help="Remove the kernels that profdiff built, and what it built them in, that nobody used for "
+    "some time and that no NAME stands for.",
+)
+@click.option(
+    "--older-than",
+    "days",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help=f"How long nobody used them.  [default: {_DAYS}]",
+)
+def remove(name: str | None, unused: bool, days: float | None) -> None:
+    """Forget NAME; its files stay where they are. Or remove built kernels.
+
+    \b
+      profdiff kernel remove good
+      profdiff kernel remove --unused --older-than 30
+
+    A kernel that was removed is built again when it is asked for. Sessions do not need it, except
+    to record more runs.
+    """
     from profdiff.collectors.kernels import registered
 
-    registered.remove(name)
+    if bool(name) == unused or (days is not None and not unused):
+        raise InputError("give a NAME to forget, or --unused, with or without --older-than DAYS")
+    if name:
+        registered.remove(name)
+    else:
+        _remove_unused(_DAYS if days is None else days)
 
 
 @kernel.command("list")
 def list_() -> None:
-    """List names, what they stand for, and any problems."""
+    """List names, then kernels that were built."""
     from profdiff.collectors.kernels import registered
+    from profdiff.commands.built_kernels import table
 
     names = registered.registered()
+    built = table()
     if not names:
         tell("no kernels registered yet: use profdiff kernel add NAME SPEC")
     width = max(map(len, names), default=0)
     for name, spec in names.items():
         say(f"{name:{width}}  {spec}  {_state(name, spec)}".rstrip())
+    if names and built:
+        say("")
+    for line in built:
+        say(line)
 
 
 @kernel.command()
@@ -79,7 +150,7 @@ def list_() -> None:
     "specs", nargs=-1, required=True, metavar="SPEC|NAME...", shell_complete=complete.kernels
 )
 def fetch(specs: tuple[str, ...]) -> None:
-    """Download kernels now, and print where their files are.
+    """Fetch kernels now, and print where their files are.
 
     \b
       profdiff kernel fetch debian:bookworm-backports debian:trixie-backports
@@ -94,11 +165,23 @@ def fetch(specs: tuple[str, ...]) -> None:
             say(f"  {what:10} {path or '-'}")
 
 
+def _remove_unused(days: float) -> None:
+    """Remove what was built and is not in use any more."""
+    from profdiff.base.units import file_size
+    from profdiff.collectors.kernels import registered
+    from profdiff.collectors.kernels.building.unused import remove_unused
+
+    kernels, slots, size = remove_unused(days, set(registered.registered().values()))
+    say(f"removed {kernels} kernels and {slots} worktrees: {file_size(size)}")
+
+
 def _check(spec: str, name: str) -> None:
     """Raises InputError when ``spec`` cannot be recorded, as far as that shows without a network
     and without unpacking."""
+    from profdiff.collectors.kernels.building.prepared import prepare
     from profdiff.collectors.kernels.deb_package import check_packages
     from profdiff.collectors.kernels.debian import SUITES, parse
+    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
     from profdiff.collectors.kernels.source import locate
     from profdiff.recording.plan import describe_kernel
     from profdiff.symbolization.kernel_chains import open_index
@@ -112,6 +195,9 @@ def _check(spec: str, name: str) -> None:
                 raise InputError(f"{spec}: there is no such suite: {meant}")
             meant = meant or f"known are {', '.join(SUITES)}"
             tell(f"{suite} is looked up when it is recorded: {meant}")
+        return
+    if is_git(spec):
+        prepare(GitSpec.parse(spec))
         return
     if spec.endswith(".deb"):
         check_packages([Path(part) for part in spec.split(",")])
@@ -133,10 +219,18 @@ def _check(spec: str, name: str) -> None:
 
 def _state(name: str, spec: str) -> str:
     """A remark on a spec that can be checked without a network, and without unpacking."""
+    from profdiff.collectors.kernels.build import is_known_built
+    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
     from profdiff.collectors.kernels.source import locate
 
     if spec.startswith("debian:"):
         return ""
+    if is_git(spec):
+        try:
+            known = is_known_built(GitSpec.parse(spec))
+            return {True: "", False: "(not built yet)", None: "(built when asked for)"}[known]
+        except ProfdiffError as error:
+            return f"({error})"
     packages = [Path(part) for part in spec.split(",")]
     if all(package.suffix == ".deb" for package in packages):
         gone = [str(package) for package in packages if not package.is_file()]

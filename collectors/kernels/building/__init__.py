@@ -1,0 +1,1 @@
+"""Building kernels from a git repository: trees, configs, compilers, make, and what is kept."""

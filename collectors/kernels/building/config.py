@@ -1,0 +1,159 @@
+"""The config that a kernel is built with: what is asked for, and what became of it."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from profdiff.base.bounded import read
+from profdiff.base.errors import InputError, told
+from profdiff.base.terminal import printable
+from profdiff.collectors.architecture import ARM64, Architecture
+from profdiff.collectors.kernels.building.errors import UnfitError
+
+_LARGEST = 8 << 20
+# As Kconfig writes them, but for blanks around.
+_SET = re.compile(r'(CONFIG_\w+)=([ymn]|-?\d+|0[xX][0-9A-Fa-f]+|"(?:[^"\\]|\\.)*")')
+_UNSET = re.compile(r"#\s*(CONFIG_\w+) is not set")
+_LINE = re.compile(r"^(?:# )?(CONFIG_\w+)(?:=(.*)| is not set)$", re.MULTILINE)
+_WHOLE = re.compile(r"\A(?:#\n)?# Automatically generated file; DO NOT EDIT")
+# More than a fragment has.
+_MANY = 200
+# A release says neither where nor when it was built.
+_ALWAYS = "CONFIG_LOCALVERSION_AUTO=n\n"
+# Keys that sign modules, the order of structures' members, and noise: of what a build makes at
+# random, two builds of the same differ.
+_SEEDED = frozenset({"CONFIG_RANDSTRUCT_FULL", "CONFIG_RANDSTRUCT_PERFORMANCE"})
+_RANDOM = dict.fromkeys((*sorted(_SEEDED), "CONFIG_GCC_PLUGIN_RANDSTRUCT"), "n") | {
+    "CONFIG_GCC_PLUGIN_LATENT_ENTROPY": "n",
+    "CONFIG_MODULE_SIG_KEY": '""',
+}
+_NEEDED = {
+    "CONFIG_PRINTK": "messages",
+    "CONFIG_TTY": "a console",
+    "CONFIG_SERIAL_8250_CONSOLE": "a serial console",
+    "CONFIG_BLK_DEV_INITRD": "an initramfs",
+    "CONFIG_RD_GZIP": "a gzip initramfs",
+    "CONFIG_BINFMT_ELF": "programs",
+    "CONFIG_BINFMT_SCRIPT": "scripts",
+    "CONFIG_PROC_FS": "/proc",
+    "CONFIG_SYSFS": "/sys",
+}
+_NEEDED_ARM64 = {
+    "CONFIG_SERIAL_AMBA_PL011_CONSOLE": "its console",
+    "CONFIG_PCI": "PCI",
+    "CONFIG_SERIAL_8250_PCI": "a serial port on PCI",
+}
+
+
+@dataclass(frozen=True)
+class Requested:
+    """``name``: where it is from, for people. ``whole``: ``text`` is a whole config; else it goes
+    on top of ``tinyconfig``, and where two lines set an option, the last one holds.
+    ``turned_off``: what was asked for (``CONFIG_X=y``) and a build would make at random."""
+
+    name: str
+    whole: bool
+    text: str
+    turned_off: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The same for the same options, whatever is said about them."""
+        asked = sorted(options(self.text).items())
+        return hashlib.sha256(f"{self.whole}\0{asked}".encode()).hexdigest()
+
+
+def requested(config: str, architecture: Architecture) -> Requested:
+    """profdiff's own config (""), or the file ``config``: whole, or a fragment on top of profdiff's
+    own. Raises InputError for a file that is no config."""
+    own = "".join(
+        (files("profdiff.collectors.kernels") / name).read_text()
+        for name in ("guest.config", f"guest-{architecture.arch}.config")
+    )
+    if not config:
+        return Requested("profdiff's own", False, own + _ALWAYS)
+    path = Path(config).expanduser()
+    try:
+        text = read(path, _LARGEST).decode(errors="replace")
+    except OSError as error:
+        raise InputError(f"config={config}: {told(error)}") from error
+    lines = _lines(text, config)
+    if not lines:
+        raise InputError(f"config={config}: no line of it sets an option (CONFIG_X=y)")
+    whole = len(lines) > _MANY or _WHOLE.match(text.replace("\r", "")) is not None
+    asked = options("".join(lines))
+    off = {name: value for name, value in _RANDOM.items() if asked.get(name, value) != value}
+    if not _SEEDED.isdisjoint(off):
+        off["CONFIG_RANDSTRUCT_NONE"] = "y"
+    more = "".join([*lines, *map(_written, off, off.values()), _ALWAYS])
+    turned_off = tuple(f"{name}={asked[name]}" for name in off if name in _RANDOM)
+    if whole:
+        return Requested(str(path), True, more, turned_off)
+    return Requested(f"profdiff's own and {path}", False, own + more, turned_off)
+
+
+def _lines(text: str, config: str) -> list[str]:
+    """The lines of a config that say something, as Kconfig writes them. Raises InputError for one
+    that Kconfig would pass over."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if match := _SET.fullmatch(line) or _UNSET.fullmatch(line):
+            value = match[2] if match.re is _SET else "n"
+            found.append(_written(match[1], value))
+        elif line and not line.startswith("#"):
+            raise InputError(
+                f"config={config}, line {number}: {printable(line)[:100]} sets no option: write "
+                'CONFIG_X=y, m, n, a number or "text", and nothing behind it'
+            )
+    return found
+
+
+def _written(name: str, value: str) -> str:
+    return f"# {name} is not set\n" if value == "n" else f"{name}={value}\n"
+
+
+def options(text: str) -> dict[str, str]:
+    """The value of each option in a config; ``n`` for one that is not set."""
+    return {name: value or "n" for name, value in _LINE.findall(text)}
+
+
+def merged(start: str, more: str) -> str:
+    """A config in which the options of ``more`` replace those of ``start``."""
+    values = options(more)
+    kept = [line for line in start.splitlines() if _name(line) not in values]
+    lines = (
+        f"# {name} is not set" if value == "n" else f"{name}={value}"
+        for name, value in values.items()
+    )
+    return "\n".join([*kept, *lines, ""])
+
+
+def _name(line: str) -> str:
+    found = _LINE.match(line)
+    return found[1] if found else ""
+
+
+def lost(asked: Mapping[str, str], got: Mapping[str, str]) -> list[str]:
+    """The options that are not as they were asked for: ``CONFIG_X=y``. What is not there at all is
+    not set."""
+    return [f"{name}={value}" for name, value in asked.items() if got.get(name, "n") != value]
+
+
+def check(got: Mapping[str, str], architecture: Architecture, name: str) -> None:
+    """Raises UnfitError where a guest cannot work with the config ``got``, called ``name``."""
+    needed = _NEEDED | (_NEEDED_ARM64 if architecture is ARM64 else {})
+    lacking = [f"{option} ({what})" for option, what in needed.items() if got.get(option) != "y"]
+    if lacking:
+        raise UnfitError(
+            f"config {name}: a guest needs {_listed(lacking)} built in, which the config or the "
+            "source lacks"
+        )
+
+
+def _listed(words: Iterable[str]) -> str:
+    *some, last = words
+    return f"{', '.join(some)} and {last}" if some else last

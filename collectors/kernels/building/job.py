@@ -1,0 +1,97 @@
+"""All that decides what a kernel will be, found before anything is built."""
+
+from dataclasses import dataclass
+
+from profdiff.collectors.architecture import Architecture, host
+from profdiff.collectors.kernels.building import config as configs
+from profdiff.collectors.kernels.building import kept
+from profdiff.collectors.kernels.building.config import Requested
+from profdiff.collectors.kernels.building.debian_config import (
+    debian_config,
+    known_debian_config,
+    source_version,
+)
+from profdiff.collectors.kernels.building.prepared import Prepared, prepare
+from profdiff.collectors.kernels.building.toolchain import Toolchain, find_toolchain, needed
+from profdiff.collectors.kernels.built_from import BuiltFrom
+from profdiff.collectors.kernels.git_spec import GitSpec
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that decides what a kernel will be."""
+
+    spec: GitSpec
+    prepared: Prepared
+    architecture: Architecture
+    toolchain: Toolchain
+    requested: Requested
+
+    @staticmethod
+    def of(spec: GitSpec) -> "Job":
+        """Raises InputError, DoesNotApply, MissingError for what there is not."""
+        prepared = prepare(spec)
+        architecture = spec.architecture or host()
+        needed("make")
+        toolchain = find_toolchain(spec.compiler, architecture)
+        if spec.config == "debian":
+            requested = debian_config(prepared, architecture)
+        else:
+            requested = configs.requested(spec.config, architecture)
+        return Job(spec, prepared, architecture, toolchain, requested)
+
+    @staticmethod
+    def known(spec: GitSpec) -> "Job | None":
+        """The same without a network; None where that takes one. Raises as ``of``."""
+        if spec.config == "debian":
+            here = known_debian_config(source_version(prepare(spec)), spec.architecture or host())
+            if here is None:
+                return None
+        return Job.of(spec)
+
+    @property
+    def key(self) -> str:
+        """Of what is built."""
+        return kept.key_of(self.prepared.tree, *self._how)
+
+    @property
+    def objects(self) -> str:
+        """Of what its object files can be shared with."""
+        return kept.key_of(str(self.toolchain.program), *self._how)[:12]
+
+    @property
+    def _how(self) -> tuple[str, ...]:
+        tools = self.toolchain
+        versions = (tools.version, tools.digest, *tools.others)
+        return self.requested.digest, *versions, self.architecture.arch
+
+    @property
+    def source(self) -> BuiltFrom:
+        """For the session."""
+        prepared = self.prepared
+        return BuiltFrom(
+            repository=str(self.spec.repository.expanduser().absolute()),
+            commit=prepared.commit,
+            described=prepared.described,
+            subject=prepared.subject,
+            tree=prepared.tree,
+            built=prepared.built,
+            dirty=prepared.dirty,
+            patches=list(prepared.patches),
+            reverted=list(prepared.reverted),
+            config=self.requested.name,
+            compiler=self.toolchain.version,
+            arch=self.architecture.arch,
+        )
+
+    @property
+    def about(self) -> str:
+        """What is built and with what, in words."""
+        changes = "".join(map(str, self.spec.changes))
+        dirty = " with uncommitted changes" if self.prepared.dirty else ""
+        return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}"
+
+
+def image_of(architecture: Architecture) -> str:
+    """The image in a folder of object files."""
+    return next(name for name in architecture.images if name.startswith("arch/"))

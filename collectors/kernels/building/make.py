@@ -1,0 +1,191 @@
+"""make, run so that it ends with us, with a log; and what its log says."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from profdiff.base.terminal import printable
+
+_POLL = 0.2
+# Its standard input ends with us, however we end; then the group's processes do. The group is its
+# argument.
+_WATCHER = 'read -r _; kill -KILL "-$1"'
+# What changes a build, or is for another make.
+_LEFT_OUT = re.compile(
+    r"MAKE.*|MFLAGS|GNUMAKEFLAGS|KBUILD.*|K(C|A|CPP|RUST)FLAGS|LD(FLAGS_.*)?|(HOST)?(CC|CXX|AS|AR|NM"
+    r"|LD|OBJCOPY|OBJDUMP|STRIP|READELF)|(HOST)?(C|CXX|CPP|LD)FLAGS|ARCH|SUBARCH|CROSS_COMPILE.*"
+    r"|LLVM(_IAS)?|LOCALVERSION|SOURCE_DATE_EPOCH|INSTALL.*|[VWCMO]|SRCARCH|GIT_.*|KCONFIG_.*"
+)
+_STEP = re.compile(rb"^  ([A-Z][A-Z0-9_+]*) +(\[[A-Z]\] +)?(\S+)", re.MULTILINE)
+# Compilers and linkers, the config's programs, then make's own words of what failed.
+_ERRORS = (
+    re.compile(r"^.*?: (?:fatal )?error: .+$", re.MULTILINE),
+    re.compile(r"^.*(?:undefined reference to|undefined symbol:|multiple definition of) .+$", re.M),
+    re.compile(r"^.*(?:: not found|: command not found|cannot find -l\S+).*$", re.MULTILINE),
+    re.compile(r"^\*\*\* .*\w.*$", re.MULTILINE),
+    re.compile(r"^.*?(?:ERROR|[Ee]rror): .+$", re.MULTILINE),
+    re.compile(r"^\S+: \*\*\* .+$", re.MULTILINE),
+)
+# What a machine lacks, where an error says that something is not there.
+_ABSENT = re.compile(r"not found|No such file|cannot find|not installed")
+_PACKAGES = {
+    "libelf.h": "libelf-dev",
+    "gelf.h": "libelf-dev",
+    "-lelf": "libelf-dev",
+    "openssl/": "libssl-dev",
+    "-lcrypto": "libssl-dev",
+    "flex: ": "flex",
+    "bison: ": "bison",
+    " bc: ": "bc",
+    "pahole: ": "dwarves",
+}
+# As gcc, clang, make, sh, bash and linkers say that a process of theirs was killed, or found no
+# memory.
+_KILLED = re.compile(
+    r"^(?:.*Killed signal terminated program.*|.*terminated with signal 9.*|.*\*\*\* \[.*\] Killed"
+    r"|.*unable to execute command: Killed.*|(?:\S*sh: .*)?\bKilled\b(?: .*)?"
+    r"|.*(?:virtual memory exhausted|LLVM ERROR: out of memory|: out of memory allocating).*"
+    r"|.*(?:Cannot allocate memory|: memory exhausted))$",
+    re.MULTILINE,
+)
+# An object file, or a program that the build made, that a killed build or a full disk damaged; not
+# what a source's own error says (mm/a.c:1:1: error: ...).
+_DAMAGED = re.compile(
+    r"^(?!.*\.(?:[chSs]|lds|rs):\d+)(?:"
+    r".*\.(?:o|a|ko)\b.*(?:not recognized|truncated|too short|malformed|corrupt|past the end|"
+    r"unexpected end|unknown file type|invalid ELF)"
+    r"|.*(?:cannot execute binary file|Exec format error).*"
+    r"|.*(?:\.cmd|auto\.conf):\d+: \*\*\* missing separator)",
+    re.MULTILINE,
+)
+_LONGEST = 300
+_ROOM = 1 << 20
+
+Seen = Callable[[int, str], None]
+
+
+def supervised(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    log: Path,
+    *,
+    lock: int,
+    seen: Seen | None = None,
+) -> int:
+    """Run ``command`` in ``folder`` with what it says at the end of ``log``; its exit status.
+
+    ``lock``: a descriptor that its processes keep open, so that what it locks stays locked as long
+    as one of them lives. ``seen`` is told how many steps make did, and the file of the last one.
+    """
+    start = log.stat().st_size if log.exists() else 0
+    with log.open("ab") as output, log.open("rb") as said:
+        said.seek(start)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env=environment,
+            process_group=0,
+            pass_fds=[lock],
+        )
+        rest = b""
+        try:
+            with _watched(process.pid):
+                ended = False
+                while not ended:
+                    ended = process.poll() is not None
+                    lines, _, rest = (rest + said.read()).rpartition(b"\n")
+                    found = _STEP.findall(lines)
+                    if found and seen:
+                        seen(len(found), printable(found[-1][2].decode(errors="replace")))
+                    if not ended:
+                        time.sleep(_POLL)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        return process.returncode
+
+
+@contextlib.contextmanager
+def _watched(group: int) -> Iterator[None]:
+    """A process group that does not outlive this process, within the block."""
+    watcher = subprocess.Popen(
+        ["/bin/sh", "-c", _WATCHER, "sh", str(group)], stdin=subprocess.PIPE, process_group=0
+    )
+    try:
+        yield
+    finally:
+        watcher.kill()
+        watcher.wait()
+        if watcher.stdin:
+            watcher.stdin.close()
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's, without what changes a build, and with what makes it the same everywhere."""
+    kept = {name: value for name, value in os.environ.items() if not _LEFT_OUT.fullmatch(name)}
+    return kept | {
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+        "KBUILD_BUILD_USER": "profdiff",
+        "KBUILD_BUILD_HOST": "profdiff",
+        "KBUILD_BUILD_VERSION": "1",
+        "SOURCE_DATE_EPOCH": "1767225600",
+        "CCACHE_NOHASHDIR": "1",
+    }
+
+
+def is_full(log: Path) -> bool:
+    """Whether there was no room: the log says so, or there is none to write it."""
+    said = "No space left on device" in log.read_text(errors="replace")
+    return said or shutil.disk_usage(log.parent).free < _ROOM
+
+
+def is_damaged(log: Path) -> bool:
+    """Whether what an earlier build left is to blame, not the source."""
+    return bool(_DAMAGED.search(log.read_text(errors="replace")))
+
+
+def lacking(log: Path) -> str:
+    """What this machine lacks, memory or a package, if that is why it failed; else ""."""
+    if killed := _KILLED.search(log.read_text(errors="replace")):
+        said = printable(killed[0].strip())[:_LONGEST]
+        return f"a process found no memory or was killed ({said})"
+    said = first_error(log)
+    return said if _package(said) else ""
+
+
+def steps(log: Path) -> int:
+    """How many of its steps make said in ``log``."""
+    return len(_STEP.findall(log.read_bytes()))
+
+
+def first_error(log: Path) -> str:
+    """The first error in a log, in one line, with the package that mends it where one does."""
+    text = log.read_text(errors="replace")
+    for pattern in _ERRORS:
+        if found := pattern.search(text):
+            line = found[0].strip().removeprefix("../").removeprefix("*** ")
+            package = _package(line)
+            return printable(line)[:_LONGEST] + (f" (apt-get install {package})" if package else "")
+    last = [line for line in text.splitlines() if line.strip()]
+    return printable(last[-1])[:_LONGEST] if last else "make says no reason"
+
+
+def _package(line: str) -> str:
+    """The package that has what ``line`` says is not there; else ""."""
+    if not _ABSENT.search(line):
+        return ""
+    return next((name for sign, name in _PACKAGES.items() if sign in line), "")

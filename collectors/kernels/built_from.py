@@ -1,0 +1,33 @@
+"""What a kernel was built from, in the words of the session's manifest."""
+
+from typing import Annotated
+
+import msgspec
+
+from profdiff.collectors.records import Part, Text
+
+Hex40 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?\Z")]
+
+
+class BuiltFrom(Part, frozen=True):
+    """``repository``: the folder, absolute, as the user named it. ``commit``: of the revision, or
+    of a work tree its HEAD; ``described``: what ``git describe`` calls it. ``built``: the commit
+    that was really built, which is ``commit`` or was made of it with the changes; ``tree``: its
+    tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and
+    subjects; ``reverted``: commits. ``config``: where the config is from. ``compiler``: the first
+    line that it says of its version. ``lost``: options that are not as the config asked for them,
+    ``CONFIG_X=y``: the source does not have them so."""
+
+    repository: Text
+    commit: Hex40
+    described: Text
+    subject: Text
+    tree: Hex40
+    built: Hex40
+    dirty: bool = False
+    patches: list[Text] = msgspec.field(default_factory=list)
+    reverted: list[Hex40] = msgspec.field(default_factory=list)
+    config: Text = ""
+    compiler: Text = ""
+    arch: Text = ""
+    lost: list[Text] = msgspec.field(default_factory=list)

@@ -1,0 +1,197 @@
+"""``git:REPO[@REV]`` taken apart: a kernel that is built from a git repository, and how.
+
+``git:REPO[@REV]``, then any of ``+PATCH`` and ``~COMMIT`` in their order, then ``,config=...``,
+``,cc=...`` and ``,arch=...`` (``docs/kernels.md``).
+"""
+
+import contextlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+
+_PREFIX = "git:"
+_OPTIONS = ("config", "cc", "arch")
+_FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
+# Where a part may end and a change begin.
+_CHANGE = re.compile(r"[+~]")
+# HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
+_PARENT = re.compile(r"~\d{0,6}(?![\w./-])")
+_FORM = "write git:REPO[@REV][+PATCH...][~COMMIT...][,config=...][,cc=...][,arch=...]"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a revision before it is built. ``what``: the file of a patch, an mbox, or a
+    folder of them; or the commit that is reverted."""
+
+    kind: Literal["patch", "revert"]
+    what: str
+
+    def __str__(self) -> str:
+        return ("+" if self.kind == "patch" else "~") + self.what
+
+
+@dataclass(frozen=True)
+class GitSpec:
+    """``revision`` None: the work tree as it is. ``config``: "" is profdiff's own, ``debian`` that
+    of Debian's kernel nearest in version, else a file. ``compiler`` "" is the default one, and
+    ``architecture`` None this machine's. ``str()`` gives a spec that means the same."""
+
+    repository: Path
+    revision: str | None = None
+    changes: tuple[Change, ...] = ()
+    config: str = ""
+    compiler: str = ""
+    architecture: Architecture | None = None
+
+    @staticmethod
+    def parse(spec: str) -> "GitSpec":
+        """Raises InputError for what is malformed, and where REPO is no folder."""
+        body = spec.removeprefix(_PREFIX)
+        if not is_git(spec) or not body:
+            raise InputError(f"{spec}: {_FORM}")
+        body, *options = _FIRST_OPTION.split(body)
+        repository, rest = split_repository(body, spec)
+        revision, changes = _revision(spec, rest) if rest[:1] == "@" else (None, rest)
+        plain = GitSpec(_place(repository), revision, _changes(spec, changes))
+        return _with_options(plain, spec, options)
+
+    def __str__(self) -> str:
+        revision = "" if self.revision is None else f"@{self.revision}"
+        asked = {
+            "config": self.config,
+            "cc": self.compiler,
+            "arch": self.architecture.arch if self.architecture else "",
+        }
+        options = "".join(f",{name}={value}" for name, value in asked.items() if value)
+        changes = "".join(map(str, self.changes))
+        return f"{_PREFIX}{self.repository}{revision}{changes}{options}"
+
+    def absolute(self) -> "GitSpec":
+        """The same from any folder."""
+        changes = (
+            replace(one, what=_absolute(one.what)) if one.kind == "patch" else one
+            for one in self.changes
+        )
+        by_name = self.config in ("", "debian")
+        return replace(
+            self,
+            repository=self.repository.expanduser().absolute(),
+            changes=tuple(changes),
+            config=self.config if by_name else _absolute(self.config),
+            compiler=_absolute(self.compiler) if "/" in self.compiler else self.compiler,
+        )
+
+    @property
+    def label(self) -> str:
+        """What a kernel of it may be called, before what a label cannot have is taken out."""
+        words = [self.revision or self.repository.resolve().name]
+        for one in self.changes:
+            name = Path(one.what).stem if one.kind == "patch" else one.what[:12]
+            words.append(f"+{name}" if one.kind == "patch" else f"-without-{name}")
+        return "".join(words)
+
+
+def is_git(spec: str) -> bool:
+    """Whether ``spec`` names a kernel that is built from a repository."""
+    return spec.startswith(_PREFIX)
+
+
+def split_repository(body: str, named: str) -> tuple[str, str]:
+    """REPO of what stands behind ``git:``, and the rest: the shortest beginning that is a
+    repository's folder, else the shortest that is a folder (one in a repository). Raises
+    InputError, which says ``named``, where none is."""
+    end = _end(body, "@+~", _is_repository) or _end(body, "@+~", Path.is_dir)
+    if not end:
+        first = re.split(r"[@+]|(?<=.)~", body)[0]
+        raise InputError(f"{named}: {first or 'nothing'} is no folder: name a git repository")
+    return body[:end], body[end:]
+
+
+def _is_repository(folder: Path) -> bool:
+    """Whether it is the top of a work tree, or a bare repository."""
+    bare = (folder / name for name in ("HEAD", "objects", "refs"))
+    return (folder / ".git").exists() or all(path.exists() for path in bare)
+
+
+def _end(text: str, signs: str, exists: Callable[[Path], bool]) -> int | None:
+    """Where the shortest beginning of ``text`` ends that exists, before one of ``signs`` or at its
+    end. A sign at the start is of the path: ``~/linux``."""
+    ends = [at for at, sign in enumerate(text) if at and sign in signs]
+    for end in [*ends, len(text)]:
+        # A name that is too long, a folder that nobody may look into: neither exists for us.
+        with contextlib.suppress(OSError, ValueError):
+            if exists(_place(text[:end])):
+                return end
+    return None
+
+
+def _place(text: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:  # ~nobody/
+        return Path(text)
+
+
+def _revision(spec: str, rest: str) -> tuple[str, str]:
+    """The revision behind ``@``, and the changes behind it."""
+    at = 1
+    while (found := _CHANGE.search(rest, at)) and (parent := _PARENT.match(rest, found.start())):
+        at = parent.end()
+    end = found.start() if found else len(rest)
+    if end == 1:
+        raise InputError(f"{spec}: no revision is named behind @: {_FORM}")
+    return rest[1:end], rest[end:]
+
+
+def _changes(spec: str, rest: str) -> tuple[Change, ...]:
+    changes = []
+    while rest:
+        kind, rest = rest[0], rest[1:]
+        end = _end(rest, "+~", Path.exists) if kind == "+" and rest else None
+        if end is None:
+            found = _CHANGE.search(rest, 1)
+            end = found.start() if found else len(rest)
+        what, rest = rest[:end], rest[end:]
+        if not what or (what[0] in "+~-" and not what.startswith("~/")):
+            raise InputError(f"{spec}: nothing is named behind {kind}: {_FORM}")
+        if kind == "~" and re.fullmatch(r"\d{1,6}", what):
+            raise InputError(
+                f"{spec}: ~{what} names a parent only behind a revision: write @HEAD~{what}, or "
+                "more digits of the commit that is to be reverted"
+            )
+        changes.append(Change("patch" if kind == "+" else "revert", what))
+    return tuple(changes)
+
+
+def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
+    given: dict[str, str] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in _OPTIONS:
+            meant = did_you_mean(name, _OPTIONS) or f"known are {', '.join(_OPTIONS)}"
+            raise InputError(f"{spec}: there is no option {name}=: {meant}")
+        if name in given or not value:
+            why = "is given twice" if name in given else "has no value"
+            raise InputError(f"{spec}: {name}= {why}")
+        given[name] = value
+    architecture = named(given["arch"]) if "arch" in given else None
+    if "arch" in given and not architecture:
+        known = " and ".join(one.arch for one in ARCHITECTURES)
+        raise InputError(f"{spec}: profdiff boots {known}, not {given['arch']}")
+    return replace(
+        plain,
+        config=given.get("config", ""),
+        compiler=given.get("cc", ""),
+        architecture=architecture,
+    )
+
+
+def _absolute(path: str) -> str:
+    return str(_place(path).absolute())
