@@ -1,8 +1,8 @@
 """The Rust half: symbolization of ELF files, kallsyms and images; disassembly; perf.data and its
 text forms.
 
-The code is in symbolization/kernel-symbols, symbolization/disassembly, symbolization/perf-data and
-symbolization/stacks.
+The code is in symbolization/kernel-symbols, symbolization/disassembly, symbolization/equal-code,
+symbolization/perf-data and symbolization/stacks.
 """
 
 from typing import Any, final
@@ -108,6 +108,26 @@ def flows() -> list[str]:
 def classes() -> list[str]:
     """Names of the kinds of instructions: load, store, locked, serialising, privileged, division,
     repeated, call, indirect-call, indirect-jump, conditional, vector."""
+
+@final
+class CodeComparison:
+    """N functions of one kernel, compared with another, by where they start. ``name``: the symbol;
+    ``verdict``: an index into ``verdicts()``; ``detail``: what differs, "" where nothing does.
+    ``function``: for each address that was asked for its function, -1 where no symbol has it."""
+
+    name: list[str]
+    start: NDArray[np.uint64]
+    verdict: NDArray[np.uint8]
+    detail: list[str]
+    function: NDArray[np.int64]
+
+def compare_code(old: str, new: str, svma: NDArray[np.uint64]) -> CodeComparison:
+    """Whether the functions of the kernel ``old`` that have these addresses are the same in the
+    kernel ``new``: instructions, the addresses and data that they name, and what the kernel patches
+    at boot. Both are a vmlinux (plain, ``.zst``, ``.xz``). Raises NativeError."""
+
+def verdicts() -> list[str]:
+    """Names of the verdicts: equal, absent, instructions, operand, patched, data, unknown."""
 
 @final
 class Kallsyms:

@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -114,6 +114,24 @@ def recorded_arm64(arm64_qemu: Qemu, arm64_kernels: tuple[KernelFiles, KernelFil
 def newest_kernel() -> Path:
     """v7.1.8: with later optimisations."""
     return need_kernel("v7.1.8")
+
+
+@pytest.fixture(scope="session")
+def fixture_vmlinux(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The unpacked vmlinux of a fixture kernel, by the kernel's name."""
+    folder = tmp_path_factory.mktemp("fixture-kernels")
+
+    def unpacked(name: str) -> Path:
+        packed = need_kernel(name) / "vmlinux.zst"
+        need_program("zstd")
+        target = folder / name
+        if not target.exists():
+            subprocess.run(
+                ["zstd", "-q", "-d", "--long=27", str(packed), "-o", str(target)], check=True
+            )
+        return target
+
+    return unpacked
 
 
 # Sessions that several tests read, each recorded once for the whole run: do not change them.

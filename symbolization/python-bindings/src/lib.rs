@@ -1,8 +1,9 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! disassembly, kernel-symbols, perf-data and stacks, and no logic.
+//! disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
 
 mod alignment;
 mod disassembly;
+mod equal_code;
 mod error;
 mod perf;
 mod stacks;
@@ -14,6 +15,8 @@ mod _native {
     use crate::alignment::{align, matched};
     #[pymodule_export]
     use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
+    #[pymodule_export]
+    use crate::equal_code::{compare_code, verdicts, CodeComparison};
     #[pymodule_export]
     use crate::error::NativeError;
     #[pymodule_export]

@@ -1,0 +1,141 @@
+"""Whether another kernel has the same code for all that one executed: what it would count then is
+known without a boot. ``docs/equal-code.md`` says what is compared, and what nobody sees so."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.cache import symbol_cache
+from profdiff.base.errors import InputError, SessionError
+from profdiff.profile.run_files import recorded
+from profdiff.profile.session_symbols import kernel_symbols
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
+from profdiff.symbolization._native import (
+    Kallsyms,
+    NativeError,
+    compare_code,
+    elf_build_id,
+    verdicts,
+)
+from profdiff.symbolization.kernel_chains import open_index
+from profdiff.symbolization.places import KERNEL_HALF
+
+EQUAL, UNKNOWN = verdicts().index("equal"), verdicts().index("unknown")
+
+
+class Different(NamedTuple):
+    """A function that is not the same: ``why`` is one of ``verdicts()``, ``detail`` says it in
+    words."""
+
+    function: str
+    why: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class EqualCode:
+    """``functions``: how many were compared. ``different``: those that differ; ``unknown``: what
+    could not be compared, which therefore may differ."""
+
+    functions: int
+    different: tuple[Different, ...] = ()
+    unknown: tuple[Different, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether all code is the same that was executed, and something was."""
+        return bool(self.functions) and not self.different and not self.unknown
+
+    @property
+    def summary(self) -> str:
+        """What was found, as a sentence without an end."""
+        if self.equal:
+            return f"the same code in all {self.functions:,} executed functions"
+        every = (*self.different, *self.unknown)
+        if not every:
+            return "no kernel code was executed"
+        first, more = every[0], f" and {len(every) - 1:,} more" if len(every) > 1 else ""
+        verb = "differs" if self.different else "cannot be compared"
+        return f"{first.function} {verb} ({first.detail}){more}"
+
+    @staticmethod
+    def of(session: Session, label: str, candidate: Path) -> "EqualCode":
+        """Compare what the kernel ``label`` executed in its finished runs with the vmlinux
+        ``candidate`` (plain, ``.zst``, ``.xz``) of another kernel of the same architecture.
+
+        What a session alone does not know, such as a debug ELF that is gone, makes it unequal.
+        Raises InputError for a file that is no kernel or damaged, SessionError for a damaged
+        session.
+        """
+        addresses: list[NDArray[np.uint64]] = []
+        debug_elf: Path | None = None
+        for run in session.manifest.runs:
+            if run.kernel != label or run.failure:
+                continue
+            found = recorded(session, run)
+            if found is None or found.places.code is None:
+                continue  # only exact counts name everything that ran
+            executed = found.places.address[found.places.address >= KERNEL_HALF]
+            try:
+                symbols = kernel_symbols(session, run, {})
+            except SessionError as error:
+                return _incomparable(str(error))
+            debug_elf = symbols.debug_elf
+            if debug_elf is None:
+                return _incomparable(f"{label} has no debug ELF")
+            moved = _moved(session, run, debug_elf)
+            if moved is None:
+                return _incomparable(f"nothing tells where {label} lay in memory")
+            addresses.append(executed - np.uint64(moved))
+        if debug_elf is None:
+            return _incomparable(f"{label} has no exact counts")
+        return _compared(debug_elf, candidate, np.unique(np.concatenate(addresses)))
+
+
+def _moved(session: Session, run: Run, debug_elf: Path) -> int | None:
+    """By how much the kernel of a run lay behind where it was linked."""
+    told = session.read(run, "kallsyms")
+    if told is None:
+        return None
+    try:
+        return Kallsyms(told).displacement(open_index(debug_elf, symbol_cache()))
+    except NativeError as error:
+        raise InputError(str(error)) from error
+
+
+def _compared(debug_elf: Path, candidate: Path, svma: NDArray[np.uint64]) -> EqualCode:
+    try:
+        # The same build is the same kernel, whatever of it cannot be compared.
+        mine, other = (elf_build_id(str(path)) for path in (debug_elf, candidate))
+        found = compare_code(str(debug_elf), str(candidate), svma)
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    every = [
+        Different(name, verdicts()[verdict], detail)
+        for name, verdict, detail in zip(
+            found.name, found.verdict.tolist(), found.detail, strict=True
+        )
+        if verdict != EQUAL
+    ]
+    if mine is not None and mine == other:
+        every = [one for one in every if one.why != verdicts()[UNKNOWN]]
+    unknown = [one for one in every if one.why == verdicts()[UNKNOWN]]
+    if outside := int((found.function < 0).sum()):
+        unknown.append(Different("code outside of vmlinux", verdicts()[UNKNOWN], _places(outside)))
+    return EqualCode(
+        functions=len(found.name),
+        different=tuple(one for one in every if one.why != verdicts()[UNKNOWN]),
+        unknown=tuple(unknown),
+    )
+
+
+def _places(number: int) -> str:
+    return f"{number:,} executed addresses are of a module, or made by the kernel"
+
+
+def _incomparable(reason: str) -> EqualCode:
+    return EqualCode(0, unknown=(Different("the kernel", verdicts()[UNKNOWN], reason),))
