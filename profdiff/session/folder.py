@@ -15,15 +15,15 @@ from profdiff.base import bounded
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.session import first_schema, second_schema
+from profdiff.session.kinds import KINDS, Kind
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 
 _MANIFEST = "manifest.json"
-# Of a folder that has a session for each of several architectures (architectures.py).
-ARCHITECTURES_FILE = "architectures.json"
 # Of the manifest, and of each file that a run left but recordings and counts.
 _MAX_FILE = 256 * 2**20
+# As many of a folder's sessions are named in a message.
+_NAMED = 8
 
 
 class Session:
@@ -36,7 +36,7 @@ class Session:
     @staticmethod
     def open(folder: Path) -> "Session":
         """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
-        schema, InputError for a folder with several architectures, which names its sessions."""
+        schema, InputError for a folder with several sessions, which names them."""
         path = inside(folder, _MANIFEST)
         try:
             data = bounded.read(path, _MAX_FILE)
@@ -62,8 +62,9 @@ class Session:
     @staticmethod
     def refuse_occupied(folder: Path) -> None:
         """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
-        if is_session(folder) or is_several(folder):
-            held = "a session" if is_session(folder) else "sessions of several architectures"
+        kind = kind_of(folder)
+        if is_session(folder) or kind:
+            held = f"sessions of several {kind.plural}" if kind else "a session"
             raise InputError(
                 f"-o {folder}: the folder is not empty, it holds {held}: name another one"
             )
@@ -125,8 +126,8 @@ class Session:
 
     @property
     def compared(self) -> list[Kernel]:
-        """The kernels but the base's twin."""
-        return [kernel for kernel in self.manifest.kernels if not kernel.twin_of]
+        """The kernels that there are, but the base's twin."""
+        return self.manifest.compared
 
     @property
     def profiling(self) -> list[str]:
@@ -149,8 +150,8 @@ class Session:
 
 @contextlib.contextmanager
 def recording(folder: Path) -> Iterator[None]:
-    """Keep other recorders out of a session's folder, or of one with several architectures, which
-    is made if absent; what a killed one left half written goes. Raises InputError when one is at
+    """Keep other recorders out of a session's folder, or of one with several sessions, which is
+    made if absent; what a killed one left half written goes. Raises InputError when one is at
     work, OSError."""
     if not (is_session(folder) or is_several(folder)):
         Session.refuse_occupied(folder)
@@ -197,16 +198,27 @@ def is_session(folder: Path) -> bool:
     return (folder / _MANIFEST).is_file()
 
 
+def kind_of(folder: Path) -> Kind | None:
+    """What the sessions in ``folder`` differ by; None unless it holds several, and is none itself
+    (``several``)."""
+    if is_session(folder):
+        return None
+    return next((kind for kind in KINDS if (folder / kind.file).is_file()), None)
+
+
 def is_several(folder: Path) -> bool:
-    """Whether ``folder`` holds a session for each of several architectures, and is none itself."""
-    return (folder / ARCHITECTURES_FILE).is_file() and not is_session(folder)
+    """Whether ``folder`` holds a session for each of several architectures, or compilers."""
+    return kind_of(folder) is not None
 
 
 def _several(folder: Path) -> str:
     """Why such a folder is no session."""
-    parts = [str(folder / one.arch) for one in ARCHITECTURES if is_session(folder / one.arch)]
-    named = f"name one of them: {' or '.join(parts)}" if parts else "none is recorded yet"
-    return f"{folder} holds a session for each of several architectures: {named}"
+    kind = kind_of(folder)
+    parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
+    told = [str(folder / name) for name in parts if kind and kind.knows(name)][:_NAMED]
+    named = f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
+    plural = kind.plural if kind else "kinds"
+    return f"{folder} holds a session for each of several {plural}: {named}"
 
 
 def _decode(path: Path, data: bytes) -> Manifest:
@@ -230,6 +242,11 @@ def _decode(path: Path, data: bytes) -> Manifest:
     ids = [run.id for run in manifest.runs]
     if len(set(ids)) != len(ids) or not {run.kernel for run in manifest.runs} <= set(labels):
         raise SessionError(f"{path} has runs that do not fit its kernels")
+    if manifest.kernels[0].hole:
+        raise SessionError(f"{path}: the base was not built")
+    holes = {kernel.label for kernel in manifest.kernels if kernel.hole}
+    if ran := [run.kernel for run in manifest.runs if run.kernel in holes]:
+        raise SessionError(f"{path} has runs of {ran[0]}, which was not built")
     if not all(_has_shorter(manifest, point) for point in manifest.points):
         raise SessionError(f"{path} has points whose lengths do not fit")
     for name in {*manifest.collectors, *(run.collector for run in manifest.runs)}:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from profdiff.collectors.kernels.built_from import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest
 from profdiff.collectors.records import Instructions as Instructions
@@ -17,6 +18,7 @@ from profdiff.collectors.records import Name, Part, Text, Value
 from profdiff.collectors.records import Qemu as Qemu
 from profdiff.collectors.records import Sampling as Sampling
 from profdiff.collectors.records import Window as Window
+from profdiff.session.bisection import Bisection
 
 SCHEMA = "profdiff.session/3"
 
@@ -93,7 +95,8 @@ class Kernel(Part, frozen=True):
     """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
     the exact collector, ``code`` that of its functions' code; ``image_sha256`` is there if an image
     was booted. ``twin_of``: it is the kernel of that label once more, measured to see what differs
-    where nothing does (A/A)."""
+    where nothing does (A/A). ``source``: what profdiff built it from. ``hole``: why there is no
+    such kernel, "" for one that there is; a hole has no image and no runs."""
 
     label: Label
     spec: str
@@ -107,6 +110,8 @@ class Kernel(Part, frozen=True):
     symbols: SafePath | None = None
     code: SafePath | None = None
     twin_of: Label | None = None
+    source: BuiltFrom | None = None
+    hole: Text = ""
 
 
 class Run(Part, frozen=True, kw_only=True):
@@ -135,7 +140,7 @@ class Run(Part, frozen=True, kw_only=True):
 
 class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
-    collectors, by the option's name."""
+    collectors, by the option's name. ``bisection``: what the kernels are the evidence of."""
 
     schema: str
     profdiff: str
@@ -152,6 +157,17 @@ class Manifest(Part, frozen=True, kw_only=True):
     guest: Guest | None = None
     kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]
+    bisection: Bisection | None = None
+
+    @property
+    def compared(self) -> list[Kernel]:
+        """The kernels that there are, but the base's twin."""
+        return [one for one in self.kernels if not (one.twin_of or one.hole)]
+
+    @property
+    def holes(self) -> list[Kernel]:
+        """Those that could not be built."""
+        return [one for one in self.kernels if one.hole]
 
     @property
     def boot_runs(self) -> int:

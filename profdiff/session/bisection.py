@@ -1,0 +1,70 @@
+"""What a bisection found, as the manifest of its last session keeps it."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from profdiff.collectors.records import Commit, Count, Number, Part, Text
+
+# Labels of the last session's kernels.
+PARENT, CULPRIT, BAD, REVERT = "parent", "culprit", "bad", "bad-revert"
+
+Fraction = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
+
+Reverted = Literal["confirmed", "partly", "not", "does not apply", "does not build", "not measured"]
+
+
+class Revision(Part, frozen=True):
+    """A commit, and what was measured of it: ``value`` in the unit of the bisection's ``what``;
+    None where no number was."""
+
+    commit: Commit
+    subject: Text
+    value: Number | None = None
+
+
+class Step(Part, frozen=True):
+    """A further culprit: ``explained``: which fraction of good to bad the step is; ``candidates``:
+    as those of the bisection."""
+
+    culprit: Revision
+    parent: Revision
+    explained: Fraction | None = None
+    candidates: Annotated[list[Revision], msgspec.Meta(max_length=1000)] = msgspec.field(
+        default_factory=list
+    )
+
+
+class Bisection(Part, frozen=True):
+    """``condition``: what a bad revision fails, as ``profdiff check`` has it, against ``good``;
+    ``what``: which number it is about (``instructions:total``).
+
+    ``culprit``: the first bad commit; ``candidates``: where commits before it cannot be measured,
+    all that can be the first bad one, it among them. ``tested``: how many revisions ran,
+    ``taken_over``: how many of the others have the value of one because what it executed has the
+    same code in them, ``skipped``: how many say neither good nor bad. ``revert``: whether bad with
+    the culprit reverted on top is good again, and ``undone``: which fraction of the culprit's own
+    step that undoes. ``explained``: which fraction of good to bad the step from ``parent`` to
+    ``culprit`` is. ``others``: further culprits, in the order of the history, if all were asked for
+    (``all_above``: of which size, as a fraction of good).
+    """
+
+    good: Revision
+    bad: Revision
+    parent: Revision
+    culprit: Revision
+    condition: Text
+    what: Text
+    revert: Reverted
+    undone: Fraction | None = None
+    explained: Fraction | None = None
+    tested: Count = 0
+    taken_over: Count = 0
+    skipped: Count = 0
+    candidates: Annotated[list[Revision], msgspec.Meta(max_length=1000)] = msgspec.field(
+        default_factory=list
+    )
+    others: Annotated[list[Step], msgspec.Meta(max_length=1000)] = msgspec.field(
+        default_factory=list
+    )
+    all_above: Fraction | None = None

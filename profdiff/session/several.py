@@ -1,0 +1,158 @@
+"""One experiment over several architectures, or compilers: a folder with an ordinary session for
+each, its parts.
+
+Counts of two architectures have no common unit, and no kernel of one compiler is the base of
+another's. In sessions of their own they cannot be added up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple, NoReturn
+
+import msgspec
+
+from profdiff.base import bounded
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError, SessionError
+from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.records import Part, Text
+from profdiff.session.folder import Session, inside, is_session, is_several, kind_of
+from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
+
+_MAX_FILE = 2**20
+# More are no experiment but a hostile file.
+_MOST = 64
+_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MOST)]
+
+
+class _Architectures(Part, frozen=True):
+    schema: str
+    architectures: _Names
+    command: list[Text]
+
+
+class _Compilers(Part, frozen=True):
+    schema: str
+    compilers: _Names
+    command: list[Text]
+
+
+class _Content(NamedTuple):
+    """What the file of either kind says."""
+
+    names: list[str]
+    command: list[str]
+
+
+@dataclass(frozen=True)
+class Several:
+    """A folder with a part for each architecture, or compiler, as ``kind`` says. ``names``: what
+    the kernel calls architectures (``ARCH=``: x86_64, arm64), or the compilers' programs, in the
+    order that was asked for, which is also their parts' folders; ``command``: the command line that
+    made the folder."""
+
+    folder: Path
+    names: Sequence[str]
+    command: Sequence[str]
+    kind: Kind = ARCHITECTURE
+
+    @staticmethod
+    def open(folder: Path) -> "Several":
+        """Read which parts a folder has. Raises SessionError when it has none, or what says so is
+        damaged, hostile, of a newer schema or of architectures that profdiff does not know."""
+        kind = kind_of(folder) or ARCHITECTURE
+        path = inside(folder, kind.file)
+        try:
+            data = bounded.read(path, _MAX_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            raise SessionError(
+                f"{folder} has no {kind.file}: profdiff record {kind.option} makes it"
+            ) from None
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        found = _decode(path, data, kind)
+        return Several(folder, found.names, found.command, kind)
+
+    @staticmethod
+    def create(
+        folder: Path, names: Sequence[str], command: Sequence[str], kind: Kind = ARCHITECTURE
+    ) -> "Several":
+        """Make a folder for the parts, which are not made. Raises InputError when it holds
+        something else, OSError."""
+        Session.refuse_occupied(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        return _save(Several(folder, list(names), list(command), kind))
+
+    def with_parts(self, names: Sequence[str]) -> "Several":
+        """With those of ``names`` that it lacks behind its own. Raises OSError."""
+        every = list(dict.fromkeys([*self.names, *names]))
+        if every == list(self.names):
+            return self
+        return _save(Several(self.folder, every, self.command, self.kind))
+
+    def part(self, name: str) -> Path:
+        """The session folder of one of ``names``, which need not exist yet. Raises InputError when
+        the folder is to have none, SessionError when a link leads out of it."""
+        if name not in self.names:
+            raise InputError(f"{self.folder} has no part {name}: it has {' and '.join(self.names)}")
+        return inside(self.folder, name)
+
+    def sessions(self) -> dict[str, Session]:
+        """The parts that have been begun, by name, in order. Raises SessionError."""
+        parts = {name: self.part(name) for name in self.names}
+        return {name: Session.open(part) for name, part in parts.items() if is_session(part)}
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InputError: ``what`` is of one part alone."""
+        parts = " or ".join(str(self.part(name)) for name in self.names)
+        raise InputError(f"{what} is of one {self.kind.name}: name its session, {parts}")
+
+
+def opened(folder: Path) -> dict[str, Session]:
+    """The sessions of a folder: of several the parts that have been begun, by name, or
+    else the one that it is, as "". Raises SessionError."""
+    if is_several(folder):
+        return Several.open(folder).sessions()
+    return {"": Session.open(folder)}
+
+
+def _save(made: Several) -> Several:
+    kind, names, command = made.kind, list(made.names), list(made.command)
+    content: Part
+    if kind is COMPILER:
+        content = _Compilers(schema=kind.schema, compilers=names, command=command)
+    else:
+        content = _Architectures(schema=kind.schema, architectures=names, command=command)
+    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    write_atomic(made.folder / kind.file, data + b"\n")
+    return made
+
+
+class _Schema(msgspec.Struct):
+    schema: str
+
+
+def _decode(path: Path, data: bytes, kind: Kind) -> _Content:
+    try:
+        schema = msgspec.json.decode(data, type=_Schema).schema
+        if schema != kind.schema:
+            raise SessionError(f"{path} has schema {schema!r}, this profdiff reads {kind.schema}")
+        if kind is COMPILER:
+            compilers = msgspec.json.decode(data, type=_Compilers)
+            found = _Content(compilers.compilers, compilers.command)
+        else:
+            architectures = msgspec.json.decode(data, type=_Architectures)
+            found = _Content(architectures.architectures, architectures.command)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SessionError(f"{path} is damaged: {error}") from error
+    # Each is a folder's name, too: nothing else gets through.
+    if unknown := [name for name in found.names if not kind.knows(name)]:
+        told = f"names the {kind.name} {unknown[0][:40]!r}, which"
+        if kind is COMPILER:
+            raise SessionError(f"{path} {told} is no program's name")
+        known = ", ".join(one.arch for one in ARCHITECTURES)
+        raise SessionError(f"{path} {told} this profdiff does not know (known: {known})")
+    if len(set(found.names)) != len(found.names):
+        raise SessionError(f"{path} names {kind.one} twice")
+    return found
