@@ -16,7 +16,7 @@ from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
 from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.initramfs import build, guest_resources, nul_separated
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.result import Left, Result, guest_files, take_files
+from profdiff.collectors.guest.result import Left, Result, guest_files, take_files, too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.machine.run import MachineRun, workload_there
@@ -147,6 +147,8 @@ class Running:
         files = take_files(folder, names, collector.called)
         if self.emulator:
             files |= guest_files(folder)
+            if "cpus" in files:
+                failure = failure or too_few_cpus(folder / files.pop("cpus"), self.job.cpus)
         left = Left(
             folder,
             files,

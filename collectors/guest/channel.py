@@ -16,7 +16,7 @@ _SMALL, _LARGE, _HUGE = 1 << 20, 64 << 20, 256 << 20
 # several times what it has.
 MEMBERS = {
     **dict.fromkeys(("status", "version", "cmdline", "notes", "vdso", "environment"), _SMALL),
-    **dict.fromkeys(("observed", "state", "vmstat-before", "vmstat-after"), _SMALL),
+    **dict.fromkeys(("observed", "state", "cpus", "vmstat-before", "vmstat-after"), _SMALL),
     **dict.fromkeys(("dmesg", "modules", "sections", "config", "usage"), _LARGE),
     **dict.fromkeys(("kallsyms", "stdout", "stderr"), _HUGE),
 }

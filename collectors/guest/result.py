@@ -106,6 +106,20 @@ def guest_files(folder: Path) -> dict[str, str]:
     return {what: name for what, name in own.items() if (folder / name).exists()}
 
 
+def too_few_cpus(told: Path, cpus: int) -> Failure | None:
+    """Why a run is no result of a guest with so many vCPUs, which ``told`` how many it used; the
+    file goes. None where that is right, or not known. Raises OSError."""
+    text = read_end(told).strip()
+    told.unlink()
+    if not re.fullmatch(rb"[0-9]{1,4}", text) or (used := int(text)) >= cpus:
+        return None
+    return Failure(
+        "boot",
+        f"the kernel used {used} of {cpus} vCPUs: give it a config with CONFIG_SMP=y and a "
+        "CONFIG_NR_CPUS that is large enough, or name fewer with --cpus",
+    )
+
+
 def exit_status(text: bytes) -> tuple[int | None, Failure | None]:
     """The workload's exit status from the agent's words, and its failure if it is one."""
     if not text:

@@ -17,6 +17,7 @@ COMMANDS = {
     "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
+    "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),

@@ -52,13 +52,19 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
 
     label, equals, after = typed.partition("=")
     before, spec = (label + equals, after) if equals and is_label(label) else ("", typed)
-    known = _beginning(spec, [*registered(), *(f"debian:{suite}" for suite in SUITES), LOCAL])
+    if spec.startswith("git:"):
+        found = _entries(spec.removeprefix("git:"))
+        folders = [entry for entry in found if Path(entry).expanduser().is_dir()]
+        return [f"{before}git:{_shown(entry)}" for entry in folders]
+    known = _beginning(
+        spec, [*registered(), *(f"debian:{suite}" for suite in SUITES), "git:", LOCAL]
+    )
     return [before + value for value in (*known, *map(_shown, _entries(spec)))]
 
 
 @_quiet
 def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Session folders, those of several architectures too, and where none begins so, the folders
+    """Session folders, those of several parts too, and where none begins so, the folders
     that may hold one."""
     from profdiff.session.folder import is_session, is_several
 
@@ -103,14 +109,15 @@ def sessions_or_functions(
     """Of the first of two words, of which the session may be left out: session folders, and the
     functions of the newest."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import Session, is_session, is_several
+    from profdiff.session.folder import is_session, is_several
+    from profdiff.session.several import opened
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
     found = [entry for entry in folders if is_session(Path(entry).expanduser())]
-    # One of its parts is meant, which is typed on.
+    # It, or one of its parts, which is typed on.
     found += [f"{entry}/" for entry in folders if is_several(Path(entry).expanduser())]
     with suppress(ProfdiffError):
-        found += _beginning(typed, sorted(_functions([Session.open(newest(Path()))])))
+        found += _beginning(typed, sorted(_functions(list(opened(newest(Path())).values()))))
     return found or [_shown(entry) for entry in folders]
 
 
@@ -138,9 +145,11 @@ def conditions(context: click.Context, parameter: click.Parameter, typed: str) -
 
 
 def _labels(context: click.Context) -> list[str]:
-    """Of all kernels, the base first: every architecture has the same."""
-    found = _sessions(context)
-    return [kernel.label for kernel in found[0].manifest.kernels] if found else []
+    """Of all kernels that there are in any part, the base first: what one compiler does not build,
+    another may."""
+    kernels = [kernel for session in _sessions(context) for kernel in session.manifest.kernels]
+    there = {kernel.label for kernel in kernels if not kernel.hole}
+    return [label for label in dict.fromkeys(one.label for one in kernels) if label in there]
 
 
 def _functions(sessions: Iterable[Session]) -> set[str]:
@@ -157,10 +166,10 @@ def _functions(sessions: Iterable[Session]) -> set[str]:
 
 
 def _sessions(context: click.Context) -> list[Session]:
-    """What the command is about: a session, or one for each architecture."""
+    """What the command is about: a session, or several."""
     from profdiff.commands.newest import newest
-    from profdiff.session.architectures import opened
     from profdiff.session.folder import is_session, is_several
+    from profdiff.session.several import opened
 
     given = context.params.get("session")
     # Of annotate's two words the first may be left out: then the only one is no session.

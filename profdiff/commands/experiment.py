@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 from profdiff.commands import complete
@@ -68,6 +69,23 @@ class Names(click.ParamType[list[Architecture]]):
         return list(dict.fromkeys(one for one in known.values() if one))
 
 
+class Compilers(click.ParamType[list[str]]):
+    """Names of compilers, separated by commas."""
+
+    name = "compilers"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[str]:
+        from profdiff.session.kinds import is_compiler
+
+        names = str(value).split(",") if not isinstance(value, list) else value
+        for name in names:
+            if not is_compiler(name):
+                self.fail(f"{name!r}: name a compiler as PATH has it: gcc-14", param, ctx)
+        return list(dict.fromkeys(names))
+
+
 class Cpus(click.ParamType[list[int]]):
     """Numbers of vCPUs, separated by commas."""
 
@@ -109,13 +127,20 @@ def _options() -> list[click.Parameter]:
         _option(
             "--kernel kernels",
             "A kernel: a folder with bzImage and vmlinux, an image (IMAGE,vmlinux=ELF), a "
-            "build tree, .deb files, debian:SUITE, debian:VERSION, a name (profdiff kernel add); "
-            "or a machine that runs it: running, ssh://[user@]host[:port]. Give two or more; the "
-            "first is the base.",
+            "build tree, .deb files, debian:SUITE, debian:VERSION, git:REPO[@REV], a name "
+            "(profdiff kernel add); or a machine that runs it: running, "
+            "ssh://[user@]host[:port]. Give two or more; the first is the base.",
             multiple=True,
-            required=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,
+        ),
+        _option(
+            "--series",
+            "Build BASE and every commit from there to TIP, and record them as kernels, BASE "
+            "first; those of --kernel follow. The repository is this folder's unless git:REPO@ "
+            "names another; options are those of a kernel from git, such as cc=gcc-13. A commit "
+            "that does not build is left out and named.",
+            metavar="[git:REPO@]BASE..TIP[,OPTION...]",
         ),
         _option(
             "--arch architectures",
@@ -125,6 +150,14 @@ def _options() -> list[click.Parameter]:
             "[default: what the kernels are for]",
             type=Names(),
             metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
+        ),
+        _option(
+            "--compilers",
+            "Build each kernel (git:REPO@REV) by each of these compilers and record them. With "
+            "several, profdiff records one session for each, in its own folder, and reports which "
+            "changes are there under all of them.  [default: the cc= of each SPEC, or gcc]",
+            type=Compilers(),
+            metavar="gcc-12,clang-19,...",
         ),
         _option(
             "-o --output",
@@ -284,13 +317,16 @@ def experiments(options: dict[str, Any]) -> Experiments:
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
+    kernels, series = _kernels(options)
     machine = ("memory", "append", "settle", "timeout")
     swept = (options[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
     own = {option.name or "" for one in registry.recording().values() for option in one.options}
     return Experiments.of(
         Asked(
-            kernels=options["kernels"],
+            kernels=kernels,
+            series=series,
             architectures=options["architectures"] or [],
+            compilers=options["compilers"] or [],
             output=options["output"],
             collectors=options["collectors"] or [],
             options={name: options[name] for name in own},
@@ -309,3 +345,26 @@ def experiments(options: dict[str, Any]) -> Experiments:
             command=options["command"],
         )
     )
+
+
+def _kernels(options: dict[str, Any]) -> tuple[list[str], frozenset[str]]:
+    """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
+    InputError when there are none."""
+    from profdiff.recording.series import Series, labels
+
+    text, kernels = options["series"], list(options["kernels"])
+    # What the command line says of kernels replaces what an experiment file says of them.
+    if text and kernels and _is_default("kernels") != _is_default("series"):
+        text, kernels = (None, kernels) if _is_default("series") else (text, [])
+    if text:
+        series = Series.parse(text).kernels()
+        return [*series, *kernels], frozenset(labels(series)[1:])
+    if not kernels:
+        raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
+    return kernels, frozenset()
+
+
+def _is_default(name: str) -> bool:
+    """Whether the value of an option comes from an experiment file."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.DEFAULT_MAP

@@ -6,6 +6,7 @@ table what it takes as NAME=VALUE. Paths that exist beside the file are meant fr
 
 import errno
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,7 +20,11 @@ from profdiff.base.errors import InputError
 DEFAULT_FILE = Path("profdiff.toml")
 _MAX_SIZE = 2**20
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "file", "qemu", "metric-sample", "sysroot"}
+_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
+_GIT = "git:"
+# As collectors/kernels/git_spec.py takes them apart.
+_OPTION = re.compile(r",(?=[a-z]+=)")
+_PATCH = re.compile(r"\+([^+~]+)")
 # Of the command line alone.
 _NO_KEYS = {"experiment", "everything", "yes"}
 
@@ -120,6 +125,8 @@ def _from(file: Path, text: str) -> str:
     # In debian:SUITE,arch=ARCH, what stands before = is no label.
     if not equals or "/" in label or ":" in label:
         label, equals, path = "", "", text
+    if path.startswith(_GIT):
+        return f"{label}{equals}{_git_from(file, path)}"
     first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
     beside = file.parent / first
     if first and not Path(first).is_absolute() and _exists(beside) and file.parent != Path():
@@ -128,6 +135,26 @@ def _from(file: Path, text: str) -> str:
         if "/" not in path:
             path = f"./{path}"
     return f"{label}{equals}{path}"
+
+
+def _git_from(file: Path, spec: str) -> str:
+    """``git:REPO...`` with the repository, patches and a config beside ``file`` as seen from
+    here."""
+    body, *options = _OPTION.split(spec.removeprefix(_GIT))
+    ends = [at for at, sign in enumerate(body) if at and sign in "@+~"] + [len(body)]
+    found = next((end for end in ends if _exists(file.parent / body[:end])), None)
+    if found is None:
+        return spec
+    changes = _PATCH.sub(lambda one: "+" + _beside(file, one[1]), body[found:])
+    named = (option.partition("=") for option in options)
+    told = [f",{name}={_beside(file, value)}" for name, _, value in named]
+    return f"{_GIT}{_beside(file, body[:found])}{changes}{''.join(told)}"
+
+
+def _beside(file: Path, path: str) -> str:
+    """A path as seen from here, if there is such a file or folder beside ``file``."""
+    plain = not path or path.startswith(("~", "/"))
+    return path if plain or not _exists(file.parent / path) else os.path.relpath(file.parent / path)
 
 
 def _exists(path: Path) -> bool:

@@ -6,11 +6,11 @@ from profdiff.base.errors import SessionError
 
 
 def newest(folder: Path) -> Path:
-    """What was recorded last in ``folder``: a session, or a folder of several architectures, which
-    is one with its parts. Raises SessionError."""
+    """What was recorded last in ``folder``: a session, or a folder of several sessions, which is
+    one with its parts. Raises SessionError."""
     from profdiff.session.folder import is_several
 
-    # In the folder of several architectures, all of them are meant.
+    # In the folder of several sessions, all of them are meant.
     places = [folder] if is_several(folder) else [*folder.iterdir(), folder]
     times = {place: time for place in places if (time := _last_written(place)) is not None}
     if not times:
@@ -23,11 +23,12 @@ def newest(folder: Path) -> Path:
 def _last_written(folder: Path) -> float | None:
     """When what is recorded in ``folder`` was last written, in seconds since 1970; None: there is
     nothing."""
-    from profdiff.session.folder import ARCHITECTURES_FILE, is_session, is_several
+    from profdiff.session.folder import is_session, kind_of
 
     if is_session(folder):
         return (folder / "manifest.json").stat().st_mtime
-    if not is_several(folder):
+    kind = kind_of(folder)
+    if kind is None:
         return None
-    files = [folder / ARCHITECTURES_FILE, *folder.glob("*/manifest.json")]
+    files = [folder / kind.file, *folder.glob("*/manifest.json")]
     return max(file.stat().st_mtime for file in files)

@@ -18,8 +18,8 @@ from profdiff.commands.experiment_file import ExperimentCommand
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
     from profdiff.recording.experiment import Experiment
-    from profdiff.session.architectures import Architectures
     from profdiff.session.folder import Session
+    from profdiff.session.several import Several
 
 
 @click.command(cls=ExperimentCommand)
@@ -63,6 +63,8 @@ def _record(asked: Experiment, jobs: int) -> Session:
     from profdiff.recording import origin, plan, run, schedule
 
     files = [*asked.workload.files, *asked.own]
+    if added := plan.added(asked.folder, asked.planned):
+        tell(f"adds {', '.join(added)} to {asked.folder}")
     with temporary_folder() as temporary:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
         origin.remember(session.folder, session.manifest)
@@ -82,8 +84,8 @@ def _record(asked: Experiment, jobs: int) -> Session:
     return session
 
 
-def _record_several(several: Architectures, each: Sequence[Experiment], jobs: int) -> None:
-    """Record one architecture after the other, and say what both together show. A kernel without a
+def _record_several(several: Several, each: Sequence[Experiment], jobs: int) -> None:
+    """Record one part after the other, and say what all together show. A kernel without a
     result on one does not keep the others from being recorded. Raises RunError for it then."""
     from profdiff.base.terminal import columns
     from profdiff.commands import record_summary as summary
@@ -94,7 +96,7 @@ def _record_several(several: Architectures, each: Sequence[Experiment], jobs: in
         tell(f"recording {asked.folder}")
         session = _record(asked, jobs)
         summary.symbolize(session, asked.kernels)
-        for line in summary.failed(session.manifest.runs):
+        for line in [*summary.holes(session.manifest), *summary.failed(session.manifest.runs)]:
             tell(f"{asked.folder.name}: {line}")
         try:
             _refuse_without_result(session, asked.kernels)
@@ -109,7 +111,7 @@ def _record_several(several: Architectures, each: Sequence[Experiment], jobs: in
 
 
 def _agree(folder: Path, yes: bool) -> None:
-    """Show the command that a session brings, or one for several architectures, and ask unless it
+    """Show the command that a session brings, or those of several parts, and ask unless it
     is this user's own. Raises InputError when it must not run, SessionError."""
     from profdiff.recording import origin
     from profdiff.recording.experiments import command_of, sessions

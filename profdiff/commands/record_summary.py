@@ -14,7 +14,7 @@ from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
 from profdiff.reports import experiment_text
 from profdiff.session.folder import Session
-from profdiff.session.manifest import Run
+from profdiff.session.manifest import Manifest, Run
 
 _LARGEST = 3
 
@@ -31,7 +31,7 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 def lines(session: Session) -> list[str]:
     """The experiment's tables, or else totals and ratios to the base; the largest deltas; failed
     runs. Raises SessionError."""
-    told = failed(session.manifest.runs)
+    told = [*holes(session.manifest), *failed(session.manifest.runs)]
     results = Results.gather(session.manifest)
     try:
         setting = choose(session.manifest, None, results)
@@ -43,6 +43,13 @@ def lines(session: Session) -> list[str]:
     found = found or [line for one in comparisons for line in _totals(one)]
     found += [line for one in comparisons for line in _deltas(one)]
     return [*found, *told]
+
+
+def holes(manifest: Manifest) -> list[str]:
+    """A line for each kernel that could not be built."""
+    return [
+        units.printable(f"{kernel.label}: not built: {kernel.hole}") for kernel in manifest.holes
+    ]
 
 
 def failed(runs: Sequence[Run]) -> list[str]:

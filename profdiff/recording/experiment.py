@@ -20,20 +20,25 @@ from profdiff.collectors.records import Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import plan, sweep
+from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line or an experiment file says. ``architectures``: those to record, none:
-    the one that the kernels are for. ``options``: the values of collectors' options; ``given``: the
+    """What the command line or an experiment file says. ``series``: the labels of the kernels that
+    may lack, because a commit of a series need not build. ``architectures``: those to record, none:
+    the one that the kernels are for. ``compilers``: programs that build the kernels, none: each
+    kernel's own. ``options``: the values of collectors' options; ``given``: the
     names of those that the command line itself gave. ``sysroots``, ``cpu_models`` and ``qemu``: of
     an architecture, ``[ARCH=]VALUE``. ``repeat`` and ``twin_repeat``: runs of each cell, and of the
     base's twin."""
 
     kernels: Sequence[str]
+    series: Set[str]
     architectures: Sequence[Architecture]
+    compilers: Sequence[str]
     output: Path | None
     collectors: Sequence[str]
     options: Mapping[str, Any]
@@ -96,15 +101,19 @@ class Experiment:
         asked: Asked,
         folder: Path,
         command: Sequence[str],
-        located: Sequence[KernelFiles],
+        kernels: Sequence[Located],
         equipment: Equipment,
     ) -> "Experiment":
-        """``command`` on the kernels that were ``located``. Raises InputError, MissingError,
+        """``command`` on ``kernels``, the first of which there is. Raises InputError, MissingError,
         SessionError."""
         architecture = equipment.architecture
+        located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            raise InputError("give --kernel at least twice: the base and one to compare with it")
-        described = [plan.describe_kernel(kernel) for kernel in located]
+            raise InputError(_too_few(kernels))
+        described = [
+            plan.describe_hole(one) if isinstance(one, Hole) else plan.describe_kernel(one)
+            for one in kernels
+        ]
         if asked.twin_repeat:
             located = plan.with_twin(located)
             base, twin = located[:2]
@@ -147,9 +156,7 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        return Experiment(
-            asked, folder, list(located), equipment, prepared, own, planned, points.note
-        )
+        return Experiment(asked, folder, located, equipment, prepared, own, planned, points.note)
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
         """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises
@@ -168,6 +175,12 @@ class Experiment:
             )
             for name in manifest.collectors
         ]
+
+
+def _too_few(kernels: Sequence[Located]) -> str:
+    if not (holes := [one for one in kernels if isinstance(one, Hole)]):
+        return "give --kernel at least twice: the base and one to compare with it"
+    return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(

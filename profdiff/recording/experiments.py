@@ -1,4 +1,5 @@
-"""What one command records: an experiment, or the same one for each of several architectures."""
+"""What one command records: an experiment, or the same one for each of several architectures, or
+under each of several compilers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,58 +9,51 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.by_architecture import unnamed
-from profdiff.recording import located
+from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.recording import located, plan
 from profdiff.recording.experiment import Asked, Equipment, Experiment
-from profdiff.session.architectures import Architectures, opened
-from profdiff.session.folder import Session, is_session, is_several, recording
+from profdiff.session.folder import Session, is_session, is_several, kind_of, recording
+from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
+from profdiff.session.several import Several, opened
 
 
 @dataclass(frozen=True)
 class Experiments:
     """Experiments that are recorded one after the other. ``folder``: the session of the only one,
-    or the one that has them as its parts. ``names``: the architectures of all its parts, those of
-    an earlier recording too; none where ``folder`` is a session."""
+    or the one that has them as its parts. ``names``: of all its parts, those of an earlier
+    recording too; none where ``folder`` is a session; ``kind``: what they differ by."""
 
     folder: Path
     names: Sequence[str]
     each: Sequence[Experiment]
+    kind: Kind = ARCHITECTURE
 
     @staticmethod
     def of(asked: Asked) -> "Experiments":
-        """All are planned before anything is recorded: what one architecture lacks must not show
-        when the other is done. Raises InputError, MissingError, SessionError."""
-        folder = session_folder(asked.output, asked.command)
-        command = asked.command or command_of(folder, sessions(folder))
-        names = _parts(asked, folder)
-        wanted = asked.architectures
-        if names:
-            # In the order of the folder, whatever is asked for now.
-            every = {one.arch: one for one in ARCHITECTURES}
-            wanted = [every[n] for n in names if not wanted or every[n] in wanted]
-        if len(wanted) > 1 and (plain := unnamed(asked.qemu)):
+        """All are planned before anything is recorded: what one part lacks must not show when the
+        other is done. Raises InputError, MissingError, SessionError."""
+        if asked.architectures and asked.compilers:
             raise InputError(
-                f"--qemu {plain[0]} is the emulator of one architecture: write --qemu "
-                f"{wanted[0].arch}={plain[0]}"
+                "--arch and --compilers: one folder has parts of one kind: leave --arch out and "
+                "write git:REPO@REV,arch=ARCH, or record once for each compiler"
             )
-        if not wanted:
-            kernels, architecture = located.together(asked.kernels)
-            equipment = Equipment.of(asked, architecture)
-            return Experiments(
-                folder, (), [Experiment.of(asked, folder, command, kernels, equipment)]
-            )
-        # Before kernels are fetched.
-        equipped = [Equipment.of(asked, one) for one in wanted]
-        found = located.for_each(asked.kernels, wanted)
-        each = [
-            Experiment.of(
-                asked, folder / one.arch if names else folder, command, found[one], equipment
-            )
-            for one, equipment in zip(wanted, equipped, strict=True)
-        ]
-        return Experiments(folder, names, each)
+        folder = session_folder(asked.output, asked.command)
+        recorded = sessions(folder)
+        if asked.series:
+            # Before anything is built.
+            arguments = parse_arguments(asked.kernels, repeated=True)
+            labels = list(dict.fromkeys(one.label for one in arguments))
+            for session in recorded:
+                plan.refuse_other_series(session, labels)
+        command = asked.command or command_of(folder, recorded)
+        kind = _kind(asked, folder)
+        names = _parts(asked, folder, kind)
+        if kind is COMPILER:
+            return _by_compiler(asked, folder, command, names)
+        return _by_architecture(asked, folder, command, names)
 
     @contextmanager
-    def recording(self) -> Iterator[Architectures | None]:
+    def recording(self) -> Iterator[Several | None]:
         """Keep other recorders out, and make what the sessions lie in, which is yielded if there
         are several. Raises InputError when another is at work, OSError."""
         with ExitStack() as locks:
@@ -68,25 +62,84 @@ class Experiments:
             if self.names:
                 command = self.each[0].planned.command
                 if is_several(self.folder):
-                    made = Architectures.open(self.folder).with_parts(self.names)
+                    made = Several.open(self.folder).with_parts(self.names)
                 else:
-                    made = Architectures.create(self.folder, self.names, command)
+                    made = Several.create(self.folder, self.names, command, self.kind)
                 for one in self.each:
                     locks.enter_context(recording(one.folder))
             yield made
 
 
-def _parts(asked: Asked, folder: Path) -> list[str]:
+def _by_architecture(
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str]
+) -> Experiments:
+    wanted = asked.architectures
+    if names:
+        # In the order of the folder, whatever is asked for now.
+        every = {one.arch: one for one in ARCHITECTURES}
+        wanted = [every[n] for n in names if not wanted or every[n] in wanted]
+    if len(wanted) > 1 and (plain := unnamed(asked.qemu)):
+        raise InputError(
+            f"--qemu {plain[0]} is the emulator of one architecture: write --qemu "
+            f"{wanted[0].arch}={plain[0]}"
+        )
+    if not wanted:
+        kernels, architecture = located.together(asked.kernels, asked.series)
+        equipment = Equipment.of(asked, architecture)
+        return Experiments(folder, (), [Experiment.of(asked, folder, command, kernels, equipment)])
+    # Before kernels are fetched.
+    equipped = [Equipment.of(asked, one) for one in wanted]
+    found = located.for_each(asked.kernels, wanted, asked.series)
+    each = [
+        Experiment.of(asked, folder / one.arch if names else folder, command, found[one], equipment)
+        for one, equipment in zip(wanted, equipped, strict=True)
+    ]
+    return Experiments(folder, names, each)
+
+
+def _by_compiler(
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str]
+) -> Experiments:
+    wanted: Sequence[str] = asked.compilers
+    if names:
+        wanted = [name for name in names if not wanted or name in wanted]
+    arguments = located.specified(asked.kernels, wanted)
+    architecture = located.only_architecture(arguments[wanted[0]])
+    # Before kernels are built.
+    equipment = Equipment.of(asked, architecture)
+    located.check_compilers(wanted, architecture)
+    found = located.under_each(arguments, asked.series)
+    each = [
+        Experiment.of(asked, folder / name if names else folder, command, found[name], equipment)
+        for name in wanted
+    ]
+    return Experiments(folder, names, each, COMPILER)
+
+
+def _kind(asked: Asked, folder: Path) -> Kind:
+    """What the parts of ``folder`` differ by, or are going to. Raises InputError where it has parts
+    of another kind than is asked for."""
+    kind = kind_of(folder)
+    wanted = COMPILER if asked.compilers else ARCHITECTURE if asked.architectures else kind
+    if kind and wanted is not kind:
+        raise InputError(
+            f"{folder} holds a session for each of several {kind.plural}: name another folder with "
+            "-o"
+        )
+    return wanted or ARCHITECTURE
+
+
+def _parts(asked: Asked, folder: Path, kind: Kind) -> list[str]:
     """The names of all parts that ``folder`` is going to have; none for one session. Raises
     InputError, SessionError."""
-    names = [one.arch for one in asked.architectures]
+    names = list(asked.compilers) or [one.arch for one in asked.architectures]
     if is_several(folder):
-        return list(dict.fromkeys([*Architectures.open(folder).names, *names]))
+        return list(dict.fromkeys([*Several.open(folder).names, *names]))
     if len(names) < 2:
         return []
     if is_session(folder):
         raise InputError(
-            f"{folder} holds a recording of one architecture: name another folder with -o, or "
+            f"{folder} holds a recording of one {kind.name}: name another folder with -o, or "
             "delete that one"
         )
     return names

@@ -1,20 +1,80 @@
-"""The kernels that a user named, found: for one experiment, or for one on each architecture."""
+"""The kernels that a user named, found: for one experiment, or for one on each architecture, or
+under each compiler."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
+from profdiff.collectors.kernels.building.errors import BuildError
+from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 from profdiff.collectors.kernels.registered import absolute
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
 
 
-def together(texts: Sequence[str]) -> tuple[list[KernelFiles], Architecture | None]:
+@dataclass(frozen=True)
+class Hole:
+    """A kernel that there is not: ``reason`` says why it could not be built, in one line."""
+
+    label: str
+    spec: str
+    reason: str
+
+
+Located = KernelFiles | Hole
+
+
+def built(kernels: Sequence[Located]) -> list[KernelFiles]:
+    """Those that there are."""
+    return [kernel for kernel in kernels if not isinstance(kernel, Hole)]
+
+
+def together(
+    texts: Sequence[str], holes: Set[str] = frozenset()
+) -> tuple[list[Located], Architecture | None]:
     """The kernels of one experiment, and the architecture of the guests that boot them all; None
-    where machines run them. Raises InputError when they run in places that do not compare, and as
-    ``locate``."""
-    kernels = [locate(argument) for argument in _arguments(texts)]
+    where machines run them. Those with a label of ``holes`` may fail to build. Raises InputError
+    when they run in places that do not compare, and as ``locate``."""
+    every = _located(_arguments(texts), holes)
+    return every, _architecture(built(every))
+
+
+def _located(arguments: Sequence[KernelArgument], holes: Set[str]) -> list[Located]:
+    """The kernels in their order. What is built comes last, so that a mistake in any SPEC shows
+    before hours of building."""
+    found: dict[int, Located] = {}
+    building: dict[int, KernelArgument] = {}
+    for at, argument in enumerate(arguments):
+        if is_git(spec := absolute(argument.spec)):
+            building[at] = argument
+            # A series has checked its commits, and all have the options of its base.
+            if argument.label not in holes:
+                check_git(GitSpec.parse(spec))
+        else:
+            found[at] = _locate(argument, holes)
+    found |= {at: _locate(argument, holes) for at, argument in building.items()}
+    return [found[at] for at in range(len(arguments))]
+
+
+def check_git(spec: GitSpec) -> None:
+    """Raise for a mistake in ``spec``, as building it would, but before anything is built."""
+    Job.of(spec)
+
+
+def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
+    try:
+        return locate(argument)
+    except BuildError as error:
+        if argument.label not in holes:
+            raise
+        return Hole(argument.label, argument.spec, error.first)
+
+
+def _architecture(kernels: Sequence[KernelFiles]) -> Architecture | None:
     machines = [kernel for kernel in kernels if kernel.machine is not None]
     if machines and len(machines) < len(kernels):
         raise InputError(
@@ -22,19 +82,19 @@ def together(texts: Sequence[str]) -> tuple[list[KernelFiles], Architecture | No
             "be compared"
         )
     if machines:
-        return kernels, None
-    found: dict[Architecture, str] = {}
+        return None
+    labels: dict[Architecture, str] = {}
     for kernel in kernels:
         if kernel.image:
-            found.setdefault(of_image(kernel.image), kernel.label)
-    if len(found) > 1:
-        told = ", ".join(f"{label} is for {one.arch}" for one, label in found.items())
-        names = ",".join(one.arch for one in found)
+            labels.setdefault(of_image(kernel.image), kernel.label)
+    if len(labels) > 1:
+        told = ", ".join(f"{label} is for {one.arch}" for one, label in labels.items())
+        names = ",".join(one.arch for one in labels)
         raise InputError(
             f"the kernels are for different architectures ({told}): to record each, add --arch "
             f"{names} and give each label a kernel for each"
         )
-    return kernels, next(iter(found), ARCHITECTURES[0])
+    return next(iter(labels), ARCHITECTURES[0])
 
 
 def _arguments(texts: Sequence[str]) -> list[KernelArgument]:
@@ -46,31 +106,28 @@ def _arguments(texts: Sequence[str]) -> list[KernelArgument]:
 
 
 def for_each(
-    texts: Sequence[str], architectures: Sequence[Architecture]
-) -> dict[Architecture, list[KernelFiles]]:
+    texts: Sequence[str],
+    architectures: Sequence[Architecture],
+    holes: Set[str] = frozenset(),
+) -> dict[Architecture, list[Located]]:
     """The kernels by architecture, with the same labels in the same order for each.
 
-    A kernel of Debian is taken for each architecture unless its SPEC says for which; what else is
-    named is for one, as its image says, and is left out where that is not asked for. Raises
-    InputError when a label has no kernel for an architecture, or two, or is a machine; and as
-    ``locate``.
+    A kernel of Debian or of a git repository is taken for each architecture unless its SPEC says
+    for which; what else is named is for one, as its image says, and is left out where that is not
+    asked for. Those with a label of ``holes`` may fail to build. Raises InputError when a label
+    has no kernel for an architecture, or two, or is a machine; and as ``locate``.
     """
     arguments = parse_arguments(texts, repeated=True)
-    found: dict[tuple[Architecture, str], KernelFiles] = {}
-    for argument in arguments:
-        for one in _specified(argument, architectures):
-            kernel = locate(one)
-            if kernel.image is None:
-                raise InputError(
-                    f"{kernel.label} is a machine, which has one architecture: leave --arch out"
-                )
-            key = of_image(kernel.image), kernel.label
-            if key in found:
-                raise InputError(
-                    f"--kernel: the label {kernel.label} is given twice for {key[0].arch}: "
-                    f"{found[key].spec} and {kernel.spec}"
-                )
-            found[key] = kernel
+    found: dict[tuple[Architecture, str], Located] = {}
+    every = [one for argument in arguments for one in _specified(argument, architectures)]
+    for kernel in _located(every, holes):
+        key = _architecture_of(kernel), kernel.label
+        if key in found:
+            raise InputError(
+                f"--kernel: the label {kernel.label} is given twice for {key[0].arch}: "
+                f"{found[key].spec} and {kernel.spec}"
+            )
+        found[key] = kernel
     labels = dict.fromkeys(argument.label for argument in arguments)
     for architecture in architectures:
         for label in labels:
@@ -83,13 +140,83 @@ def for_each(
     return {one: [found[one, label] for label in labels] for one in architectures}
 
 
+def _architecture_of(kernel: Located) -> Architecture:
+    """The one that a kernel is for, or would be. Raises InputError for a machine's."""
+    if isinstance(kernel, Hole):
+        return GitSpec.parse(kernel.spec).architecture or host()
+    if kernel.image is None:
+        raise InputError(
+            f"{kernel.label} is a machine, which has one architecture: leave --arch out"
+        )
+    return of_image(kernel.image)
+
+
 def _specified(
     argument: KernelArgument, architectures: Sequence[Architecture]
 ) -> list[KernelArgument]:
     """``argument``, or the same for each architecture where it says none."""
     spec = absolute(argument.spec)
+    if is_git(spec) and not GitSpec.parse(spec).architecture:
+        parsed = GitSpec.parse(spec)
+        return [
+            KernelArgument(argument.label, str(replace(parsed, architecture=one)))
+            for one in architectures
+        ]
     flavour = spec.partition("/")[2].split("-")
     told = "," in spec or any(one.debian in flavour for one in ARCHITECTURES)
     if not spec.startswith("debian:") or told:
         return [argument]
     return [KernelArgument(argument.label, f"{spec},arch={one.arch}") for one in architectures]
+
+
+def specified(texts: Sequence[str], compilers: Sequence[str]) -> dict[str, list[KernelArgument]]:
+    """The kernels that are to be built by each compiler, with the same labels in the same order for
+    each. Raises InputError for a kernel that is not built from git, and for one whose SPEC names
+    its compiler."""
+    arguments = parse_arguments(texts)
+    for argument in arguments:
+        if not is_git(argument.spec):
+            raise InputError(
+                f"{argument.label} ({argument.spec}) is built already: --compilers builds kernels "
+                "from git (git:REPO@REV)"
+            )
+        if named := GitSpec.parse(argument.spec).compiler:
+            raise InputError(f"{argument.label} says cc={named}: leave that out, or --compilers")
+    return {name: [_built_by(name, argument) for argument in arguments] for name in compilers}
+
+
+def _built_by(compiler: str, argument: KernelArgument) -> KernelArgument:
+    spec = replace(GitSpec.parse(argument.spec), compiler=compiler)
+    return KernelArgument(argument.label, str(spec))
+
+
+def only_architecture(arguments: Sequence[KernelArgument]) -> Architecture:
+    """The one that kernels from git are built for, before they are. Raises InputError for
+    several."""
+    found = {GitSpec.parse(one.spec).architecture or host(): one.label for one in arguments}
+    if len(found) > 1:
+        told = ", ".join(f"{label} is for {one.arch}" for one, label in found.items())
+        raise InputError(f"the kernels are for different architectures ({told})")
+    return next(iter(found))
+
+
+def check_compilers(compilers: Sequence[str], architecture: Architecture) -> None:
+    """Raise MissingError for the first that is not installed, before any of them builds."""
+    for compiler in compilers:
+        find_toolchain(compiler, architecture)
+
+
+def under_each(
+    arguments: Mapping[str, Sequence[KernelArgument]], holes: Set[str] = frozenset()
+) -> dict[str, list[Located]]:
+    """The kernels by compiler, built. Those with a label of ``holes`` may fail to build. Raises as
+    ``locate``."""
+    found: dict[str, list[Located]] = {name: [] for name in arguments}
+    for argument in (one for every in arguments.values() for one in every):
+        if argument.label not in holes:
+            check_git(GitSpec.parse(argument.spec))
+    # A revision is checked out once, and then built by all.
+    for of_one in zip(*arguments.values(), strict=True):
+        for name, argument in zip(found, of_one, strict=True):
+            found[name].append(_locate(argument, holes))
+    return found

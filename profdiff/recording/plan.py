@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 from profdiff.base.atomic import open_atomic
@@ -19,6 +20,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.image_notes import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
+from profdiff.recording.located import Hole
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
 from profdiff.session.points import number_of
@@ -63,7 +65,13 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
         image_sha256=digest,
         build_id=built or known,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
+        source=files.source,
     )
+
+
+def describe_hole(hole: Hole) -> m.Kernel:
+    """A kernel that was not built, as the manifest names it."""
+    return m.Kernel(label=hole.label, spec=hole.spec, hole=hole.reason)
 
 
 def _known_build_ids(files: KernelFiles) -> list[str]:
@@ -108,8 +116,8 @@ def with_twin(kernels: Sequence[KernelFiles]) -> list[KernelFiles]:
 def open_session(
     folder: Path, planned: m.Manifest, files: Sequence[GuestFile], source: Path | None = None
 ) -> Session:
-    """The session in ``folder``: a new one, or the one that was interrupted there, or that lacks a
-    machine's other kernel. ``files``: of the workload and the guest, in the plan's order;
+    """The session in ``folder``: a new one, or the one that was interrupted there, or that lacks
+    kernels which are planned now. ``files``: of the workload and the guest, in the plan's order;
     ``source``: what the workload was compiled from.
 
     Raises InputError when the session there was recorded with another plan, SessionError, OSError.
@@ -132,22 +140,57 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     if not is_session(folder):
         return planned
     old = Session.open(folder).manifest
-    planned = _with_other_kernels(old, planned)
     difference = _difference(old, planned)
     if difference:
         raise InputError(
             f"{folder} holds a recording with {difference}: name another folder with -o, or "
             "delete that one"
         )
-    return _updated(old, planned)
+    return m.replace(_updated(old, planned), kernels=_every_kernel(old, planned))
 
 
-def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
-    """Kernels that machines run come one after the other, each after a reboot: ``new`` with those
-    that are in the session already. Raises InputError when a label now runs another kernel, or a
-    kernel has another label."""
-    if any(kernel.image_sha256 for kernel in (*old.kernels, *new.kernels)):
-        return new
+def added(folder: Path, planned: m.Manifest) -> list[str]:
+    """The labels of the kernels that ``planned`` adds to the session in ``folder``; none where
+    there is no session. Raises SessionError."""
+    if not is_session(folder):
+        return []
+    known = {kernel.label for kernel in Session.open(folder).manifest.kernels}
+    return [kernel.label for kernel in planned.kernels if kernel.label not in known]
+
+
+def refuse_other_series(session: Session, labels: Sequence[str]) -> None:
+    """Raises InputError unless the kernels ``labels``, of which some are a series, begin with those
+    of the session, in order: what a rebase moved or left out would make a ladder that never was."""
+    known = [one.label for one in session.manifest.kernels if one.twin_of is None]
+    if list(labels[: len(known)]) == known:
+        return
+    pairs = zip_longest(known, labels)
+    at, (had, now) = next((n, pair) for n, pair in enumerate(pairs) if pair[0] != pair[1])
+    instead = f"the series now has {now}" if now else "the series ends before"
+    raise InputError(
+        f"{session.folder} holds another series: where it has {had}, kernel {at + 1} of "
+        f"{len(known)}, {instead}: name another folder with -o, or delete that one"
+    )
+
+
+def _every_kernel(old: m.Manifest, new: m.Manifest) -> list[m.Kernel]:
+    """The kernels of a session, and behind them those that ``new`` adds."""
+    asked = {kernel.label: kernel for kernel in new.kernels}
+    kept = [_kept(was, asked.pop(was.label, None)) for was in old.kernels]
+    return [*kept, *asked.values()]
+
+
+def _kept(was: m.Kernel, now: m.Kernel | None) -> m.Kernel:
+    """A kernel of a session as a later recording finds it: one that could not be built may be there
+    by now, and one that ran keeps what it was."""
+    if now is None or (now.hole and not was.hole):
+        return was
+    return now if was.hole else m.replace(was, source=was.source or now.source)
+
+
+def _refuse_other_machines(old: m.Manifest, new: m.Manifest) -> None:
+    """Kernels that machines run come one after the other, each after a reboot. Raises InputError
+    when a label now runs another kernel, or a kernel has another label."""
     known = {kernel.label: kernel for kernel in old.kernels}
     for kernel in new.kernels:
         if kernel.build_id is None:
@@ -165,13 +208,29 @@ def _with_other_kernels(old: m.Manifest, new: m.Manifest) -> m.Manifest:
                 f"{kernel.label} is the kernel already recorded as {twin} (build id "
                 f"{kernel.build_id}): boot the other kernel first"
             )
-    added = [kernel for kernel in new.kernels if kernel.label not in known]
-    return m.replace(new, kernels=[*old.kernels, *added])
+
+
+def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
+    """Why the kernels of ``new`` cannot be beside those of ``old``; None if they can. Raises
+    InputError for the kernels of machines."""
+    if not any(kernel.image_sha256 for kernel in (*old.kernels, *new.kernels)):
+        _refuse_other_machines(old, new)
+        return None
+    known = {kernel.label: kernel for kernel in old.kernels}
+    base = old.kernels[0]
+    if new.kernels[0].label != base.label:
+        return f"other kernels ({', '.join(known)})"
+    for kernel in new.kernels:
+        was = known.get(kernel.label, kernel)
+        # Of a hole, nobody knows what it would have been.
+        if not (was.hole or kernel.hole) and was.image_sha256 != kernel.image_sha256:
+            return f"another kernel called {kernel.label}"
+    return None
 
 
 def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
-    """``old`` with what a later command may change: how often, how long, how many ops it was; how
-    collectors record, too, where no run has a result yet."""
+    """``old`` with what a later command may change besides kernels: how often, how long, how many
+    ops it was; how collectors record, too, where no run has a result yet."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
     points = old.points
     if len(points) == len(new.points):
@@ -187,7 +246,6 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         old,
         collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
         options=options,
-        kernels=[*old.kernels, *new.kernels[len(old.kernels) :]],
         repeat=max(old.repeat, new.repeat),
         twin_repeat=max(old.twin_repeat, new.twin_repeat),
         verify=old.verify or new.verify,
@@ -199,11 +257,9 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
 
 def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     """What tells two plans apart, in words; None if one session can hold both."""
+    if others := _other_kernels(old, new):
+        return others
     old = _updated(old, new)
-    images = [(kernel.label, kernel.image_sha256) for kernel in old.kernels]
-    if images != [(kernel.label, kernel.image_sha256) for kernel in new.kernels]:
-        labels = ", ".join(kernel.label for kernel in old.kernels)
-        return f"other kernels ({labels})"
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new):

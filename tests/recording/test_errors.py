@@ -272,6 +272,20 @@ def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
+def test_a_kernel_that_uses_fewer_processors(two: list[str], tmp_path: Path) -> None:
+    """The fixture kernels have CONFIG_NR_CPUS=8."""
+    light = ["--collector", "timed", "--settle", "0", "--no-observe"]
+    line, session = failed_record(tmp_path, *two, *light, "--cpus", "9", "--", "true")
+    said = "the kernel used 8 of 9 vCPUs: give it a config with CONFIG_SMP=y and a CONFIG_NR_CPUS"
+    assert said in line
+    failures = [run.failure for run in session.manifest.runs]
+    assert failures
+    assert all(
+        one and (one.kind, one.message.startswith(said)) == ("boot", True) for one in failures
+    )
+
+
+@pytest.mark.guest
 def test_a_guest_that_hangs(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
     kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
     timeout = [*FAILS, "--timeout", "12"]

@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_repository import Made, make
+from support import need_program
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARM64, X86_64, Architecture
 from profdiff.collectors.kernels import registered
+from profdiff.collectors.kernels.building.errors import BuildError
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.git_spec import GitSpec
 from profdiff.collectors.kernels.spec import KernelArgument
 from profdiff.recording import located
 
@@ -29,7 +33,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told(found: dict[Architecture, list[KernelFiles]]) -> dict[str, list[tuple[str, str]]]:
+def told(found: dict[Architecture, list[located.Located]]) -> dict[str, list[tuple[str, str]]]:
     """Labels and the ends of specs, by architecture."""
     return {
         one.arch: [(kernel.label, Path(kernel.spec).name) for kernel in kernels]
@@ -94,6 +98,7 @@ def asked_for(images: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return KernelFiles(argument.label, argument.spec, image)
 
     monkeypatch.setattr(located, "locate", locate)
+    monkeypatch.setattr(located, "check_git", lambda spec: None)
     return specs
 
 
@@ -112,6 +117,15 @@ def asked_for(images: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             ["a=debian:sid,arch=x86_64", "a=debian:trixie,arch=arm64"],
             ["debian:sid,arch=x86_64", "debian:trixie,arch=arm64"],
         ),
+        (["a=git:/@v6.16"], ["git:/@v6.16,arch=x86_64", "git:/@v6.16,arch=arm64"]),
+        (
+            ["a=git:/+p,cc=gcc-13"],
+            ["git:/+/p,cc=gcc-13,arch=x86_64", "git:/+/p,cc=gcc-13,arch=arm64"],
+        ),
+        (
+            ["a=git:/@v6,arch=arm64", "a=git:/@v5,arch=x86_64"],
+            ["git:/@v6,arch=arm64", "git:/@v5,arch=x86_64"],
+        ),
     ],
 )
 def test_debian_has_each_unless_told(
@@ -122,6 +136,7 @@ def test_debian_has_each_unless_told(
     specs: list[str],
 ) -> None:
     monkeypatch.setenv("PROFDIFF_CONFIG", str(tmp_path))
+    monkeypatch.chdir("/")
     registered.add("named", "debian:sid")
     found = located.for_each(texts, BOTH)
     assert asked_for == specs
@@ -145,3 +160,63 @@ def test_without_arch_it_is_what_the_kernels_are_for(images: Path) -> None:
     assert arm == ARM64
     _, nothing = located.together(["running"])
     assert nothing is None
+
+
+def test_a_commit_that_does_not_build_is_a_hole_on_each(
+    images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only kernels of a series may lack: what was named by itself is an error."""
+
+    def locate(argument: KernelArgument) -> KernelFiles:
+        spec = GitSpec.parse(argument.spec)
+        architecture = spec.architecture or X86_64
+        if spec.revision == "bad" and architecture is ARM64:
+            raise BuildError("bad does not build: x.c:1: no (log: /l)", Path("/l"), "x.c:1: no")
+        name = "Image" if architecture is ARM64 else "bzImage"
+        image = images / f"{architecture.arch}-0" / name
+        return KernelFiles(argument.label, argument.spec, image)
+
+    monkeypatch.setattr(located, "locate", locate)
+    monkeypatch.setattr(located, "check_git", lambda spec: None)
+    texts = [f"base=git:{tmp_path}@v1", f"1-x=git:{tmp_path}@bad", f"2-y=git:{tmp_path}@v3"]
+    found = located.for_each(texts, BOTH, {"1-x", "2-y"})
+    assert [type(one).__name__ for one in found[X86_64]] == ["KernelFiles"] * 3
+    base, hole, last = found[ARM64]
+    assert isinstance(hole, located.Hole)
+    assert (hole.label, hole.reason) == ("1-x", "x.c:1: no")
+    assert located.built([base, hole, last]) == [base, last]
+    with pytest.raises(BuildError):
+        located.for_each(texts, BOTH, {"2-y"})
+    assert located.together(texts, {"1-x"})[1] is X86_64
+
+
+@pytest.mark.parametrize("more", ["b=git:{0}@nothing", "b=git:{0}@v1,cc=no-such-cc", "b=nowhere"])
+def test_a_mistake_shows_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """Also where it stands behind, and under each architecture and each compiler."""
+    need_program("make")
+    need_program("gcc")
+    repository = make(tmp_path / "linux", {"v1": Made({"a": "1"})}).folder
+    monkeypatch.setattr("profdiff.collectors.kernels.source.build", None)
+    texts = [f"a=git:{repository}@v1", more.format(repository)]
+    with pytest.raises((InputError, MissingError)) as error:
+        located.together(texts)
+    words = "nothing", "no-such-cc", "nowhere"
+    assert any(word in str(error.value) for word in words)
+    with pytest.raises((InputError, MissingError), match="|".join(words)):
+        located.for_each(texts, [X86_64])
+    if more.endswith("@nothing"):
+        with pytest.raises(InputError, match="nothing"):
+            located.under_each(located.specified(texts, ["gcc"]))
+
+
+def test_without_arch_a_kernel_from_git_is_for_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(located, "host", lambda: ARM64)
+    git = f"git:{tmp_path}@v1"
+    assert located.only_architecture([KernelArgument("a", git)]) is ARM64
+    both = [KernelArgument("a", git), KernelArgument("b", f"{git},arch=x86_64")]
+    with pytest.raises(InputError, match="a is for arm64, b is for x86_64"):
+        located.only_architecture(both)

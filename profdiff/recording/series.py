@@ -1,0 +1,105 @@
+"""The commits of a series as the kernels of a ladder: ``[git:REPO@]BASE..TIP[,options]``."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.git_spec import is_git, split_repository
+from profdiff.sources.repository import Repository
+
+# Each commit is a build of minutes.
+_MOST = 500
+_LABEL = 20
+BASE = "base"
+
+
+@dataclass(frozen=True)
+class Series:
+    """``repository`` and ``options`` as the user wrote them: ``~/linux``, ``,cc=gcc-13`` or ""."""
+
+    repository: str
+    base: str
+    tip: str
+    options: str
+
+    @staticmethod
+    def parse(text: str) -> "Series":
+        """Take it apart; without ``git:REPO@``, the repository is this folder's, and without TIP
+        it ends at HEAD. Raises InputError."""
+        repository, revisions = _repository(text)
+        span, comma, options = revisions.partition(",")
+        base, dots, tip = span.partition("..")
+        if not dots or not base or tip.startswith("."):
+            raise InputError(
+                f"--series {text}: write BASE..TIP, or git:REPO@BASE..TIP, with options as of a "
+                "kernel behind it (,cc=gcc-13)"
+            )
+        return Series(repository, base, tip or "HEAD", f"{comma}{options}")
+
+    def kernels(self) -> list[str]:
+        """``LABEL=SPEC`` of the base and of each commit, the oldest first: of a merge, what was
+        merged is one step. Raises InputError where there are none, or too many."""
+        repository = self._open()
+        base, tip = repository.commit(self.base), repository.commit(self.tip)
+        said = repository.git.run("rev-list", "--reverse", "--first-parent", f"{base}..{tip}")
+        hashes = said.decode().split()
+        named = f"--series {self.base}..{self.tip}"
+        if not hashes:
+            raise InputError(f"{named}: there is no commit in {self.repository} between them")
+        if len(hashes) > _MOST:
+            raise InputError(
+                f"{named} has {len(hashes):,} commits: at most {_MOST} are built one by one"
+            )
+        before = repository.git.succeeds("rev-parse", "--verify", "--quiet", f"{hashes[0]}^")
+        begins = (before or b"").decode().strip()
+        if begins != base:
+            meant = f": write {begins[:12]}..{self.tip}" if begins else ""
+            raise InputError(f"{named} does not begin on {self.base}{meant}")
+        told = repository.commits(hashes)
+        labels = [BASE, *(label(n, told[one].subject) for n, one in enumerate(hashes, 1))]
+        return [
+            f"{name}=git:{self.repository}@{one}{self.options}"
+            for name, one in zip(labels, [base, *hashes], strict=True)
+        ]
+
+    def _open(self) -> Repository:
+        try:
+            return Repository.open(Path(self.repository).expanduser())
+        except InputError as error:
+            if self.repository != ".":
+                raise
+            raise InputError(
+                f"--series {self.base}..{self.tip} is of this folder's repository, and {error}: "
+                "write git:REPO@BASE..TIP"
+            ) from None
+
+
+def _repository(text: str) -> tuple[str, str]:
+    """The repository, as a SPEC has it, and what stands behind it."""
+    if not is_git(text):
+        return ".", text
+    folder, rest = split_repository(text.removeprefix("git:"), f"--series {text}")
+    if not rest.startswith("@"):
+        raise InputError(f"--series {text}: write git:REPO@BASE..TIP; {folder} is the repository")
+    return folder, rest[1:]
+
+
+def label(number: int, subject: str) -> str:
+    """``3-hoist-the-check`` of the third commit: words of its subject behind the area, as many as
+    there is room for, at least a part of the first."""
+    plain = subject
+    while area := re.match(r"[^\s:]+(,\s*[^\s:]+)*:\s+(?=\S)", plain):
+        plain = plain[area.end() :]
+    found = str(number)
+    for at, word in enumerate(re.findall(r"[A-Za-z0-9_]+", plain)):
+        if len(found) + 1 + len(word) > _LABEL:
+            return found if at else f"{found}-{word}"[:_LABEL]
+        found += f"-{word}"
+    return found
+
+
+def labels(kernels: Sequence[str]) -> list[str]:
+    """Those of ``Series.kernels``."""
+    return [one.partition("=")[0] for one in kernels]
