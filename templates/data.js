@@ -30,7 +30,7 @@ export const ownPoint = () => report.points.find(({ own }) => own)?.at ?? "";
 /** Show what the report says at a point. @param {string} at one of the points, or "" */
 export function choosePoint(at) {
   point = report.points.find((one) => one.at === (at || ownPoint())) ?? null;
-  data = { ...report, ...report.parts[point?.architecture ?? ""], ...point?.report };
+  data = { ...report, ...report.parts[point?.part ?? ""], ...point?.report };
 }
 
 export const labels = () => data.kernels.map((kernel) => kernel.label);

@@ -10,10 +10,12 @@ export interface Report {
   schema: "profdiff.report/1";
   profdiff: string;
   answers: string[];
+  bisection: Bisection | null;
   evidence: string[];
   base: string;
   kernels: Kernel[];
   without_result: string[];
+  holes: { label: string; spec: string; reason: string }[];
   workload: { argv: string[]; ops: number | null; description: string };
   lengths: {
     parameters: { parameter: string; short: string; long: string }[];
@@ -41,10 +43,40 @@ export interface Report {
   parts: Record<string, Partial<Report>>;
 }
 
-/** Several architectures side by side; `parts` are the reports of those that are not the page's
- * own. `missing`: why others have none. */
+/** A commit that a bisection measured. */
+export interface Revision { commit: string; subject: string; value: number | null }
+
+/** A further culprit of a bisection. */
+export interface FurtherStep {
+  culprit: Revision;
+  parent: Revision;
+  explained: number | null;
+  candidates: Revision[];
+}
+
+/** What a bisection found; the answers have its sentences. */
+export interface Bisection {
+  good: Revision;
+  bad: Revision;
+  parent: Revision;
+  culprit: Revision;
+  condition: string;
+  what: string;
+  revert: string;
+  undone: number | null;
+  explained: number | null;
+  tested: number;
+  taken_over: number;
+  skipped: number;
+  candidates: Revision[];
+  others: FurtherStep[];
+  sentences: string[];
+}
+
+/** Several architectures, or compilers, side by side; `parts` are the reports of those that are not
+ * the page's own. `where`: on all of them, as a sentence ends. `missing`: why others have none. */
 export interface Joint {
-  architectures: string[];
+  where: string;
   sentences: string[];
   tables: JointTable[];
   notes: string[];
@@ -52,7 +84,7 @@ export interface Joint {
   charts: Chart[];
 }
 
-/** `groups`: the architecture of each column, "" for those that name the row. `foot`: rows that
+/** `groups`: the part of each column, "" for those that name the row. `foot`: rows that
  * have the rest, and the sum. */
 export interface JointTable {
   title: string;
@@ -65,15 +97,14 @@ export interface JointTable {
 
 /** A point of the sweep: what `report --at` calls it, the command with it, and what the report
  * says otherwise there. There are none if there is one point alone. `annotate`: the command that
- * shows code there; `setting`: its title on its architecture; `architecture`: "" if there is one
- * only. */
+ * shows code there; `setting`: its title in its part; `part`: "" if there is one only. */
 export interface Point {
   at: string;
   command: string;
   annotate: string;
   title: string;
   setting: string;
-  architecture: string;
+  part: string;
   own: boolean;
   holds: "stacks" | "functions" | "nothing";
   report: Partial<Report>;
@@ -90,6 +121,28 @@ export interface Kernel {
   inlines_visible: boolean;
   runs: number;
   reproduced: boolean | null;
+  source: { sentence: string } | null;
+}
+
+/** From the kernel before it to `kernel`; `others`: how many more functions differ. */
+export interface Step {
+  kernel: string;
+  previous: string;
+  before: number;
+  after: number;
+  functions: StepFunction[];
+  others: number;
+  rest: number;
+}
+
+export interface StepFunction {
+  name: string;
+  title: string;
+  object: string;
+  file: string;
+  side: Side;
+  before: number;
+  after: number;
 }
 
 export interface Facts {
@@ -158,6 +211,7 @@ export interface Metric {
   calls: ByKernel<number[]> | null;
   unresolved: { reason: string; side: Side; self: Counts }[];
   functions: FunctionRow[];
+  steps: Step[];
   classes: Classes | null;
   code: KernelCode | null;
 }
@@ -194,7 +248,7 @@ export interface FunctionRow {
 
 export interface Chart {
   title: string;
-  about: "experiment" | "functions" | "architectures";
+  about: "experiment" | "functions" | "parts";
   svg: string;
 }
 

@@ -73,6 +73,7 @@ function kernelFacts() {
     ["Build id", (kernel) => kernel.build_id || "none"],
     ["Compiler", (kernel) => kernel.compiler || "unknown"],
     ["Version", (kernel) => kernel.version || "unknown"],
+    ...sources(),
     ...metrics.map(totalOf),
     ...leftOut(),
     ...metrics.map(unresolvedOf),
@@ -87,6 +88,23 @@ function kernelFacts() {
   ];
 }
 
+/** What profdiff built kernels from, if it did. @returns {Fact[]} */
+function sources() {
+  const built = data.kernels.some(({ source }) => source);
+  return built ? [["Source", ({ source }) => source?.sentence ?? "-"]] : [];
+}
+
+/** Kernels that there are not, and why. */
+function holes() {
+  return data.holes.map(({ label, reason }) => {
+    const line = element("tr");
+    const why = element("td", `not built: ${reason}`);
+    why.colSpan = data.kernels.length;
+    line.append(heading("row", label), why);
+    return line;
+  });
+}
+
 function drawKernels() {
   const head = data.kernels.map(({ label }) => label + (label === data.base ? " (base)" : ""));
   const rows = kernelFacts().map(([title, value]) => {
@@ -94,7 +112,7 @@ function drawKernels() {
     line.prepend(heading("row", title));
     return line;
   });
-  at("kernels").replaceChildren(cells("th", ["Kernel", ...head]), ...rows);
+  at("kernels").replaceChildren(cells("th", ["Kernel", ...head]), ...rows, ...holes());
 }
 
 function drawConfig() {

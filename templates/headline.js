@@ -13,9 +13,9 @@ import { alone, sides, state } from "./state.js";
 export function drawAnswers() {
   const { answers, base, workload } = data;
   const nothing = `One kernel: ${base}. Nothing to compare it with.`;
-  const where = data.joint ? ` on ${data.joint.architectures.join(", ")}` : "";
+  const where = data.joint ? ` ${data.joint.where}` : "";
   document.title = visible(`profdiff: ${labels().join(" against ")}${where}`);
-  // Of several architectures, what they have in common stands above.
+  // Of several parts, what they have in common stands above.
   const id = data.joint ? "part-answers" : "answers";
   at(id).classList.toggle("many", answers.length > 2);
   fill(id, "span", answers.length ? answers : [nothing]);

@@ -1,4 +1,4 @@
-// Several architectures side by side: what the same change costs on each.
+// Several architectures, or compilers, side by side: what the same change costs there.
 
 import { data } from "./data.js";
 import { at, element, fill, heading, scrolling } from "./elements.js";
@@ -6,7 +6,7 @@ import { chartFigure, nameCell, resultCell } from "./experiment.js";
 
 /** @import { JointTable } from "./document.d.ts" */
 
-/** A row of architectures above the columns that are theirs. @param {string[]} groups */
+/** A row of parts above the columns that are theirs. @param {string[]} groups */
 function groupRow(groups) {
   const line = element("tr");
   for (const [n, group] of groups.entries()) {

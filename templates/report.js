@@ -12,6 +12,7 @@ import { recall, remember } from "./kept.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "./search.js";
 import { choices, readAddress, state, takeState, writeAddress } from "./state.js";
+import { drawSteps, startSteps } from "./steps.js";
 import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
 import { drawTree, startTree } from "./tree_view.js";
 
@@ -93,6 +94,7 @@ function draw() {
   drawBlame();
   drawTree();
   drawTable();
+  drawSteps();
   drawSandwich();
 }
 
@@ -118,6 +120,7 @@ function startProfile() {
     });
   }
   startTable();
+  startSteps();
   startTree();
   startSandwich();
 }

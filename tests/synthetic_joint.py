@@ -1,5 +1,5 @@
-"""Small made-up recordings over several architectures: a session on disk for each, with what exact
-recordings leave at every point of a sweep, and without a guest."""
+"""Small made-up recordings over several architectures, or compilers: a session on disk for each,
+with what exact recordings leave at every point of a sweep, and without a guest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +11,9 @@ from synthetic_experiment import ICOUNT
 from synthetic_session import counts_file
 
 from profdiff.session import manifest as m
-from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
+from profdiff.session.kinds import ARCHITECTURE, Kind
+from profdiff.session.several import Several
 
 # By label: rows whose counts are by point.
 Kernels = Mapping[str, Sequence[Row]]
@@ -63,13 +64,15 @@ def joint(
     folder: Path,
     parts: Mapping[str, Kernels] | None = None,
     points: Sequence[m.Point] = POINTS,
-) -> Architectures:
+    kind: Kind = ARCHITECTURE,
+) -> Several:
     """A folder of parts, each with all points."""
-    kernels = parts or example()
-    command = ["profdiff", "record", "--arch", ",".join(kernels)]
-    made = Architectures.create(folder, list(kernels), command)
+    kernels = parts or (example() if kind is ARCHITECTURE else by_compiler())
+    command = ["profdiff", "record", kind.option, ",".join(kernels)]
+    made = Several.create(folder, list(kernels), command, kind)
     for name, one in kernels.items():
-        part(made.part(name), one, points, machine={"arm64": "aarch64"}.get(name, name))
+        known = {"arm64": "aarch64"} if kind is ARCHITECTURE else dict.fromkeys(kernels, "x86_64")
+        part(made.part(name), one, points, machine=known.get(name, name))
     return made
 
 
@@ -104,6 +107,31 @@ def example() -> dict[str, Kernels]:
             ],
         },
     }
+
+
+def by_compiler() -> dict[str, Kernels]:
+    """A change of the algorithm (``change_pte_range`` and what it calls), one of gcc-12's code
+    alone (``flush``), one that goes two ways (``walk``), one of two compilers (``note``), and
+    nothing (``same``). Under gcc-14, ``flush`` differs by less than a tenth of that."""
+    return {
+        "gcc-12": {
+            "base": _rows(change_pte_range=150, flush=40, walk=10, note=5, same=20),
+            "new": _rows(change_pte_range=200, commit=120, flush=62, walk=12, note=6, same=20),
+        },
+        "gcc-14": {
+            "base": _rows(change_pte_range=140, flush=40, walk=11, note=5, same=20),
+            "new": _rows(change_pte_range=180, commit=110, flush=41, walk=8, note=6, same=20),
+        },
+        "clang-19": {
+            "base": _rows(change_pte_range=160, flush=38, walk=9, note=7, same=22),
+            "new": _rows(change_pte_range=220, commit=100, flush=38, walk=9, note=7, same=22),
+        },
+    }
+
+
+def _rows(**counts: int) -> list[Row]:
+    """A thousand of each at both points."""
+    return [_row(name, 1000 * count, 1000 * count) for name, count in counts.items()]
 
 
 def _row(name: str, *counts: int) -> Row:

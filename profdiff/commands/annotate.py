@@ -1,13 +1,14 @@
 """``profdiff annotate``: the code of a function, with what each instruction costs."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.base.near import did_you_mean
 from profdiff.base.units import printable
 from profdiff.commands import complete
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from profdiff.session.folder import Session
     from profdiff.session.manifest import Manifest
     from profdiff.session.points import Setting
+    from profdiff.session.several import Several
     from profdiff.sources.sources import Sources
     from profdiff.views.annotation import Annotation
+    from profdiff.views.joint_annotation import JointAnnotation
 
 
 class _Wanted(NamedTuple):
@@ -67,7 +70,7 @@ class _Wanted(NamedTuple):
     metavar="LABEL=TREE",
     shell_complete=complete.sources,
     help="Show source lines from this tree: a folder, or REPO@REV of a git repository. Once for "
-    "each kernel.",
+    "each kernel.  [default: what profdiff built it from]",
 )
 @click.option(
     "--inlined-at",
@@ -135,8 +138,11 @@ def annotate(
     """Show the code of FUNCTION on every kernel of SESSION, as it was executed: how often each
     instruction ran, which code the kernels have in common, and which source line it is. FUNCTION is
     a name as report prints it, also of a function that is inlined. SESSION defaults to the newest
-    session in this folder.
+    session in this folder. With several compilers or architectures, annotate shows source lines
+    with columns for each, and instructions one after the other.
     """
+    from profdiff.session.folder import is_several
+
     folder, name = _arguments(session, function)
     wanted = _Wanted(name, at, metric, inlined_at, labels, sources)
 
@@ -145,46 +151,99 @@ def annotate(
 
         return Asked(width or columns, by, side_by_side, per_op, context, addresses, ascii_only)
 
-    subject = Subject(partial(_found, folder, wanted, per_op=per_op), asked)
-    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
+    chosen = targets(FORMS, forms) or {"text": "-"}
+    if is_several(folder):
+        _annotate_parts(folder, wanted, asked, chosen, per_op=per_op)
+        return
+    find = partial(_of_folder, folder, wanted, per_op=per_op)
+    write_forms(FORMS, chosen, Subject(find, asked))
 
 
 def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     """The session's folder and the function: of one word, the function."""
-    from profdiff.session.folder import Session, is_session, is_several
+    from profdiff.session.folder import is_session, is_several
 
     if not first or second == "":
         raise InputError("name a FUNCTION: profdiff report lists them")
-    if second is None and is_several(Path(first)):
-        Session.open(Path(first))  # raises InputError, which names the sessions in it
-    if second is None and is_session(Path(first)):
+    if second is None and (is_session(Path(first)) or is_several(Path(first))):
         raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
     if second is None:
         return newest(Path()), first
-    if is_session(Path(second)) and not is_session(Path(first)):
+    known = is_session(Path(first)) or is_several(Path(first))
+    if not known and (is_session(Path(second)) or is_several(Path(second))):
         raise InputError(f"SESSION comes first: profdiff annotate {second} {first}")
     return Path(first), second
 
 
-def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
-    from msgspec.structs import replace
+def _annotate_parts(
+    folder: Path,
+    wanted: _Wanted,
+    asked: "Callable[[int], Asked]",
+    chosen: Mapping[str, str],
+    *,
+    per_op: bool | None,
+) -> None:
+    from profdiff.reports.joint_annotation_forms import JOINT_FORMS, Subject
+    from profdiff.session.several import Several
 
+    opened = Several.open(folder)
+    find = partial(_of_parts, opened, wanted, per_op=per_op)
+    write_forms(JOINT_FORMS, chosen, Subject(opened.kind, find, asked))
+
+
+def _of_parts(opened: "Several", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
+    """The annotation of each part at one setting. Raises as the first part does, where none has
+    the function."""
+    from profdiff.evidence.joint_results import JointResults
+    from profdiff.views.joint_annotation import joint_annotation
+
+    sessions = opened.sessions()
+    setting = JointResults.gather(sessions).choose(wanted.at)
+    found: dict[str, Annotation] = {}
+    errors: dict[str, ProfdiffError] = {}
+    for name, session in sessions.items():
+        if name not in setting.parts:
+            errors[name] = InputError("it does not have this point")
+            continue
+        try:
+            found[name] = _found(session, wanted, setting.parts[name], per_op=per_op)
+        except (InputError, SessionError) as error:
+            errors[name] = error
+    if not found:
+        name, first = next(iter(errors.items()))
+        raise type(first)(f"{name}: {first}")
+    missing = {name: str(error) for name, error in errors.items()}
+    missing |= {name: "not recorded yet" for name in opened.names if name not in sessions}
+    return joint_annotation(opened.kind.name, list(opened.names), found, missing)
+
+
+def _of_folder(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
     from profdiff.session.folder import Session
-    from profdiff.views.annotations import Annotations
 
     opened = Session.open(folder)
-    comparison = _comparison(opened, wanted)
+    return _found(opened, wanted, _setting(opened.manifest, wanted.at), per_op=per_op)
+
+
+def _found(
+    opened: "Session", wanted: _Wanted, setting: "Setting", *, per_op: bool | None
+) -> "Annotation":
+    from msgspec.structs import replace
+
+    from profdiff.views.annotations import Annotations
+
+    comparison = _comparison(opened, wanted, setting)
     if per_op and comparison.ops is None:
         refuse_per_op()
     for label in wanted.labels:
         _check_label(f"--kernel {label}", label, comparison.labels)
-    trees = _trees(wanted.sources, comparison)
+    given = _trees(wanted.sources, comparison)
+    trees = {**_own_trees(comparison), **given}
     found = Annotations(comparison, opened, trees).annotation(
         wanted.function,
         inlined_at=_place(wanted.inlined_at, wanted.function),
         labels=list(dict.fromkeys(wanted.labels)) or None,
     )
-    for label, tree in trees.items():
+    for label, tree in given.items():
         if label in found.labels:
             _check_tree(tree, label, found)
     notes = [
@@ -193,12 +252,11 @@ def _found(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation
     return replace(found, notes=[*found.notes, *notes])
 
 
-def _comparison(session: "Session", wanted: _Wanted) -> "Comparison":
+def _comparison(session: "Session", wanted: _Wanted, setting: "Setting") -> "Comparison":
     from profdiff.collectors import registry
     from profdiff.profile.recordings import Recordings
     from profdiff.session.facts import Facts
 
-    setting = _setting(session.manifest, wanted.at)
     # What differs between the kernels is shown by other commands, and reading it takes long.
     comparisons = Recordings(session, setting).comparisons(Facts())
     if not comparisons:
@@ -247,6 +305,20 @@ def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sour
         trees[label] = Sources.open(label, spec)
         if release := releases[label]:
             trees[label].check_release(release)
+    return trees
+
+
+def _own_trees(comparison: "Comparison") -> "dict[str, Sources]":
+    """What profdiff built kernels from, where it is still there."""
+    built = [(one.label, one.source) for one in comparison.kernels if one.source]
+    if not built:
+        return {}
+    from profdiff.sources.sources import Sources
+
+    trees = {}
+    for label, source in built:
+        with contextlib.suppress(InputError):
+            trees[label] = Sources.open(label, f"{source.repository}@{source.built}")
     return trees
 
 

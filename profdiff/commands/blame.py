@@ -26,20 +26,21 @@ from profdiff.reports.blame_forms import BLAME_FORMS, Asked
 @SESSION
 @click.option(
     "--repo",
-    required=True,
     type=click.Path(path_type=Path),
     metavar="LINUX",
-    help="The git repository that the kernels were built from.",
+    help="The git repository that the kernels were built from.  [default: the one that profdiff "
+    "built them from]",
 )
 @click.option(
     "--base",
     metavar="REV",
-    help="What the base was built from.  [default: the tag of its release]",
+    help="What the base was built from.  [default: what profdiff built it from, or the tag of its "
+    "release]",
 )
 @click.option(
     "--new",
     metavar="REV",
-    help="What the other kernel was built from.  [default: the tag of its release]",
+    help="What the other kernel was built from.  [default: likewise]",
 )
 @click.option(
     "--ignore-revs-file",
@@ -67,7 +68,7 @@ from profdiff.reports.blame_forms import BLAME_FORMS, Asked
 @partial(with_options, form_options(BLAME_FORMS))
 def blame(
     session: Path | None,
-    repo: Path,
+    repo: Path | None,
     base: str | None,
     new: str | None,
     ignore_revs_file: Path | None,

@@ -57,7 +57,7 @@ def check(
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
-    newest session in this folder. With several architectures, check judges each one
+    newest session in this folder. With several architectures or compilers, check judges each one
     separately.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
@@ -67,10 +67,14 @@ def check(
         from profdiff.evidence.condition import Condition, exit_status
         from profdiff.evidence.judging import judge
         from profdiff.reports import judgements
+        from profdiff.session.folder import kind_of
+        from profdiff.session.kinds import ARCHITECTURE
 
         conditions = [Condition.parse(text) for text in texts]
-        found = _found(session, at)
-        judged = judge(found, conditions, labels)
+        folder = _undecided_folder(session)
+        found = _found(folder, at)
+        kind = kind_of(folder) or ARCHITECTURE
+        judged = judge(found, conditions, labels, kind)
         for one in judged:
             say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
             say(f"  {judgements.sentence(one)}")
@@ -78,24 +82,32 @@ def check(
         return exit_status(judged)
 
 
-def _found(session: Path | None, at: str | None) -> "Found":
-    """What was found at each point, by architecture. Raises InputError for a point that there is
+def _undecided_folder(session: Path | None) -> Path:
+    """What is checked. Raises UndecidedError."""
+    with _undecided_unless():
+        return session or newest(Path())
+
+
+def _found(folder: Path, at: str | None) -> "Found":
+    """What was found at each point, by part. Raises InputError for a point that there is
     not, UndecidedError."""
     from profdiff.evidence.findings import Findings
     from profdiff.evidence.joint_results import JointResults
     from profdiff.profile import session_facts
+    from profdiff.session.folder import kind_of
+    from profdiff.session.kinds import ARCHITECTURE
     from profdiff.session.state import compare_states
 
     with _undecided_unless():
-        sessions = _sessions(session or newest(Path()))
-        joint = JointResults.gather(sessions)
+        sessions = _sessions(folder)
+        joint = JointResults.gather(sessions, kind_of(folder) or ARCHITECTURE)
     chosen = [joint.choose(at)] if at else joint.settings
     found = {}
     with _undecided_unless():
         for name, one in sessions.items():
             settings = [setting.parts[name] for setting in chosen if name in setting.parts]
             if not settings:
-                raise UndecidedError(f"{name} has no such point: finish the recording")
+                raise UndecidedError(f"{name} does not have this point: finish the recording")
             results, facts = joint.parts[name], session_facts.read(one)
             state = compare_states(one, results.runs)
             found[name] = [Findings.of(one, own, results, facts, state) for own in settings]
@@ -103,12 +115,12 @@ def _found(session: Path | None, at: str | None) -> "Found":
 
 
 def _sessions(folder: Path) -> "dict[str, Session]":
-    """By architecture, "" where there is one only. Raises SessionError, UndecidedError."""
-    from profdiff.session.architectures import Architectures, opened
+    """By part, "" where there is one only. Raises SessionError, UndecidedError."""
     from profdiff.session.folder import is_several
+    from profdiff.session.several import Several, opened
 
     sessions = opened(folder)
-    for name in Architectures.open(folder).names if is_several(folder) else ():
+    for name in Several.open(folder).names if is_several(folder) else ():
         if name not in sessions:
             raise UndecidedError(f"{name} was not recorded yet: finish the recording")
     return sessions

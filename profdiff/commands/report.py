@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def report(session: Path | None, at: str | None, output: Output) -> None:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
     functions that cost more. SESSION defaults to the newest session in this folder. With several
-    architectures, report shows their changes side by side.
+    architectures or compilers, report shows their changes side by side.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
@@ -66,13 +66,13 @@ def report(session: Path | None, at: str | None, output: Output) -> None:
 
 
 def _several(folder: Path, at: str | None, output: Output) -> None:
-    """Of a folder with a session for each architecture."""
+    """Of a folder with several sessions."""
     from profdiff.commands.output import write_forms
     from profdiff.evidence.joint_findings import JointFindings
     from profdiff.reports.joint_forms import JOINT_FORMS, Subject, refuse_others
-    from profdiff.session.architectures import Architectures
+    from profdiff.session.several import Several
 
-    opened = Architectures.open(folder)
+    opened = Several.open(folder)
     refuse_others(output.targets, output.asked, opened)
     find = cache(partial(JointFindings.of, opened, at))
     if output.asked.per_op and not any(part.setting.ops for part in find().parts.values()):

@@ -53,7 +53,7 @@ class MeasuredChange:
     by itself. ``decided``: whether there was enough to tell anything, or else why not:
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
-    ``note``: what a reader must know of it. ``architecture``: "" where there is one only.
+    ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
     """
 
     kernel: str
@@ -67,12 +67,12 @@ class MeasuredChange:
     difference: tuple[float, float] | None = None
     differs: bool | None = None
     undecided: str = TOO_FEW
-    architecture: str = ""
+    part: str = ""
 
     @property
     def where(self) -> str:
-        """Kernel, architecture and point."""
-        on = f" on {self.architecture}" if self.architecture else ""
+        """Kernel, part and point."""
+        on = f" {self.part}" if self.part else ""
         return f"{self.kernel}{on}{f' at {self.at}' if self.at else ''}"
 
 

@@ -1,5 +1,5 @@
-"""The results of several architectures side by side. Each stays its own: nothing is added up, and
-no value of one is compared with a value of another."""
+"""The results of several architectures, or compilers, side by side. Each part stays its own:
+nothing is added up, and no value of one is compared with a value of another."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from profdiff.base.metric import Metric
 from profdiff.evidence.largest_change import LargestChange, largest, largest_change
 from profdiff.evidence.results import Result, Results
 from profdiff.session.folder import Session
+from profdiff.session.kinds import ARCHITECTURE, Kind
 from profdiff.session.manifest import Collector
 from profdiff.session.points import Setting, named, varied_names
 
@@ -30,7 +31,7 @@ class JointMetric(NamedTuple):
 
 @dataclass(frozen=True)
 class JointSetting:
-    """One setting on all architectures that have it. ``parts``: what it is in the session of each;
+    """One setting of all parts that have it. ``parts``: what it is in the session of each;
     ``varied``: what differs from one joint setting to another."""
 
     parts: Mapping[str, Setting]
@@ -38,7 +39,7 @@ class JointSetting:
 
     @property
     def one(self) -> Setting:
-        """That of the first architecture: parameters, vCPUs and ops are those of all."""
+        """That of the first part: parameters, vCPUs and ops are those of all."""
         return replace(next(iter(self.parts.values())), varied=self.varied)
 
     def value(self, name: str) -> str:
@@ -52,42 +53,44 @@ class JointSetting:
 
 
 class JointLargest(NamedTuple):
-    """The largest change of all architectures, and at which setting."""
+    """The largest change of all parts, and at which setting."""
 
-    architecture: str
+    part: str
     setting: JointSetting
     change: LargestChange
 
 
 @dataclass(frozen=True)
 class JointResults:
-    """``parts``: the results of each architecture that was begun, in order. ``settings``: of all,
-    those of the first architecture first; ``labels``: of the kernels, the base's first."""
+    """``parts``: the results of each part that was begun, in order. ``settings``: of all, those of
+    the first part first; ``labels``: of the kernels, the base's first; ``kind``: what parts differ
+    by."""
 
     parts: Mapping[str, Results]
     settings: Sequence[JointSetting]
     labels: Sequence[str]
+    kind: Kind = ARCHITECTURE
 
     @staticmethod
-    def gather(sessions: Mapping[str, Session]) -> "JointResults":
-        """Of the sessions of a folder, by architecture. Raises SessionError where there is none,
+    def gather(sessions: Mapping[str, Session], kind: Kind = ARCHITECTURE) -> "JointResults":
+        """Of the sessions of a folder, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:
-            raise SessionError("no architecture was recorded yet: finish the recording")
+            raise SessionError(f"no {kind.name} was recorded yet: finish the recording")
         return JointResults.of(
-            {name: Results.gather(session.manifest) for name, session in sessions.items()}
+            {name: Results.gather(session.manifest) for name, session in sessions.items()}, kind
         )
 
     @staticmethod
-    def of(parts: Mapping[str, Results]) -> "JointResults":
-        """Of the results of each architecture. Raises SessionError as ``gather``, and where one
+    def of(parts: Mapping[str, Results], kind: Kind = ARCHITECTURE) -> "JointResults":
+        """Of the results of each part. Raises SessionError as ``gather``, and where one
         has the same point twice."""
         bases = {name: results.labels[0] for name, results in parts.items()}
         if len(set(bases.values())) > 1:
-            told = ", ".join(f"{base} on {name}" for name, base in bases.items())
-            raise SessionError(f"the architectures have different bases: {told}")
+            told = ", ".join(f"{base} {kind.at(name)}" for name, base in bases.items())
+            raise SessionError(f"the {kind.plural} have different bases: {told}")
         labels = dict.fromkeys(label for results in parts.values() for label in results.labels)
-        return JointResults(parts, _settings(parts), list(labels))
+        return JointResults(parts, _settings(parts), list(labels), kind)
 
     @property
     def swept(self) -> Sequence[str]:
@@ -95,11 +98,11 @@ class JointResults:
         return self.settings[0].varied
 
     def metrics(self) -> list[JointMetric]:
-        """What was measured on any architecture, in order."""
+        """What was measured of any part, in order."""
         return list(self._by_metric)
 
     def of_metric(self, metric: JointMetric) -> list[tuple[JointSetting, dict[str, Result]]]:
-        """The results of a metric by setting; of each those of the architectures that have one."""
+        """The results of a metric by setting; of each those of the parts that have one."""
         found = self._by_metric.get(metric, {})
         rows = []
         for setting in self.settings:
@@ -114,7 +117,7 @@ class JointResults:
 
     def largest(self, setting: JointSetting | None = None) -> JointLargest | None:
         """The largest change at a setting, or of all, by its ratio and as ``largest_change``
-        chooses; of the metric that it chooses on the first architecture that has one. None where
+        chooses; of the metric that it chooses of the first part that has one. None where
         nothing can be compared."""
         found: list[tuple[str, LargestChange]] = []
         for name, results in self.parts.items():

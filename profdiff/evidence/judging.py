@@ -1,4 +1,4 @@
-"""Conditions judged on what was found, of each architecture by itself."""
+"""Conditions judged on what was found, of each architecture, or compiler, by itself."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +10,22 @@ from profdiff.evidence.code_change import CodeChanges
 from profdiff.evidence.condition import CHANGED, Condition, Judgement, MeasuredChange
 from profdiff.evidence.condition_names import CODE, check_names
 from profdiff.evidence.findings import Findings
+from profdiff.session.kinds import ARCHITECTURE, Kind
 
-# By architecture, "" where there is one only: what was found at each setting.
+# By part, "" where there is one only: what was found at each setting.
 Found = Mapping[str, Sequence[Findings]]
 
 
-def judge(found: Found, conditions: Sequence[Condition], labels: Sequence[str]) -> list[Judgement]:
+def judge(
+    found: Found,
+    conditions: Sequence[Condition],
+    labels: Sequence[str],
+    kind: Kind = ARCHITECTURE,
+) -> list[Judgement]:
     """Every condition on every kernel but the base, at every setting, or on ``labels`` alone.
-    Names need to be known on one architecture. Raises InputError for those that nothing has, and
-    for what was not measured on some architecture."""
-    parts = {name: _Part(name, some) for name, some in found.items()}
+    Names need to be known of one part. Raises InputError for those that nothing has, and for what
+    was not measured of some part. ``kind``: what parts differ by."""
+    parts = {name: _Part(name and kind.at(name), some) for name, some in found.items()}
     known = list(dict.fromkeys(label for part in parts.values() for label in part.labels))
     for label in labels:
         if label not in known:
@@ -31,7 +37,7 @@ def judge(found: Found, conditions: Sequence[Condition], labels: Sequence[str]) 
         code = condition.metric in CODE and condition.metric not in metrics
         names = set[str]().union(*(part.code for part in parts.values())) if code else set[str]()
         check_names(condition, metrics, functions, names)
-        for name, part in parts.items():
+        for part in parts.values():
             mine = [
                 Judgement(condition, change, condition.judge(change))
                 for change in part.changes(condition, code=code)
@@ -39,17 +45,17 @@ def judge(found: Found, conditions: Sequence[Condition], labels: Sequence[str]) 
             ]
             if not mine:
                 kernels = ", ".join(labels or known) or "any kernel but the base"
-                where = f" on {name}" if name else ""
+                where = f" {part.where}" if part.where else ""
                 raise InputError(f"{condition}: not measured on {kernels}{where}")
             judged += mine
     return judged
 
 
 class _Part:
-    """What was found on one architecture."""
+    """What was found of one part. ``where``: ``on arm64``, "" where there is one only."""
 
-    def __init__(self, name: str, found: Sequence[Findings]) -> None:
-        self._name, self._found = name, found
+    def __init__(self, where: str, found: Sequence[Findings]) -> None:
+        self.where, self._found = where, found
         self._code = [CodeChanges(one) for one in found]
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
@@ -71,10 +77,10 @@ class _Part:
             else:
                 changes = measured_change.changes(found, condition)
             for change in changes:
-                yield replace(change, architecture=self._name)
+                yield replace(change, part=self.where)
 
     def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:
-        """Of a function that only another architecture executes: there is none, and no change."""
+        """Of a function that only another part executes: there is none, and no change."""
         for label in self.labels:
             yield MeasuredChange(
                 kernel=label,

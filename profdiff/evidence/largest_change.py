@@ -8,6 +8,7 @@ from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Rule, Verdict
+from profdiff.session.bisection import CULPRIT
 from profdiff.session.points import Setting
 
 _SURE = (Verdict.CHANGED, Verdict.EXACT)
@@ -27,7 +28,8 @@ def largest_change(results: Results, setting: Setting | None = None) -> LargestC
     The metric that says most is looked at: a time on hardware comes before counts, and what the
     workload says of itself before the time of the whole command. Changes that are certain come
     before others, and changes for the worse before those for the better, unless they are
-    irrelevantly small. Sizes are compared as ratios; of equal ones the later setting counts.
+    irrelevantly small. Sizes are compared as ratios; of equal ones the later setting counts. Of a
+    bisection's last session, it is the culprit's.
     """
     if results.manifest.workload.kind == "imported" and not results.repeated:
         return None  # One recording of each kernel: no boots to judge by, only its samples.
@@ -44,6 +46,10 @@ def largest_change(results: Results, setting: Setting | None = None) -> LargestC
         for kernel, change in enumerate(one.changes)
         if change
     ]
+    if results.manifest.bisection:
+        # Beside its parent, whatever else bad has.
+        own = [one for one in found if results.kernels[one.kernel].label == CULPRIT]
+        found = own or found
     return largest(found, results.rule)
 
 

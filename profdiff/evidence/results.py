@@ -82,7 +82,8 @@ class Result:
 @dataclass(frozen=True)
 class Results:
     """Of a session: ``every`` one by setting, then collector, then metric. ``kernels`` without the
-    base's twin; ``runs``: all runs of each cell; ``settings``: all, with a result or without."""
+    base's twin and those that could not be built; ``runs``: all runs of each cell; ``settings``:
+    all, with a result or without."""
 
     manifest: Manifest
     kernels: list[Kernel]
@@ -95,7 +96,7 @@ class Results:
     def gather(manifest: Manifest, rule: Rule = _RULE) -> "Results":
         """Everything that finished runs measured. Recordings that were imported have no such
         values; nothing is raised."""
-        kernels = [kernel for kernel in manifest.kernels if not kernel.twin_of]
+        kernels = manifest.compared
         runs, known = cells(manifest), settings(manifest)
         gatherer = _Gatherer(manifest, kernels, rule, runs, _emulated(runs))
         found = [
@@ -274,9 +275,14 @@ def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
 
 
 def _pairs(result: Result) -> list[tuple[Cell, Cell]]:
-    """Each kernel but the base with the base, then each but the first two with the one before."""
+    """Each kernel but the base with the base, then each but the first two with the last one before
+    that has a result."""
     first, *others = result.cells
-    return [*((first, other) for other in others), *pairwise(others)]
+    pairs, before = [(first, other) for other in others], first
+    for one, other in pairwise(others):
+        before = one if one.boots else before
+        pairs.append((before, other))
+    return pairs
 
 
 def _measured(pair: tuple[Cell, Cell]) -> bool:

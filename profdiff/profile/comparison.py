@@ -231,11 +231,7 @@ class Comparison:
     def without_result(self) -> list[str]:
         """Labels of the kernels that have no finished run."""
         labels = self.labels
-        return [
-            kernel.label
-            for kernel in self.manifest.kernels
-            if kernel.label not in labels and not kernel.twin_of
-        ]
+        return [kernel.label for kernel in self.manifest.compared if kernel.label not in labels]
 
     def rows(self, side: Side | None = None) -> NDArray[np.int64]:
         """The functions of the kernel, of user space, or all: their numbers."""

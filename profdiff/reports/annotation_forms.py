@@ -31,13 +31,18 @@ def _text(subject: Subject, target: str) -> str | None:
     if target != "-":
         lines = render(subject.annotation, subject.asked(terminal.COLUMNS))
         return "".join(f"{line.text}\n" for line in lines)
-    asked = subject.asked(terminal.columns())
-    if not terminal.has("╭▶→"):
-        from dataclasses import replace
-
-        asked = replace(asked, ascii_only=True)
+    asked = ascii_where_needed(subject.asked(terminal.columns()))
     terminal.say_styled(render(subject.annotation, asked))
     return None
+
+
+def ascii_where_needed(asked: "Asked") -> "Asked":
+    """For a terminal that cannot show arrows."""
+    if terminal.has("╭▶→"):
+        return asked
+    from dataclasses import replace
+
+    return replace(asked, ascii_only=True)
 
 
 def _json(subject: Subject, target: str) -> bytes:

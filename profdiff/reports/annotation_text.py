@@ -65,7 +65,7 @@ def render(annotation: Annotation, asked: Asked) -> list[Styled]:
         drawn = (side_by_side if beside else one_column)(figures, shown, look)
     lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]
     lines += [Styled(text) for text in units.wrap(_legend(figures, entries, drawn, asked), width)]
-    return [_ascii(line) for line in lines] if asked.ascii_only else lines
+    return [ascii_line(line) for line in lines] if asked.ascii_only else lines
 
 
 def _beside(annotation: Annotation, asked: Asked, width: int) -> bool:
@@ -119,7 +119,8 @@ def _moved(entry: Entry) -> bool:
     return any(_WITHIN.search(text) for text in entry.texts.values())
 
 
-def _ascii(line: Styled) -> Styled:
+def ascii_line(line: Styled) -> Styled:
+    """In ASCII; without looks where it got longer."""
     text = units.ascii_only(line.text)
     return line if text == line.text else Styled(text, line.spans if _same(line, text) else ())
 

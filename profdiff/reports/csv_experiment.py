@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from profdiff.base.errors import InputError
 from profdiff.evidence.results import Result, Results
 from profdiff.reports.csv_rows import Line, text, written
+from profdiff.session.manifest import Kernel
 from profdiff.views.result import Median
 
 _BEFORE = ("metric", "kernel")
@@ -31,12 +32,22 @@ _BEHIND = (
 def render(results: Results) -> str:
     """Metrics in the order of the report's tables, their points, and of each all kernels, the base
     first; parameters of the sweep are columns of their own name. What is not known is empty.
+    Kernels that could not be built follow, with why in the column ``not_built``.
 
     Raises InputError where nothing was measured.
     """
     if not results.every:
         raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
-    return written(header(results.swept), rows(results, results.swept))
+    holes = [_hole(one, results.swept) for one in results.manifest.holes]
+    behind = ["not_built"] if holes else []
+    built: list[Line] = [[*row, *([""] * len(behind))] for row in rows(results, results.swept)]
+    return written([*header(results.swept), *behind], [*built, *holes])
+
+
+def _hole(kernel: Kernel, swept: Sequence[str]) -> Line:
+    """A row of a kernel that could not be built, with the reason in a column of its own."""
+    blank = [""] * (len(swept) + len(_BEHIND))
+    return ["", text(kernel.label), *blank, text(kernel.hole)]
 
 
 def header(swept: Sequence[str]) -> list[str]:

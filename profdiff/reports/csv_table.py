@@ -16,7 +16,8 @@ def render(
 ) -> str:
     """For each metric one line for each function, one for those left out, one for each reason of
     unresolved addresses: the self columns sum to all of the side that was asked for. ``classes``:
-    with a column for each class of instructions and kernel, blank where that is not known."""
+    with a column for each class of instructions and kernel, blank where that is not known. The step
+    of a kernel is to the one before it; that of the first behind the base is its delta."""
     labels = comparisons[0].labels
     sampled = any(comparison.samples is not None for comparison in comparisons)
     called = any(comparison.calls is not None for comparison in comparisons)
@@ -25,12 +26,18 @@ def render(
     header += [f"samples {label}" for label in labels] if sampled else []
     header += [f"calls {label}" for label in labels] if called else []
     header += [f"delta {label}" for label in labels[1:]]
+    header += [f"step {label}" for label in _stepping(labels)]
     names = CLASSES if classes else ()
     header += [f"{name} {label}" for name in names for label in labels]
     alike = [comparison for comparison in comparisons if comparison.labels == labels]
     return written(
         header, (row for one in alike for row in _rows(one, selection, sampled, called, names))
     )
+
+
+def _stepping(labels: Sequence[str]) -> Sequence[str]:
+    """The kernels that have a kernel before them which is not the base."""
+    return labels[2:]
 
 
 def _rows(
@@ -41,6 +48,7 @@ def _rows(
     names: Sequence[str],
 ) -> Iterator[Line]:
     blank = [""] * len(comparison.labels)
+    steps = list(zip(comparison.labels[1:], _stepping(comparison.labels), strict=False))
     rows = functions.select(comparison, selection)
     by_class = instruction_classes(comparison) if names else None
     table = functions.table(comparison, rows)
@@ -68,6 +76,7 @@ def _rows(
             *self_.values(),
             *(cell for one in columns for cell in (blank if one is None else one.values())),
             *(value - base for value in others),
+            *(self_[label] - self_[before] for before, label in steps),
             *(blank * len(names) if functions is None else of_classes(functions)),
         ]
 

@@ -10,7 +10,16 @@ import msgspec
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.views import answers, document, experiment, facts, lengths, recording
+from profdiff.views import (
+    answers,
+    bisection,
+    built_from,
+    document,
+    experiment,
+    facts,
+    lengths,
+    recording,
+)
 from profdiff.views.claim import headlines
 from profdiff.views.record import Record
 
@@ -24,17 +33,21 @@ def build(findings: Findings) -> document.Document:
     labels = [kernel.label for kernel in findings.kernels]
     remarks = recording.remarks(comparisons, findings.lengths)
     stacks, metrics = document.tables(shown(findings), findings.session)
+    found = bisection.bisection(manifest.bisection)
     return document.Document(
         schema=document.SCHEMA,
         profdiff=__version__,
         answers=[
+            *(found.sentences if found else []),
             *headlines(findings),
             *(answer.sentence for one in comparisons for answer in answers.answers(one)),
         ],
+        bisection=found,
         evidence=[*findings.remarks, *(one.text for one in remarks)],
         base=labels[0],
         kernels=document.kernels(findings),
         without_result=comparisons[0].without_result if comparisons else [],
+        holes=built_from.holes(findings),
         workload=recording.workload(manifest, findings.setting),
         lengths=lengths.lengths(findings.lengths),
         guest=document.guest(findings),

@@ -1,21 +1,23 @@
-"""Several architectures as CSV, unrounded: functions with columns for each architecture, and the
-experiment with a row for each."""
+"""Several architectures, or compilers, as CSV, unrounded: functions with columns for each part, and
+the experiment with a row for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.reports import csv_experiment
 from profdiff.reports.csv_rows import Line, text, written
 from profdiff.views.joint_functions import JointFunctions, joint_functions
+from profdiff.views.joint_verdicts import FunctionVerdict
 from profdiff.views.record import Counts
 from profdiff.views.selection import Selection
 
 
 def functions(findings: JointFindings, selection: Selection) -> str:
     """One line for each function, one for those left out, one for each reason of unresolved
-    addresses: of each architecture the self columns sum to all of the side that was asked for. What
-    an architecture does not have is empty. Raises InputError where there is no profile."""
+    addresses: of each part the self columns sum to all of the side that was asked for. What a part
+    does not have is empty. Raises InputError where there is no profile."""
     found = joint_functions(findings, selection)
     if found is None:
         raise InputError(
@@ -29,6 +31,11 @@ def functions(findings: JointFindings, selection: Selection) -> str:
         header += [
             f"{what} {name} {label}" for name in names for label in labels[name][what == "delta" :]
         ]
+    header += [
+        f"{what} {one.kernel}"
+        for one in found.extents
+        for what in ("extent", "under", "hardly under")
+    ]
     return written(header, _rows(found, names, labels, selection))
 
 
@@ -42,6 +49,7 @@ def _rows(
         title: Sequence[str],
         self_: Mapping[str, Counts | None],
         total: Mapping[str, Counts | None],
+        verdicts: Mapping[str, FunctionVerdict] = MappingProxyType({}),
     ) -> Line:
         cells: list[int | str] = []
         for of in (self_, total):
@@ -53,6 +61,9 @@ def _rows(
             base, *others = labels[name]
             for label in others:
                 cells.append("" if counts is None else counts[label] - counts[base])
+        for one in found.extents:
+            told = verdicts.get(one.kernel)
+            cells += _verdict(told) if told else ["", "", ""]
         return [text(found.metric), *title, *cells]
 
     for row in found.rows:
@@ -61,6 +72,7 @@ def _rows(
             title,
             row.self_by_part,
             {name: one.total if one else None for name, one in row.parts.items()},
+            row.verdicts,
         )
     if any(rest.hidden_functions for rest in found.rest.values()):
         hidden = {name: rest.hidden for name, rest in found.rest.items()}
@@ -70,8 +82,12 @@ def _rows(
         yield line([f"[unresolved: {reason}]", "", "", side], by_part, by_part)
 
 
+def _verdict(one: FunctionVerdict) -> list[str]:
+    return [one.extent, " ".join(one.under), " ".join(one.hardly)]
+
+
 def experiment(findings: JointFindings) -> str:
-    """What ``csv_experiment`` writes of each architecture, whose name is in the first column.
+    """What ``csv_experiment`` writes of each part, whose name is in the first column.
     Raises InputError where nothing was measured."""
     joint = findings.results
     if not joint.metrics():
@@ -81,4 +97,4 @@ def experiment(findings: JointFindings) -> str:
         for name, results in joint.parts.items()
         for row in csv_experiment.rows(results, joint.swept)
     )
-    return written(["architecture", *csv_experiment.header(joint.swept)], rows)
+    return written([findings.kind.name, *csv_experiment.header(joint.swept)], rows)

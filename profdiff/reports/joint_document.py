@@ -1,4 +1,4 @@
-"""The data of a report of several architectures, put together."""
+"""The data of a report of several architectures, or compilers, put together."""
 
 from profdiff import __version__
 from profdiff.evidence.joint_findings import JointFindings
@@ -18,7 +18,8 @@ def build(findings: JointFindings) -> joint_document.JointDocument:
     return joint_document.JointDocument(
         schema=joint_document.SCHEMA,
         profdiff=__version__,
-        architectures=names,
+        kind=findings.kind.name,
+        names=names,
         base=results.labels[0],
         setting=setting.title,
         sentences=claim.sentences if claim else [],

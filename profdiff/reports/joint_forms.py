@@ -1,5 +1,5 @@
-"""The output forms of ``profdiff report`` for several architectures: those that have a meaning for
-all of them together. The others are of one architecture."""
+"""The output forms of ``profdiff report`` for several architectures, or compilers: those that
+have a meaning for all of them together. The others are of one part."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
 
 if TYPE_CHECKING:
     from profdiff.evidence.joint_findings import JointFindings
-    from profdiff.session.architectures import Architectures
+    from profdiff.session.several import Several
 
 
 class Subject(NamedTuple):
@@ -19,13 +19,13 @@ class Subject(NamedTuple):
     asked: Asked
 
 
-def refuse_others(targets: Mapping[str, str], asked: Asked, architectures: "Architectures") -> None:
-    """Raise InputError for what is of one architecture alone."""
+def refuse_others(targets: Mapping[str, str], asked: Asked, several: "Several") -> None:
+    """Raise InputError for what is of one part alone."""
     known = {form.name for form in JOINT_FORMS}
     others = [f"--{form.name}" for form in FORMS if form.name in targets and form.name not in known]
     others += ["--classes"] if asked.classes else []
     if others:
-        architectures.refuse(others[0])
+        several.refuse(others[0])
 
 
 def _text(subject: Subject, target: str) -> str:

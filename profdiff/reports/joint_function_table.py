@@ -1,4 +1,4 @@
-"""The table of functions with columns for each architecture, as text."""
+"""The table of functions with columns for each architecture, or compiler, as text."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -9,16 +9,18 @@ from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column
 from profdiff.reports.table import draw as drawn
 from profdiff.views.joint_functions import JointFunctions
+from profdiff.views.joint_verdicts import FunctionVerdict
 from profdiff.views.record import Counts
 from profdiff.views.result import ABSENT
 
 
 class _Line(NamedTuple):
-    """A function, or one of the lines below the rule. ``self_``: by architecture, None or
-    nothing where it has no such line."""
+    """A function, or one of the lines below the rule. ``self_``: by part, None or nothing where it
+    has no such line; ``verdicts``: by kernel, under which compilers it changed."""
 
     name: str
     self_: Mapping[str, Counts | None]
+    verdicts: Mapping[str, FunctionVerdict] = {}
 
 
 class Texts(NamedTuple):
@@ -52,8 +54,7 @@ def texts(
     per_op: bool | None = None,
     ratios: bool = False,
 ) -> Texts | None:
-    """The table of the kernel of the largest change; None where no architecture has a second
-    kernel."""
+    """The table of the kernel of the largest change; None where no part has a second kernel."""
     label, base = shown_kernel(findings, found), findings.results.labels[0]
     if label is None:
         return None
@@ -70,6 +71,9 @@ def texts(
         for spare, (title, show) in enumerate(shows):
             columns.append(Column(title, part=part, spare=spare, group=name))
             cells.append(_cell(name, base, label, show))
+    if found.extents:
+        columns.append(Column("changed under", spare=1))
+        cells.append(lambda line: line.verdicts[label].told if label in line.verdicts else "")
     columns.append(Column("function", name=True))
     body, tail = (
         [[*(cell(line) for cell in cells), line.name] for line in lines]
@@ -88,7 +92,7 @@ def shown_kernel(findings: JointFindings, found: JointFunctions) -> str | None:
     largest = findings.results.largest(findings.setting)
     known = [label for rest in found.rest.values() for label in rest.totals]
     if largest:
-        label = findings.results.parts[largest.architecture].labels[largest.change.kernel]
+        label = findings.results.parts[largest.part].labels[largest.change.kernel]
         if label in known:
             return label
     others = [label for label in known if label != findings.results.labels[0]]
@@ -117,7 +121,7 @@ def _share(totals: Counts, base: str, label: str) -> Callable[[int, int], str]:
 
 
 def _rows(found: JointFunctions) -> list[_Line]:
-    return [_Line(row.title, row.self_by_part) for row in found.rows]
+    return [_Line(row.title, row.self_by_part, row.verdicts) for row in found.rows]
 
 
 def _tail(found: JointFunctions) -> list[_Line]:

@@ -1,5 +1,5 @@
-"""The page of several architectures: the joint tables first, then what a page has, of the
-architecture and the point that the reader chooses."""
+"""The page of several architectures, or compilers: the joint tables first, then what a page has, of
+the part and the point that the reader chooses."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,8 @@ from profdiff.reports import (
 )
 from profdiff.session import points
 from profdiff.views.joint_claim import joint_claim
-from profdiff.views.joint_functions import joint_functions
+from profdiff.views.joint_function_claim import function_sentences
+from profdiff.views.joint_functions import JointFunctions, joint_functions
 from profdiff.views.joint_results import grids
 from profdiff.views.selection import Selection
 
@@ -27,7 +28,7 @@ _FUNCTIONS = 20
 
 
 def render(findings: JointFindings) -> str:
-    """The page. The first architecture with a result is the page's own; of each of the others it
+    """The page. The first part with a result is the page's own; of each of the others it
     holds the report at the same setting, and what of its points has room."""
     parts = findings.parts
     own = next(iter(parts))
@@ -37,7 +38,9 @@ def render(findings: JointFindings) -> str:
     for name, part in parts.items():
         nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
         others = part.others(nearest)
-        places += page_points.part_points(part, shown[name], others, name, own=name == own)
+        places += page_points.part_points(
+            part, shown[name], others, findings.kind, name, own=name == own
+        )
     code = page_code.page_code(parts[own])
     text = document.encode(
         shown[own],
@@ -52,7 +55,7 @@ def render(findings: JointFindings) -> str:
 
 
 def _part(part: Findings, shown: Any) -> dict[str, Any]:
-    """The whole report of an architecture; charts of functions are the page's own point's."""
+    """The whole report of a part; charts of functions are the page's own point's."""
     charts_of = html.page_charts(replace(part, comparisons=[]))
     return {**msgspec.to_builtins(shown), "charts": charts_of}
 
@@ -64,21 +67,26 @@ def joint(findings: JointFindings) -> dict[str, Any]:
     tables = [
         {**msgspec.to_builtins(grid.table), "foot": []} for grid in grids(results, setting, names)
     ]
-    functions = _functions(findings)
-    nothing = f"Measured on {' and '.join(findings.parts)}; nothing to compare."
+    found = joint_functions(findings, Selection(top=_FUNCTIONS))
+    functions = _functions(findings, found)
+    said = function_sentences(found) if found else []
+    where = findings.kind.at(" and ".join(findings.parts))
+    nothing = f"Measured {where}; nothing to compare."
     return {
-        "architectures": list(names),
-        "sentences": claim.sentences if claim else [nothing],
+        "where": findings.kind.at(", ".join(names)),
+        "sentences": [*(claim.sentences if claim else [nothing]), *said],
         "tables": [*tables, *functions],
-        "notes": [joint_text.READ, *([joint_text.ORDER] if functions else [])],
+        "notes": [
+            joint_text.read(findings.kind),
+            *([joint_text.order(findings.kind, found)] if found and functions else []),
+        ],
         "missing": [f"{name}: {why}" for name, why in findings.missing.items()],
         "charts": [html.with_scheme(chart) for chart in charts.joint_figures(findings)],
     }
 
 
-def _functions(findings: JointFindings) -> list[dict[str, Any]]:
+def _functions(findings: JointFindings, found: JointFunctions | None) -> list[dict[str, Any]]:
     """The table of functions, with names first."""
-    found = joint_functions(findings, Selection(top=_FUNCTIONS))
     made = joint_function_table.texts(findings, found) if found else None
     if made is None:
         return []

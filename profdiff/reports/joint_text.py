@@ -1,4 +1,5 @@
-"""The report of several architectures as plain text: the change on each, side by side."""
+"""The report of several architectures, or compilers, as plain text: the change on each, side by
+side."""
 
 import shlex
 from collections.abc import Sequence
@@ -9,24 +10,34 @@ from profdiff.evidence.joint_findings import JointFindings
 from profdiff.evidence.joint_results import JointResults, JointSetting
 from profdiff.reports import joint_function_table, table
 from profdiff.reports.table import MIN_WIDTH, Block, Column
-from profdiff.session.architectures import Architectures
-from profdiff.views import recording, state
+from profdiff.session.kinds import Kind
+from profdiff.session.several import Several
+from profdiff.views import built_from, recording, state
 from profdiff.views.alike import alike
 from profdiff.views.joint_claim import joint_claim
+from profdiff.views.joint_function_claim import function_sentences, under
 from profdiff.views.joint_functions import JointFunctions, joint_functions
 from profdiff.views.joint_results import JointGrid, grids
 from profdiff.views.result import ABSENT
 from profdiff.views.selection import Selection
 
-# What joint tables mean.
-READ = (
-    f"a change is relative to the base on the same architecture; {ABSENT}: an architecture does "
-    "not have it"
-)
-ORDER = (
-    "rows: by place in each architecture's own order; share: part of an architecture's whole delta"
-)
 _BUILD_ID = 12
+
+
+def read(kind: Kind) -> str:
+    """What joint tables mean."""
+    return (
+        f"a change is relative to the base {kind.word} the same {kind.name}; {ABSENT}: {kind.one} "
+        "does not have it"
+    )
+
+
+def order(kind: Kind, found: JointFunctions) -> str:
+    """What the table of functions means."""
+    told = (
+        f"rows: by place in each {kind.name}'s own order; share: part of {kind.one}'s whole delta"
+    )
+    return "; ".join(filter(None, [told, under(found)]))
 
 
 def render(
@@ -46,26 +57,28 @@ def render(
     for grid in grids(findings.results, findings.setting, names):
         shown = grid.in_ratios() if ratios else grid
         lines += ["", *table.joined(draw(shown, width))]
-    lines += ["", *units.wrap(READ, width, 2)]
+    lines += ["", *units.wrap(read(findings.kind), width, 2)]
     found = joint_functions(findings, selection)
     if found is not None:
+        told = [one for text in function_sentences(found) for one in units.wrap(text, width)]
+        lines += ["", *told] if told else []
         lines += ["", *_functions(findings, found, width, per_op, ratios)]
-    lines += ["", "everything else, architecture by architecture:"]
+    lines += ["", f"everything else, {findings.kind.name} by {findings.kind.name}:"]
     lines += [f"  {one}" for one in commands(findings).values()]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def summary(architectures: Architectures, columns: int) -> list[str]:
-    """What is said of a recording over several architectures at its end: the sentences, and the
-    tables; nothing where there is no result. Raises SessionError."""
-    sessions = architectures.sessions()
-    joint = JointResults.gather(sessions) if sessions else None
+def summary(several: Several, columns: int) -> list[str]:
+    """What is said of a recording over several architectures, or compilers, at its end: the
+    sentences, and the tables; nothing where there is no result. Raises SessionError."""
+    sessions = several.sessions()
+    joint = JointResults.gather(sessions, several.kind) if sessions else None
     if joint is None or not joint.metrics():
         return []
     setting = joint.choose(None)
     width = max(columns, MIN_WIDTH)
-    lines = sentences(joint, setting, architectures.names, width)
-    for grid in grids(joint, setting, architectures.names):
+    lines = sentences(joint, setting, several.names, width)
+    for grid in grids(joint, setting, several.names):
         lines += [*([""] if lines else []), *table.joined(draw(grid, width))]
     return [line.rstrip() for line in lines]
 
@@ -80,8 +93,8 @@ def sentences(
 
 
 def commands(findings: JointFindings) -> dict[str, str]:
-    """The command that shows each architecture alone, of those that were begun."""
-    parts = {name: findings.architectures.part(name) for name in findings.sessions}
+    """The command that shows each part alone, of those that were begun."""
+    parts = {name: findings.several.part(name) for name in findings.sessions}
     return {
         name: units.printable(f"profdiff report {shlex.quote(str(part))}")
         for name, part in parts.items()
@@ -107,8 +120,8 @@ def _part(grid: JointGrid, number: int) -> int:
 
 
 def _about(findings: JointFindings, width: int) -> list[str]:
-    """The kernels of each architecture, and the workload, how it was counted and what differs in
-    the kernels' state: once where all architectures have it alike."""
+    """The kernels of each part, and the workload, how it was counted and what differs in the
+    kernels' state: once where all parts have it alike."""
     kernels = [(name, _kernels(part)) for name, part in findings.parts.items()]
     told = {name: _told(part) for name, part in findings.parts.items()}
     same, own = alike(told, findings.missing)
@@ -122,7 +135,13 @@ def _told(findings: Findings) -> list[str]:
     remarks = recording.remarks(findings.comparisons, findings.lengths)
     kinds = ("how", "caution", "failure")
     said = [one.text for one in remarks if one.kind in kinds]
-    return [f"workload: {workload.description}", *differs, *findings.remarks, *said]
+    built = [
+        f"{kernel.label}: {built_from.sentence(kernel.source)}"
+        for kernel in findings.kernels
+        if kernel.source
+    ]
+    built += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)]
+    return [*built, f"workload: {workload.description}", *differs, *findings.remarks, *said]
 
 
 def _kernels(findings: Findings) -> str:
@@ -134,11 +153,17 @@ def _kernels(findings: Findings) -> str:
             *(["the base"] if number == 0 and len(findings.kernels) > 1 else []),
         ]
         told.append(f"{kernel.label} ({', '.join(facts)})")
-    return ", ".join(told)
+    compilers = {kernel.source.compiler for kernel in findings.kernels if kernel.source}
+    by = [f"built by {compilers.pop()}"] if len(compilers) == 1 else []
+    return ", ".join([*told, *by])
 
 
 def _functions(
     findings: JointFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
 ) -> list[str]:
     blocks = joint_function_table.draw(findings, found, width, per_op=per_op, ratios=ratios)
-    return [*table.joined(blocks), "", *units.wrap(ORDER, width, 2)] if blocks else []
+    return (
+        [*table.joined(blocks), "", *units.wrap(order(findings.kind, found), width, 2)]
+        if blocks
+        else []
+    )

@@ -14,6 +14,7 @@ from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.reports import document
 from profdiff.session import points
+from profdiff.session.kinds import ARCHITECTURE, Kind
 from profdiff.session.points import Setting
 from profdiff.views import recording
 from profdiff.views.claim import headlines
@@ -44,13 +45,19 @@ def page_points(findings: Findings, shown: Document, others: Iterable[Findings])
 
 
 def part_points(
-    findings: Findings, shown: Document, others: Iterable[Findings], name: str, *, own: bool
+    findings: Findings,
+    shown: Document,
+    others: Iterable[Findings],
+    kind: Kind,
+    name: str,
+    *,
+    own: bool,
 ) -> list[Point]:
-    """The points of one of several architectures, at least the one that is shown; ``own``: whether
-    that is the page's."""
+    """The points of one of several parts, at least the one that is shown; ``own``: whether that is
+    the page's."""
     held = _all_held(findings, shown, others)
     every = _named(findings, points.settings(findings.manifest))
-    made = [_point(findings, one, held, name) for one in every]
+    made = [_point(findings, one, held, name, kind) for one in every]
     # Timed runs have no functions that a page could lack.
     timed = not any(registry.collector(one).profiles for one in findings.manifest.collectors)
     more = {"holds": "stacks"} if timed else {}
@@ -75,22 +82,24 @@ def _named(findings: Findings, every: Sequence[Setting]) -> Sequence[Setting]:
     return every[start : start + _NAMED]
 
 
-def _point(findings: Findings, one: Setting, held: _Held, architecture: str) -> Point:
-    """``architecture``: "" where there is one only."""
+def _point(
+    findings: Findings, one: Setting, held: _Held, part: str, kind: Kind = ARCHITECTURE
+) -> Point:
+    """``part``: "" where there is one only; ``kind``: what parts differ by."""
     own = one.point == findings.setting.point
     holds, report = held.get(one.point) or ("nothing", _results(findings, one))
     at = ",".join(f"{name}={one.value(name)}" for name in one.varied)
-    session = f"SESSION/{architecture}" if architecture else "SESSION"
+    session = f"SESSION/{part}" if part else "SESSION"
     words = [f"--at {shlex.quote(at)}"] if at else []
-    # The page's own point is what annotate takes, too, unless there are several architectures.
-    of_code = words if architecture or not own else []
+    # The page's own point is what annotate takes, too, unless there are several parts.
+    of_code = words if part or not own else []
     return {
-        "at": ",".join(filter(None, [f"architecture={architecture}" if architecture else "", at])),
+        "at": ",".join(filter(None, [f"{kind.name}={part}" if part else "", at])),
         "command": " ".join(["profdiff report", session, *words, "--html"]),
         "annotate": " ".join(["profdiff annotate", session, *of_code, "FUNCTION"]),
-        "title": ", ".join(filter(None, [architecture, one.title])),
+        "title": ", ".join(filter(None, [part, one.title])),
         "setting": one.title,
-        "architecture": architecture,
+        "part": part,
         "own": own,
         "holds": holds,
         "report": report,

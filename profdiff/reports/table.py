@@ -159,8 +159,8 @@ class _Table:
         return ["  ".join(cells).rstrip()] if any(cell.strip() for cell in cells) else []
 
     def _fitted(self, chosen: Sequence[int]) -> dict[int, int]:
-        """The widths of columns: titles and then a name at the end have what is left; where the
-        whole is too wide, titles are cut, and then names."""
+        """The widths of columns: titles, groups and then a name at the end have what is left; where
+        the whole is too wide, titles are cut, and then names."""
         widths = {index: self._widths[index] for index in chosen}
         excess = self.used(chosen) - self._width
         for index in chosen:
@@ -168,6 +168,14 @@ class _Table:
                 more = min(max(-excess, 0), max(self._title(index) - widths[index], 0))
                 widths[index] += more
                 excess += more
+        for group, members in groupby(chosen, key=lambda index: self._columns[index].group):
+            # A name above few columns has room between its rules.
+            *others, end = members
+            span = sum(widths[index] + 2 for index in others) + widths[end]
+            wanted = units.width(units.printable(group)) + 2 - span if group else 0
+            more = min(max(-excess, 0), max(wanted, 0))
+            widths[end] += more
+            excess += more
         last = chosen[-1]
         if excess < 0 and self._columns[last].name:
             widths[last] -= excess

@@ -4,14 +4,27 @@ from itertools import groupby
 
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.largest_change import largest_change
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import call_table, class_tables, code_table, experiment_text, function_tables
+from profdiff.reports import (
+    call_table,
+    class_tables,
+    code_table,
+    experiment_text,
+    function_tables,
+    step_table,
+)
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.views import answers, functions, marks, recording, state
-from profdiff.views.claim import headlines
-from profdiff.views.facts import summaries
+from profdiff.views import answers, built_from, functions, marks, recording, state
+from profdiff.views.bisection import sentences
+from profdiff.views.claim import claim, headlines
+from profdiff.views.facts import grouped_summaries
+from profdiff.views.record import Side
 from profdiff.views.selection import Selection
+
+# With more kernels, a sentence for each and each metric is a page that nobody reads.
+_FEW = 3
 
 
 def render(
@@ -62,6 +75,9 @@ def tables(
                 *blocks,
                 _notes(first, numbers, {title for block in blocks for title in block.shown}),
             ]
+            parts += step_table.render(
+                first, selection.side, numbers, width, selection.top, findings.session
+            )
             parts += call_table.render(first, rows, numbers, width)
             if classes:
                 parts += class_tables.render(first, rows, numbers, width)
@@ -80,25 +96,13 @@ def tables(
 def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     comparisons = findings.comparisons
     lines: list[str] = []
-    for sentence in headlines(findings):
+    for sentence in _answers(findings, selection.side):
         lines += units.wrap(units.printable(sentence), width)
-    for comparison in comparisons:
-        for answer in answers.answers(comparison, selection.side):
-            lines += units.wrap(answer.sentence, width)
     if lines:
         lines.append("")
     kernels = findings.kernels
-    label_width = max(len(kernel.label) for kernel in kernels)
-    for index, kernel in enumerate(kernels):
-        facts = [
-            kernel.release or "release unknown",
-            f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
-            kernel.compiler or "compiler unknown",
-            *(["the base"] if index == 0 and len(kernels) > 1 else []),
-        ]
-        text = f"{kernel.label:{label_width}}  {units.printable(', '.join(facts))}"
-        lines += units.wrap(text, width, label_width + 2)
-    for line in summaries(findings.facts, [kernel.label for kernel in kernels]):
+    lines += _kernels(findings, width)
+    for line in grouped_summaries(findings.facts, [kernel.label for kernel in kernels]):
         lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
     for one in state.lines(findings.state):
         lines += units.wrap(units.printable(one.text), width, 2)
@@ -111,6 +115,43 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     for line in said:
         lines += units.wrap(units.printable(line), width, 2)
     return lines
+
+
+def _answers(findings: Findings, side: Side | None) -> list[str]:
+    """What the report says first. Of a long ladder, whose tables say the rest: the kernel that
+    changes most, and the last one."""
+    found, every = findings.manifest.bisection, findings.comparisons
+    long = len(findings.kernels) > _FEW and largest_change(findings.results, findings.setting)
+    if long and found is None and side is None:
+        told = claim(findings)
+        return [told.sentence, *told.more]
+    each = [one.sentence for comparison in every for one in answers.answers(comparison, side)]
+    return [*(sentences(found) if found else []), *headlines(findings), *each]
+
+
+def _kernels(findings: Findings, width: int) -> list[str]:
+    """What each kernel is, in the order of the session: those with a result, and holes."""
+    kernels = {kernel.label: kernel for kernel in findings.kernels}
+    told: dict[str, str] = {}
+    for known in findings.manifest.kernels:
+        kernel = kernels.get(known.label)
+        if known.hole:
+            told[known.label] = built_from.hole(known).sentence
+        elif kernel:
+            facts = [
+                kernel.release or "release unknown",
+                f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
+                kernel.compiler or "compiler unknown",
+                *([built_from.sentence(kernel.source)] if kernel.source else []),
+                *(["the base"] if not told and len(kernels) > 1 else []),
+            ]
+            told[kernel.label] = units.printable(", ".join(facts))
+    label_width = max(map(len, told))
+    return [
+        line
+        for label, text in told.items()
+        for line in units.wrap(f"{label:{label_width}}  {text}", width, label_width + 2)
+    ]
 
 
 def _relative(comparison: Comparison, numbers: Numbers) -> str:

@@ -97,13 +97,14 @@ def schema() -> dict[str, Any]:
 
 def of_findings(
     findings: Findings,
-    repo: Path,
+    repo: Path | None,
     given: tuple[str | None, str | None] = (None, None),
     label: str | None = None,
     ignore_revs: Path | None = None,
 ) -> Blame:
-    """The delta of the kernel ``label``, or of the last one. ``repo``: a git repository; ``given``:
-    the revisions of base and kernel that were named. Raises InputError."""
+    """The delta of the kernel ``label``, or of the last one. ``repo``: a git repository, None for
+    the one that both kernels were built from; ``given``: the revisions of base and kernel that were
+    named. Raises InputError."""
     comparison = next((one for one in findings.comparisons if one.metric == INSTRUCTIONS), None)
     if comparison is None or not comparison.metric.exact:
         raise InputError(delta.INEXACT)
@@ -115,8 +116,22 @@ def of_findings(
     if label is not None and label not in others:
         raise InputError(f"--kernel {label}: the session compares {', '.join(others)}")
     kernel = comparison.labels.index(label or others[-1])
-    repository = Repository.open(repo, ignore_revs)
+    repository = Repository.open(repo or own_repository(comparison, kernel), ignore_revs)
     return blame(comparison, kernel, repository, revisions(comparison, kernel, repository, given))
+
+
+def own_repository(comparison: Comparison, kernel: int) -> Path:
+    """The repository that profdiff built both the base and a kernel from. Raises InputError where
+    it did not, or it is not here."""
+    sources = [comparison.kernels[number].source for number in (0, kernel)]
+    names = {one.repository if one else "" for one in sources}
+    if len(names) == 1 and (name := names.pop()):
+        if Path(name).is_dir():
+            return Path(name)
+        raise InputError(
+            f"the kernels were built from {name}, which is not here: name a copy with --repo"
+        )
+    raise InputError("name the git repository that the kernels were built from with --repo")
 
 
 def revisions(
@@ -125,13 +140,15 @@ def revisions(
     repository: Repository,
     given: tuple[str | None, str | None] = (None, None),
 ) -> tuple[str, str]:
-    """What the base and a kernel were built from, as full hashes: what was ``given``, or the tags
-    of their releases. Raises InputError."""
+    """What the base and a kernel were built from, as full hashes: what was ``given``, what the
+    session knows of it, or the tags of their releases. Raises InputError."""
     found = []
     for number, name in zip((0, kernel), given, strict=True):
         one = comparison.kernels[number]
         if name is not None:
             found.append(repository.commit(name))
+        elif one.source is not None:
+            found.append(repository.commit(one.source.built))
         elif one.release is None:
             side = "base" if number == 0 else "new"
             raise InputError(

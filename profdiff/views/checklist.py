@@ -15,6 +15,7 @@ from profdiff.evidence.results import is_time
 from profdiff.evidence.statistics import Verdict
 from profdiff.session.points import Setting
 from profdiff.views import state
+from profdiff.views.bisection import cited
 from profdiff.views.machine import Machine, machine
 from profdiff.views.record import Record
 
@@ -82,6 +83,9 @@ def _real_use(known: Known) -> _Judged:
 
 
 def _bisection(known: Known) -> _Judged:
+    found = known.findings.manifest.bisection
+    if found and not found.candidates and found.revert in ("confirmed", "partly"):
+        return True, f"{cited(found.culprit)}; the revert on top: {found.revert}"
     reverts = [label for label in known.labels if "revert" in label.lower()]
     lacking = [] if known.culprit else ["the culprit"]
     lacking += [] if reverts else ["a kernel with it reverted"]

@@ -14,8 +14,10 @@ from profdiff.evidence.results import Result, is_time
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
+from profdiff.session.bisection import CULPRIT
 from profdiff.session.manifest import Kernel
 from profdiff.views import answers
+from profdiff.views.bisection import cited
 from profdiff.views.machine import machine
 from profdiff.views.record import Record
 from profdiff.views.result import bounds, delta, judged, number
@@ -223,6 +225,9 @@ def _compared(
     if not all(releases) or releases[0] == releases[1]:
         releases = [_named(other), _named(base)]
     subject = f"{name}: {amount} on {releases[0]} {joined} on {releases[1]}"
+    bisected = findings.manifest.bisection
+    if bisected and other.label == CULPRIT and not bisected.candidates:
+        subject = f"{name}: {amount} since {cited(bisected.culprit)}"
     sentence = f"{name} {words.verb} {amount} on {_named(other)} {joined} on {_named(base)}"
     return subject, sentence
 
@@ -312,7 +317,11 @@ def workload_name(findings: Findings) -> str:
 
 
 def _named(kernel: Kernel) -> str:
-    """A kernel's release, and its label where that says more."""
+    """A kernel's release, or which revision profdiff built it from, since those of a series have
+    one release; and its label where that says more."""
+    if kernel.source and kernel.source.described:
+        told = units.printable(kernel.source.described)
+        return told if kernel.label == told else f"{told} ({kernel.label})"
     if not kernel.release:
         return f"kernel {kernel.label}"
     release = f"Linux {units.printable(kernel.release)}"

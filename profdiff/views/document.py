@@ -13,7 +13,9 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.instruction_classes import instruction_classes
 from profdiff.session.folder import Session
-from profdiff.views import marks
+from profdiff.views import built_from, marks, steps
+from profdiff.views.bisection import Bisection
+from profdiff.views.built_from import BuiltFrom, Hole
 from profdiff.views.classes import Classes, classes
 from profdiff.views.code import Code, code
 from profdiff.views.experiment import Experiment
@@ -23,15 +25,19 @@ from profdiff.views.lengths import Lengths
 from profdiff.views.machine import guest_arch
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.recording import Workload
+from profdiff.views.steps import Step
 
 SCHEMA: Final = "profdiff.report/1"
 
+# The most functions of each step: all of them are in ``functions``.
+_STEP_FUNCTIONS = 50
 Columns = dict[str, list[int]]
 Number = Annotated[int, Meta(ge=0)]
 
 
 class Kernel(Record, frozen=True):
-    """``reproduced``: whether its runs are equal, None of one run."""
+    """``reproduced``: whether its runs are equal, None of one run. ``source``: what profdiff built
+    it from, None of other kernels."""
 
     label: str
     release: str | None
@@ -43,6 +49,7 @@ class Kernel(Record, frozen=True):
     inlines_visible: bool
     runs: Number
     reproduced: bool | None
+    source: BuiltFrom | None
 
 
 class Guest(Record, frozen=True):
@@ -100,7 +107,7 @@ class Stacks(Record, frozen=True):
 
 class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
-    ``classes`` and ``code``: of exact counts."""
+    ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts."""
 
     metric: str
     unit: str
@@ -112,6 +119,7 @@ class Metric(Record, frozen=True):
     calls: Columns | None
     unresolved: list[Unresolved]
     functions: list[Function]
+    steps: list[Step]
     classes: Classes | None = None
     code: Code | None = None
 
@@ -122,10 +130,12 @@ class Document(Record, frozen=True):
     schema: Literal["profdiff.report/1"]
     profdiff: str
     answers: list[str]
+    bisection: Bisection | None
     evidence: list[str]
     base: str
     kernels: Annotated[list[Kernel], Meta(min_length=1)]
     without_result: list[str]
+    holes: list[Hole]
     workload: Workload
     lengths: Lengths | None
     guest: Guest | None
@@ -154,6 +164,7 @@ def kernels(findings: Findings) -> list[Kernel]:
             compiler=kernel.compiler,
             spec=kernel.spec,
             image_sha256=kernel.image_sha256,
+            source=built_from.built_from(kernel),
             **_told(findings, number),
         )
         for number, kernel in enumerate(findings.kernels)
@@ -261,6 +272,7 @@ def _metric(
         calls=None if comparison.calls is None else _columns(comparison, comparison.calls),
         unresolved=unresolved(comparison),
         functions=functions(comparison, np.arange(len(comparison.functions)), beside),
+        steps=steps.steps(comparison, _STEP_FUNCTIONS),
         classes=classes(comparison, instruction_classes(comparison)),
         code=code(comparison, session),
     )

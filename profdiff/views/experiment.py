@@ -217,7 +217,7 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
     if not told.swept:
         sources = dict.fromkeys(map(result.source, here))
         groups = [[one for one in here if result.source(one) == source] for source in sources]
-    steps = [_steps(told, one) for one in here] if len(told.kernels) > 2 else []
+    steps = [kernel_by_kernel(told, one) for one in here] if len(told.kernels) > 2 else []
     return [_matrix(told, some) for some in groups if some] + steps
 
 
@@ -247,21 +247,46 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     )
 
 
-def _steps(told: Results, one: results.Result) -> Grid:
-    """Kernel by kernel: relative to the base, and to the one before."""
-    columns = zip(told.labels, one.cells, one.changes, one.steps, strict=True)
+def kernel_by_kernel(told: Results, one: results.Result) -> Grid:
+    """Kernel by kernel: relative to the base, and to the one before; what could not be built has a
+    row, too."""
+    columns = zip(one.cells, one.changes, one.steps, strict=True)
+    measured = dict(zip(told.labels, columns, strict=True))
+    changes = [change for _, *both in measured.values() for change in both if change]
+    row_of = _row if any(one.verdict is not Verdict.EXACT for one in changes) else _exact_row
     rows: list[list[Entry]] = []
-    for label, cell, change, step in columns:
-        value = Median.of(cell)
-        row: list[Entry] = [label, Median(value=value.value), value.spread, result.delta(change)]
-        row += [result.bounds(change), result.judged(change)]
-        rows.append([*row, result.delta(step), result.judged(step)])
+    for kernel in told.manifest.kernels:
+        if kernel.label in measured:
+            rows.append([kernel.label, *row_of(*measured[kernel.label])])
+        elif kernel.hole:
+            rows.append([kernel.label, "not built", *([None] * (len(row_of(*_NOTHING)) - 1))])
     at = f" ({one.setting.title})" if one.setting.title else ""
     header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
+    parts = [0, 0, 1, 1, 1, 2, 2]
+    if row_of is _exact_row:
+        header, parts = "kernel, count, to base, delta, to previous, delta", [0, 1, 1, 2, 2]
     return Grid(
         title=f"{result.title(one)}, kernel by kernel{at}",
         names=1,
         header=header.split(", "),
-        parts=[0, 0, 1, 1, 1, 2, 2],
+        parts=parts,
         rows=rows,
     )
+
+
+_Row = tuple[results.Cell, Estimate | None, Estimate | None]
+_NOTHING: _Row = (results.Cell([], 0, 0), None, None)
+
+
+def _row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+    value = Median.of(cell)
+    row = [Median(value=value.value), value.spread, result.delta(change), result.bounds(change)]
+    return [*row, result.judged(change), result.delta(step), result.judged(step)]
+
+
+def _exact_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+    """Of counts that are equal in every boot, which have no spread and need no verdict."""
+    both = (
+        entry for one in (change, step) for entry in (result.delta(one), result.difference(one))
+    )
+    return [Median.of(cell), *both]

@@ -109,15 +109,34 @@ def summaries(known: session.Facts, labels: Sequence[str], named: int = _NAMED) 
     """One line for each kernel but the base, ``labels[0]``; nothing for kernels of which nothing is
     known. ``named``: how many config options are told, not only counted. The texts come from
     recordings: units.printable is the caller's."""
-    lines = []
+    found = _differences(known, labels, named)
+    return [f"{label}: {line}" if len(labels) > 2 else line for label, line in found.items()]
+
+
+def grouped_summaries(known: session.Facts, labels: Sequence[str]) -> list[str]:
+    """The same with one line for all kernels of which the same is to be said."""
+    found = _differences(known, labels, _NAMED)
+    groups: dict[str, list[str]] = {}
+    for label, line in found.items():
+        groups.setdefault(line, []).append(label)
+    if len(groups) == 1 and len(found) == len(labels) - 1 > 1:
+        return [f"every kernel: {line}" for line in groups]
+    return [
+        f"{', '.join(some)}: {line}" if len(labels) > 2 else line for line, some in groups.items()
+    ]
+
+
+def _differences(known: session.Facts, labels: Sequence[str], named: int) -> dict[str, str]:
+    """What is known of each kernel but the base, in words."""
+    found = {}
     for label in labels[1:]:
         aspects = compared(known, labels[0], label, named)
         line = "; ".join(one.text for one in aspects)
         if aspects and all(one.same for one in aspects):
             line = f"no known difference ({', '.join(one.text for one in aspects)})"
         if line:
-            lines.append(f"{label}: {line}" if len(labels) > 2 else line)
-    return lines
+            found[label] = line
+    return found
 
 
 def compared(known: session.Facts, base: str, label: str, named: int) -> list[Aspect]:

@@ -1,5 +1,5 @@
-"""What is claimed of several architectures: how the same change shows on each, and at which
-settings it costs and at which it saves."""
+"""What is claimed of several architectures, or compilers: how the same change shows on each, and at
+which settings it costs and at which it saves."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from profdiff.base import units
 from profdiff.evidence.joint_results import JointMetric, JointResults, JointSetting
 from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.session.kinds import Kind
 from profdiff.views import result
 from profdiff.views.record import Record
 from profdiff.views.result import Delta
@@ -40,9 +41,10 @@ class JointClaim(Record, frozen=True):
 
 
 class _Seen(NamedTuple):
-    """The change on one architecture at one setting."""
+    """The change of one part at one setting; ``where``: ``on arm64``."""
 
-    architecture: str
+    part: str
+    where: str
     setting: JointSetting
     change: Estimate
 
@@ -66,29 +68,31 @@ class _Seen(NamedTuple):
         """``+33.0% on arm64``."""
         match self.direction:
             case "unchanged":
-                return f"unchanged on {self.architecture}"
+                return f"unchanged {self.where}"
             case "unsure":
-                return f"{self.amount} (unsure) on {self.architecture}"
-        return f"{self.amount} on {self.architecture}"
+                return f"{self.amount} (unsure) {self.where}"
+        return f"{self.amount} {self.where}"
 
 
 def joint_claim(
     joint: JointResults, setting: JointSetting, names: Sequence[str], workload: str = ""
 ) -> JointClaim | None:
     """Of the metric and the kernel of the largest change at a setting; None where nothing can be
-    compared there. ``names``: the architectures in order; ``workload``: what is measured, where
+    compared there. ``names``: the parts in order; ``workload``: what is measured, where
     nothing else says it."""
     found = joint.largest(setting)
     if found is None:
         return None
     one = found.change.result
     metric = JointMetric.of(one)
-    label = joint.parts[found.architecture].labels[found.change.kernel]
+    label = joint.parts[found.part].labels[found.change.kernel]
     every = _seen(joint, metric, label, names)
     here = [seen for seen in every if seen.setting is setting]
     told = [seen.told for seen in here]
     told += [
-        f"no result on {name}" for name in names if all(seen.architecture != name for seen in here)
+        f"no result {joint.kind.at(name)}"
+        for name in names
+        if all(seen.part != name for seen in here)
     ]
     at = f" at {setting.title}" if setting.title else ""
     of = f" of {workload}" if workload else ""
@@ -96,25 +100,25 @@ def joint_claim(
     listed = ", ".join(told)
     unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
     return JointClaim(
-        sentence=units.printable(f"{_lead(here, bool(unlike))}: {listed} ({what})."),
+        sentence=units.printable(f"{_lead(here, joint.kind, bool(unlike))}: {listed} ({what})."),
         unlike=units.printable(unlike),
         over=units.printable(_over(joint, every)),
         subject=units.printable(f"{result.title(one)} {listed}"),
     )
 
 
-def _lead(here: Sequence[_Seen], unlike: bool) -> str:
+def _lead(here: Sequence[_Seen], kind: Kind, unlike: bool) -> str:
     """What the changes have in common. ``unlike``: they are not of the same kernels."""
     directions = [seen.direction for seen in here]
     change = "The change" if unlike else "The same change"
-    if unsure := [seen.architecture for seen in here if seen.direction == "unsure"]:
-        return f"{change}, not certain on {_and(unsure)}"
+    if unsure := [seen.part for seen in here if seen.direction == "unsure"]:
+        return f"{change}, not certain {kind.at(_and(unsure))}"
     if len(here) < 2:
-        return "The change on one architecture alone"
+        return f"The change {kind.word} one {kind.name} alone"
     if set(directions) == {"unchanged"}:
-        return "No change on any architecture"
+        return f"No change {kind.word} any {kind.name}"
     if "unchanged" in directions:
-        return "A change on some architectures, none on others"
+        return f"A change {kind.word} some {kind.plural}, none {kind.word} others"
     if len(set(directions)) > 1:
         return f"{change}, in different directions"
     return change
@@ -122,7 +126,7 @@ def _lead(here: Sequence[_Seen], unlike: bool) -> str:
 
 def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
     """Which of the compared labels has kernels of different versions: their change is not the same
-    one on each architecture."""
+    one of each part."""
     told = []
     for label in labels:
         versions = {
@@ -132,7 +136,9 @@ def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
             if kernel.label == label and (found := _VERSION.match(kernel.release or ""))
         }
         if len(set(versions.values())) > 1:
-            listed = _and([f"{version} on {name}" for name, version in versions.items()])
+            listed = _and(
+                [f"{version} {joint.kind.at(name)}" for name, version in versions.items()]
+            )
             told.append(f"{label} is {listed}")
     return f"Not the same kernels: {'; '.join(told)}." if told else ""
 
@@ -140,19 +146,19 @@ def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
 def _seen(
     joint: JointResults, metric: JointMetric, label: str, names: Sequence[str]
 ) -> list[_Seen]:
-    """At every setting on every architecture where it can be compared."""
+    """At every setting of every part where it can be compared."""
     found = []
     for setting, by_part in joint.of_metric(metric):
         for name in names:
             if name in by_part:
                 change = joint.parts[name].change(by_part[name], label)
-                found += [_Seen(name, setting, change)] if change else []
+                found += [_Seen(name, joint.kind.at(name), setting, change)] if change else []
     return found
 
 
 def _over(joint: JointResults, every: Sequence[_Seen]) -> str:
     """At which settings there is more, and at which less: by the values of one parameter, where
-    that tells them apart on all architectures."""
+    that tells them apart for all parts."""
     if len(joint.settings) < 2:
         return ""
     parameter = _deciding(joint, every)
@@ -188,17 +194,17 @@ def _deciding(joint: JointResults, every: Sequence[_Seen]) -> str:
 
 
 def _ranges(some: Sequence[_Seen], *, counted: bool) -> str:
-    """From the least to the most on each architecture."""
+    """From the least to the most of each part."""
     told = []
-    for name in dict.fromkeys(seen.architecture for seen in some):
+    for name in dict.fromkeys(seen.part for seen in some):
         mine = sorted(
-            (seen for seen in some if seen.architecture == name),
+            (seen for seen in some if seen.part == name),
             key=lambda seen: _ratio(seen.change),
         )
         low, high = str(mine[0].amount), str(mine[-1].amount)
         span = low if low == high else f"{low} to {high}"
         number = f" at {len(mine):,}" if counted else ""
-        told.append(f"{span} on {name}{number}")
+        told.append(f"{span} {mine[0].where}{number}")
     return ", ".join(told)
 
 

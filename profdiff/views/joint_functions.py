@@ -1,4 +1,5 @@
-"""Functions of several architectures side by side: how each changed, on each by itself.
+"""Functions of several architectures, or compilers, side by side: how each changed, of each part by
+itself, and under which compilers it did.
 
 Functions are the same as between kernels: by name and object, namesakes by their file.
 """
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function, match
+from profdiff.session.kinds import COMPILER
 from profdiff.views import functions
 from profdiff.views.functions import Unresolved, unresolved
+from profdiff.views.joint_verdicts import FunctionVerdict, KernelExtents, extents, verdicts
 from profdiff.views.record import Counts, Record, Side, counts, side
 from profdiff.views.selection import Selection
 
@@ -23,15 +26,17 @@ Number = Annotated[int, Meta(ge=0)]
 
 
 class PartFunction(Record, frozen=True):
-    """A function on one architecture: its counts without and with what it calls or inlines."""
+    """A function of one part: its counts without and with what it calls or inlines."""
 
     self: Counts
     total: Counts
 
 
 class JointFunction(Record, frozen=True):
-    """``parts``: by architecture; null where no kernel of it executed the function, which is not
-    the same as a count of 0. ``namesakes``: whether another function has its name and object."""
+    """``parts``: by name; null where no kernel of it executed the function, which is not the same
+    as a count of 0. ``namesakes``: whether another function has its name and object. ``verdicts``:
+    by kernel, under which compilers it changed; empty of architectures, and of fewer than two
+    compilers."""
 
     name: str
     object: str
@@ -39,6 +44,7 @@ class JointFunction(Record, frozen=True):
     side: Side
     namesakes: bool
     parts: dict[str, PartFunction | None]
+    verdicts: dict[str, FunctionVerdict]
 
     @property
     def title(self) -> str:
@@ -52,7 +58,7 @@ class JointFunction(Record, frozen=True):
 
 
 class PartRest(Record, frozen=True):
-    """What an architecture has beside the rows: ``hidden`` functions and their counts, and what is
+    """What a part has beside the rows: ``hidden`` functions and their counts, and what is
     ``unresolved``. ``totals``: with the rows. ``ops``: in the window, null if unknown."""
 
     ops: int | None
@@ -63,8 +69,9 @@ class PartRest(Record, frozen=True):
 
 
 class JointFunctions(Record, frozen=True):
-    """Of one metric at one setting. ``rows`` are in the order of their places in the architectures'
-    own reports, the best place first. ``rest``: by architecture, those with such a profile."""
+    """Of one metric at one setting. ``rows`` are in the order of their places in the parts' own
+    reports, the best place first. ``rest``: by part, those with such a profile. ``extents``: of
+    each kernel but the base, of all functions; empty where functions have no verdicts."""
 
     metric: str
     unit: str
@@ -72,10 +79,10 @@ class JointFunctions(Record, frozen=True):
     exact: bool
     rows: list[JointFunction]
     rest: dict[str, PartRest]
+    extents: list[KernelExtents]
 
     def unresolved(self) -> dict[tuple[str, Side], dict[str, Counts]]:
-        """What could not be given a function, by reason and side, of the architectures that have
-        it."""
+        """What could not be given a function, by reason and side, of the parts that have it."""
         found: dict[tuple[str, Side], dict[str, Counts]] = {}
         for name, rest in self.rest.items():
             for one in rest.unresolved:
@@ -94,8 +101,8 @@ class _Part:
 
 
 def comparisons(findings: JointFindings) -> dict[str, Comparison]:
-    """Of each architecture, the one of the metric whose functions are shown: the first of the first
-    architecture that has a profile."""
+    """Of each part, the one of the metric whose functions are shown: the first of the first part
+    that has a profile."""
     found: dict[str, Comparison] = {}
     for name, part in findings.parts.items():
         for one in part.comparisons:
@@ -110,7 +117,7 @@ def _metric(comparison: Comparison) -> tuple[str, str]:
 
 
 def joint_functions(findings: JointFindings, selection: Selection) -> JointFunctions | None:
-    """None where no architecture has a profile. Each architecture chooses and sorts by
+    """None where no part has a profile. Each part chooses and sorts by
     ``selection`` as in its own report; a row that one of them shows is shown of all."""
     of = comparisons(findings)
     if not of:
@@ -121,7 +128,7 @@ def joint_functions(findings: JointFindings, selection: Selection) -> JointFunct
         for (name, one), numbers in zip(of.items(), matched.numbers, strict=True)
     }
     place = np.min([part.place for part in parts.values()], axis=0)
-    # Of equal places that of the first architecture comes first.
+    # Of equal places that of the first part comes first.
     first = np.argmin([part.place for part in parts.values()], axis=0)
     order = np.lexsort((first, place))
     if selection.sort == "name":
@@ -131,16 +138,29 @@ def joint_functions(findings: JointFindings, selection: Selection) -> JointFunct
     shown = [row for row in order.tolist() if place[row] < len(matched.functions)]
     shown = shown[: selection.top]
     example = next(iter(of.values()))
+    told: dict[str, list[FunctionVerdict]] = {}
+    own = {name: part.own for name, part in parts.items()}
+    if findings.kind is COMPILER:
+        known = {label: verdicts(of, own, label) for label in findings.results.labels[1:]}
+        told = {label: every for label, every in known.items() if every}
     return JointFunctions(
         metric=example.metric.name,
         unit=example.metric.unit,
         collector=example.runs[0].collector,
         exact=example.metric.exact,
         rows=[
-            _row(matched.functions[row], matched.namesakes[row], row, parts, list(findings.names))
+            _row(
+                matched.functions[row],
+                matched.namesakes[row],
+                row,
+                parts,
+                list(findings.names),
+                {label: every[row] for label, every in told.items()},
+            )
             for row in shown
         ],
         rest={name: _rest(part, shown, selection.side) for name, part in parts.items()},
+        extents=[extents(of, own, label, every, findings.names) for label, every in told.items()],
     )
 
 
@@ -154,7 +174,12 @@ def _part(comparison: Comparison, numbers: list[int], count: int, selection: Sel
 
 
 def _row(
-    function: Function, namesakes: bool, row: int, parts: Mapping[str, _Part], names: Sequence[str]
+    function: Function,
+    namesakes: bool,
+    row: int,
+    parts: Mapping[str, _Part],
+    names: Sequence[str],
+    told: dict[str, FunctionVerdict],
 ) -> JointFunction:
     by_part: dict[str, PartFunction | None] = dict.fromkeys(names)
     for name, part in parts.items():
@@ -171,6 +196,7 @@ def _row(
         side=side(function.in_kernel),
         namesakes=namesakes,
         parts=by_part,
+        verdicts=told,
     )
 
 

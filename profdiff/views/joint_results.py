@@ -1,5 +1,5 @@
-"""Results of several architectures side by side: values as records, and tables with columns for
-each architecture. A change is of one architecture; nothing is added up."""
+"""Results of several architectures, or compilers, side by side: values as records, and tables with
+columns for each part. A change is of one part; nothing is added up."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
@@ -18,7 +18,7 @@ from profdiff.views.result import ABSENT, Entry, Median, Pair
 
 
 class PartChange(Record, frozen=True):
-    """On one architecture: the medians over boots, per op where the result is, and the change.
+    """Of one part: the medians over boots, per op where the result is, and the change.
     ``noise_floor``: how much the base differs from itself there."""
 
     base: float | None
@@ -28,7 +28,7 @@ class PartChange(Record, frozen=True):
 
 
 class JointChange(Record, frozen=True):
-    """One metric at one setting on one kernel against the base. ``parts``: by architecture, null
+    """One metric at one setting on one kernel against the base. ``parts``: by name, null
     where it was not measured."""
 
     metric: str
@@ -43,7 +43,7 @@ class JointChange(Record, frozen=True):
 
 
 class JointTable(Record, frozen=True):
-    """Cells as texts. ``groups``: of each column, the architecture that it is of; "" for the first
+    """Cells as texts. ``groups``: of each column, the part that it is of; "" for the first
     ``names`` columns, which name the row."""
 
     title: str
@@ -82,7 +82,7 @@ class JointGrid(Record, frozen=True):
 
 
 def changes(joint: JointResults, names: Sequence[str]) -> list[JointChange]:
-    """Every metric at every setting on every kernel but the base; ``names``: the architectures."""
+    """Every metric at every setting on every kernel but the base; ``names``: the parts."""
     return [
         JointChange(
             metric=metric.metric.name,

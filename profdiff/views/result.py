@@ -11,7 +11,7 @@ from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.views.record import Record
 
-# What stands for what an architecture does not have.
+# What stands for what a part does not have.
 ABSENT = "\N{EM DASH}"
 
 
@@ -78,6 +78,17 @@ class Ratio(Delta, frozen=True):
         return units.ratio(self.base, self.other)
 
 
+class Difference(Record, frozen=True):
+    """How much the median differs: ``+12.50``."""
+
+    base: float
+    other: float
+
+    def __str__(self) -> str:
+        found = self.other - self.base
+        return f"{'+' if found > 0 else ''}{number(found)}"
+
+
 class Bounds(Record, frozen=True):
     """The confidence interval of a change, as fractions of the base."""
 
@@ -106,12 +117,17 @@ class Judged(Record, frozen=True):
         return self.verdict if plain else f"{self.verdict} ({self.quality})"
 
 
-Entry = str | Median | Pair | Spread | Delta | Bounds | Judged | None
+Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Judged | None
 
 
 def delta(change: Estimate | None) -> Delta | None:
     """None where there is nothing to compare."""
     return Delta(base=change.medians[0], other=change.medians[1]) if change else None
+
+
+def difference(change: Estimate | None) -> Difference | None:
+    """As ``delta``."""
+    return Difference(base=change.medians[0], other=change.medians[1]) if change else None
 
 
 def bounds(change: Estimate | None) -> Bounds | None:

@@ -7,7 +7,7 @@ import pytest
 from support import error_line, profdiff
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.session.architectures import Architectures
+from profdiff.session.several import Several
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +93,11 @@ def test_what_no_architecture_has_is_one_line(folder: Path) -> None:
 
 def test_what_is_not_recorded_is_undecided(tmp_path: Path) -> None:
     names = ("x86_64", "arm64")
-    made = Architectures.create(tmp_path / "S", names, ["profdiff", "record"])
+    made = Several.create(tmp_path / "S", names, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"])
     arguments = ("check", made.folder, "--fail-if", "instructions > +1%")
     said = error_line(profdiff(*arguments, status=125))
     assert said == "arm64 was not recorded yet: finish the recording"
     part(made.part("arm64"), example()["arm64"], POINTS[:1])
     said = error_line(profdiff(*arguments, "--at", "folio_kib=64", status=125))
-    assert said == "arm64 has no such point: finish the recording"
+    assert said == "arm64 does not have this point: finish the recording"

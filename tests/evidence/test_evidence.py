@@ -4,6 +4,8 @@ import math
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
@@ -143,6 +145,22 @@ def test_a_sweep_has_a_row_for_each_point() -> None:
     assert table.header[:3] == ["size", "vCPUs", "base"]
     assert [row[:2] for row in table.rows] == [["4", "1"], ["4", "2"], ["40", "1"], ["40", "2"]]
     assert {row[table.header.index("change")] for row in table.rows} == {"+100.0%"}
+
+
+@given(st.lists(st.none() | st.integers(1, 1000), min_size=2, max_size=7))
+def test_a_step_is_from_the_last_kernel_with_a_result(values: list[int | None]) -> None:
+    """A kernel whose runs all failed is stepped over, as one that was not built."""
+    ladder = {"base": 100, **{f"p{n}": value for n, value in enumerate(values)}}
+    cells = {label: [[[float(value)]] if value else []] for label, value in ladder.items()}
+    (result,) = Results.gather(recorded(cells, qemu=ICOUNT)).every
+    for at, value in enumerate(ladder.values()):
+        step = result.steps[at]
+        if at == 0 or not value:
+            assert step is None
+            continue
+        last = [one for one in list(ladder.values())[:at] if one][-1]
+        assert step
+        assert step.medians == (last, value)
 
 
 def test_a_ladder_shows_each_step() -> None:

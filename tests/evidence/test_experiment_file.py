@@ -167,3 +167,27 @@ def test_help_loads_nothing_heavy(command: str) -> None:
         "profdiff.symbolization._native",
     }
     assert not heavy & loaded
+
+
+def test_repositories_patches_and_configs_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "example"
+    (folder / "li@nux").mkdir(parents=True)
+    for name in ("a.patch", "own.config"):
+        (folder / name).touch()
+    monkeypatch.chdir(tmp_path)
+    seen = values(
+        folder,
+        'command = ["true"]\n'
+        'series = "git:li@nux@v1..v2,config=own.config,cc=gcc-13"\n'
+        'kernel = ["a=git:li@nux", "b=git:li@nux@HEAD~3+a.patch+gone~abcdefab", "git:gone@v1"]\n',
+    )
+    assert seen["series"] == "git:example/li@nux@v1..v2,config=example/own.config,cc=gcc-13"
+    assert seen["kernels"] == (
+        "a=git:example/li@nux",
+        "b=git:example/li@nux@HEAD~3+example/a.patch+gone~abcdefab",
+        "git:gone@v1",
+    )
+    plain = values(folder, 'command = ["true"]\nseries = "v1..v2"\n')
+    assert plain["series"] == "v1..v2"

@@ -27,7 +27,7 @@ from profdiff.session.kernel_config import (
     parse,
     unpacked,
 )
-from profdiff.views.facts import summaries
+from profdiff.views.facts import grouped_summaries, summaries
 from profdiff.views.selection import Selection
 
 NAMES = st.sampled_from(["CONFIG_HZ", "CONFIG_SMP", "CONFIG_KASAN", "CONFIG_USB", "CONFIG_9P_FS"])
@@ -183,6 +183,19 @@ def test_three_kernels_are_named() -> None:
         "c: compiler differs",
     ]
     assert list(facts.differences()) == ["compiler"]
+
+
+def test_what_is_the_same_of_many_kernels_is_told_once() -> None:
+    same = "no known difference (same compiler)"
+    facts = Facts(compilers={"a": "gcc 12", "b": "gcc 12", "c": "gcc 13", "d": "gcc 12"})
+    assert grouped_summaries(facts, ["a", "b"]) == [same]
+    assert grouped_summaries(facts, ["a", "b", "d"]) == [f"every kernel: {same}"]
+    assert grouped_summaries(facts, ["a", "b", "c", "d"]) == [
+        f"b, d: {same}",
+        "c: compiler differs",
+    ]
+    # Of x nothing is known: it is not every kernel.
+    assert grouped_summaries(facts, ["a", "b", "d", "x"])[0] == f"b, d: {same}"
 
 
 @pytest.fixture

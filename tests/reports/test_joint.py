@@ -28,8 +28,8 @@ from profdiff.reports import document as report_document
 from profdiff.reports import joint_csv, joint_document, joint_text
 from profdiff.reports.numbers import Numbers
 from profdiff.session import manifest as m
-from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
+from profdiff.session.several import Several
 from profdiff.views import experiment
 from profdiff.views import joint_document as document
 from profdiff.views.joint_claim import joint_claim
@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> JointFindings:
     """Of that recording."""
-    return JointFindings.of(Architectures.open(folder))
+    return JointFindings.of(Several.open(folder))
 
 
 def text(findings: JointFindings, width: int = 100, **options: Any) -> str:
@@ -379,24 +379,24 @@ def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
 
 
 def test_a_part_that_was_not_recorded_is_said(tmp_path: Path) -> None:
-    made = Architectures.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"])
-    both = JointFindings.of(Architectures.open(tmp_path / "S"))
+    both = JointFindings.of(Several.open(tmp_path / "S"))
     lines = text(both).splitlines()
     assert "arm64: not recorded yet" in lines
     assert any("no result on arm64" in line for line in lines)
     (small,) = [line for line in lines if line.startswith("4 ")]
     assert small.split()[-3:] == [ABSENT] * 3
     assert not any("report" in line and line.endswith("arm64") for line in lines)
-    assert joint_text.summary(Architectures.open(tmp_path / "S"), 100)[0].startswith("The change")
+    assert joint_text.summary(Several.open(tmp_path / "S"), 100)[0].startswith("The change")
 
 
 def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
-    made = Architectures.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     kernels = example()
     part(made.part("x86_64"), kernels["x86_64"])
     part(made.part("arm64"), kernels["arm64"], POINTS[:1])
-    opened = Architectures.open(tmp_path / "S")
+    opened = Several.open(tmp_path / "S")
     at_large = JointFindings.of(opened, "folio_kib=64")
     assert at_large.missing == {"arm64": "it does not have this point"}
     assert "arm64: it does not have this point" in text(at_large)
@@ -404,7 +404,7 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
 
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
-    made = Architectures.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     assert joint_text.summary(made, 100) == []
     assert "finish the recording" in error_line(profdiff("report", made.folder, status=2))
 
@@ -454,7 +454,7 @@ def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path)
 
 
 def test_the_summary_is_the_sentences_and_the_table(folder: Path) -> None:
-    said = joint_text.summary(Architectures.open(folder), 100)
+    said = joint_text.summary(Several.open(folder), 100)
     assert said[0].startswith("The same change: +97.0% on x86_64, +33.0% on arm64")
     assert any(line.startswith("64 ") for line in said)
     assert not any("change_pte_range" in line for line in said)
@@ -509,7 +509,7 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
 
 def test_every_field_is_documented() -> None:
     written = (ROOT / "docs/report.md").read_text()
-    section = written.partition("profdiff.joint-report/1`\nSchema")[2].partition("\n## ")[0]
+    section = written.partition("profdiff.joint-report/2`\nSchema")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = [name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")]
     assert named == list(document.JointDocument.__struct_fields__)

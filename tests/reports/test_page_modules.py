@@ -22,6 +22,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.reports import html, joint_page, packed_code
 from profdiff.session import manifest as m
+from profdiff.views import bisection, steps
 from profdiff.views.blame import Blame
 from profdiff.views.blame import Row as BlameRow
 
@@ -168,6 +169,13 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
         "CodeLines": code["lines"],
         "LineColumns": code["lines"]["kernels"]["new"],
     }
+    records = {
+        "Bisection": bisection.Bisection,
+        "FurtherStep": bisection.Step,
+        "Step": steps.Step,
+        "StepFunction": steps.StepFunction,
+    }
+    parts |= {name: one.__struct_fields__ for name, one in records.items()}
     assert typed == {name: set(part) for name, part in parts.items()}
     assert all(set(table) == set(both["tables"][0]) for table in both["tables"])
 

@@ -59,13 +59,13 @@ def write(
 
 
 def write_joint(findings: "JointFindings", folder: Path) -> list[Path]:
-    """The same of several architectures: ``architectures`` with each metric's name behind it.
-    Raises as ``write``."""
+    """The same of several architectures, or compilers: their plural with each metric's name behind
+    it. Raises as ``write``."""
     return _write(lambda: _joint_charts(findings), folder)
 
 
 def joint_figures(findings: "JointFindings") -> list[dict[str, str]]:
-    """As ``figures``, of several architectures."""
+    """As ``figures``, of several parts."""
     with matplotlib_as_ours():
         return _figures(_joint_charts(findings))
 

@@ -1,5 +1,5 @@
-"""The change on each architecture: bars beside each other for every setting, in percent of the base
-there. Percentages are drawn together, counts of two architectures never."""
+"""The change on each architecture, or under each compiler: bars beside each other for every
+setting, in percent of the base there. Percentages are drawn together, counts of two parts never."""
 
 import math
 import shlex
@@ -22,7 +22,7 @@ _LONGEST = 10.0
 
 
 def charts(findings: JointFindings) -> Iterator[Chart]:
-    """``architectures-METRIC`` of every metric, at most 12."""
+    """``architectures-METRIC``, ``compilers-METRIC`` of every metric, at most 12."""
     joint, names = findings.results, findings.names
     metrics = [one for one in joint.metrics() if _is_measured(joint, one)]
     for metric in metrics[:_MOST_METRICS]:
@@ -35,13 +35,13 @@ def charts(findings: JointFindings) -> Iterator[Chart]:
             *words.left_out((len(panels) - _MOST_PANELS, "settings or kernels")),
             *words.left_out((len(metrics) - _MOST_METRICS, "metrics")),
         ]
-        caption = Caption(words.title(example, f"{against}, by architecture"), notes)
+        caption = Caption(words.title(example, f"{against}, by {findings.kind.name}"), notes)
         legend = [(MORE, "more"), (LESS, "less"), (REST, "unsure or unchanged")]
         used = {colour for _, panel in panels for row in panel for _, colour in row.bars}
         shown = [(colour, text) for colour, text in legend if colour in used]
         figure = draw(caption, panels[:_MOST_PANELS], "change in percent of the base", shown, 1)
-        name = f"architectures-{words.file_part(metric.metric.name)}"
-        yield Chart(name, "architectures", caption, figure)
+        name = f"{findings.kind.plural}-{words.file_part(metric.metric.name)}"
+        yield Chart(name, "parts", caption, figure)
 
 
 def _is_measured(joint: JointResults, metric: JointMetric) -> bool:
@@ -53,7 +53,7 @@ def _is_measured(joint: JointResults, metric: JointMetric) -> bool:
 def _panels(
     joint: JointResults, row: tuple[JointSetting, dict[str, Result]], names: Sequence[str]
 ) -> Iterator[Panel]:
-    """A row for each architecture, of each kernel beside the base."""
+    """A row for each part, of each kernel beside the base."""
     setting, by_part = row
     several = len(joint.labels) > 2
     for label in joint.labels[1:]:
@@ -93,7 +93,7 @@ def _row(name: str, results: Results, result: Result, label: str) -> Row:
 def _notes(
     findings: JointFindings, rows: Sequence[tuple[JointSetting, dict[str, Result]]]
 ) -> list[str]:
-    """Kernels, workload and where values come from: once where all architectures have it alike."""
+    """Kernels, workload and where values come from: once where all parts have it alike."""
     told: dict[str, list[str]] = {}
     every = 0
     for name, results in findings.results.parts.items():

@@ -65,7 +65,7 @@ class Chart(NamedTuple):
     """``name``: of its files, without a suffix. ``about``: what it shows."""
 
     name: str
-    about: Literal["experiment", "functions", "architectures"]
+    about: Literal["experiment", "functions", "parts"]
     caption: Caption
     figure: Figure
 
