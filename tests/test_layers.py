@@ -16,6 +16,7 @@ ROOMS = [
     ["session"],
     ["profile"],
     ["evidence", "recording"],
+    ["bisection"],
     ["views"],
     ["reports"],
     ["mail"],

@@ -1,0 +1,1 @@
+"""Which commit made a workload slower: git bisect over kernels that are built and measured."""

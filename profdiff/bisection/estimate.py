@@ -1,0 +1,57 @@
+"""How many revisions a bisection will ask for, and how long that takes, before it begins."""
+
+from dataclasses import replace
+
+from profdiff.base import units
+from profdiff.bisection.git_bisect import Found, GitBisect, estimated_steps
+from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.kept import kept_kernels
+from profdiff.collectors.kernels.git_spec import GitSpec
+
+# A boot with a short workload, where nothing was recorded yet.
+_RUN = (5.0, 20.0)
+# Good and bad; the culprit's parent, itself, bad and the revert once more, of which one is built.
+_MORE_BUILDS, _MORE_RUNS = 3, 6
+
+
+def told(
+    bisect: GitBisect,
+    good: str,
+    bad: str,
+    plain: GitSpec,
+    names: tuple[str, str],
+    *,
+    every: bool = False,
+) -> str:
+    """In one line; ``names``: good and bad as the user wrote them; ``every``: whether more than one
+    step is looked for. What was begun is counted from where it is. Raises InputError, MissingError
+    for what cannot be built."""
+    count = int(bisect.git.run("rev-list", "--count", bad, f"^{good}", "--"))
+    steps = estimated_steps(bisect.git, bad, f"^{good}")
+    revisions = f"{count:,} revision{'' if count == 1 else 's'} from {names[0]} to {names[1]}"
+    if bisect.resume(good, bad):
+        if isinstance(bisect.state(), Found):
+            return f"{revisions}: the first bad commit is found already"
+        left, steps = len(bisect.left()), bisect.steps()
+        revisions = f"{left:,} left of {revisions}"
+    least = "at least" if every else "about"
+    about = f"{revisions}: {least} {steps} step{'' if steps == 1 else 's'}"
+    seconds = _built(replace(plain, revision=bad))
+    if not seconds:
+        return f"{about}; nothing was built so yet, so how long they take is not known"
+    builds, runs = steps + _MORE_BUILDS, steps + _MORE_RUNS
+    low = builds * min(seconds) + runs * _RUN[0]
+    high = builds * max(seconds) + runs * _RUN[1]
+    each = units.span(min(seconds), max(seconds))
+    whole = "at least " if every else ""
+    return f"{about}; a build takes {each}, all {whole}{units.span(low, high)}"
+
+
+def _built(spec: GitSpec) -> list[float]:
+    """The seconds of earlier builds of a repository with the same config and compiler that began
+    with what others had left, or else of all."""
+    job = Job.of(spec)
+    place = job.source.repository
+    kept = [one.about for one in kept_kernels()]
+    own = [one for one in kept if (one.source.repository, one.objects) == (place, job.objects)]
+    return [one.seconds for one in own if not one.new] or [one.seconds for one in own]

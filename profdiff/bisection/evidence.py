@@ -1,0 +1,151 @@
+"""The session in which a bisection ends: the culprit beside its parent, and bad beside bad with the
+culprit reverted."""
+
+import contextlib
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from profdiff.base.errors import InputError, RunError
+from profdiff.base.terminal import tell
+from profdiff.bisection.git_bisect import Mark
+from profdiff.bisection.kernels import Kernels
+from profdiff.bisection.measuring import failure_of, open_session, record
+from profdiff.bisection.verdict import Judge
+from profdiff.collectors.kernels.build import BuildError, DoesNotApply
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.recorder import Recorder
+from profdiff.evidence.condition import CHANGED
+from profdiff.recording.experiment import Asked, Equipment
+from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
+from profdiff.session.folder import Session, is_session, recording
+
+# Of the culprit's own step: what counts as undone, and as not.
+_MOST, _LEAST = 0.9, 0.1
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """``values``: by label, what was measured of each. ``reverted``: what came of the revert,
+    ``undone``: which fraction of the step from parent to culprit it takes away."""
+
+    session: Session
+    values: dict[str, float | None]
+    reverted: Reverted
+    undone: float | None
+
+
+def gather(
+    asked: Asked,
+    folder: Path,
+    kernels: Kernels,
+    commits: tuple[str, str, str],
+    equipment: Equipment,
+    recorders: Sequence[Recorder],
+    judge: Judge,
+    *,
+    revert: bool,
+) -> Evidence:
+    """Record parent, culprit and bad, of which ``commits`` are the hashes, and bad without the
+    culprit unless ``revert`` is False. Raises RunError where one of the first gives no result."""
+    parent, culprit, bad = commits
+    wanted = {PARENT: parent, CULPRIT: culprit}
+    if bad != culprit:
+        wanted[BAD] = bad
+    located = [kernels.build(commit, label) for label, commit in wanted.items()]
+    reverted: Reverted = "not measured"
+    if revert:
+        found = _reverted(kernels, bad, culprit)
+        if isinstance(found, KernelFiles):
+            located.append(found)
+        else:
+            reverted = found
+    _remove_other(folder, located)
+    with recording(folder):
+        session, _ = open_session(asked, folder, located, equipment)
+        record(session, located, recorders)
+    for label in wanted:
+        if not session.finished(label, recorders[0].collector.name):
+            raise RunError(f"{label} has no result: {failure_of(session, label)}")
+    values = _values(session, judge, [one.label for one in located])
+    undone = None
+    if REVERT in values:
+        reverted, undone = _outcome(session, values, judge)
+    return Evidence(session, values, reverted, undone)
+
+
+def _reverted(kernels: Kernels, bad: str, culprit: str) -> KernelFiles | Reverted:
+    try:
+        return kernels.build(bad, REVERT, culprit)
+    except DoesNotApply as error:
+        tell(f"the revert does not apply: {error}")
+        return "does not apply"
+    except BuildError as error:
+        tell(f"the revert does not build: {error}")
+        return "does not build"
+
+
+def _remove_other(folder: Path, located: Sequence[KernelFiles]) -> None:
+    """Remove the evidence of another culprit, which nobody asks for any more; nobody finds half of
+    it, and what a killed one left goes, too."""
+    gone = folder.with_name(f".{folder.name}.gone")
+    if is_session(folder):
+        known = {one.label: one.spec for one in Session.open(folder).manifest.kernels}
+        if known != {one.label: one.spec for one in located}:
+            _remove(gone)
+            folder.rename(gone)
+    _remove(gone)
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _values(session: Session, judge: Judge, labels: Sequence[str]) -> dict[str, float | None]:
+    """What was measured of each kernel; judged beside the parent. None of what neither that nor
+    the culprit executes."""
+    own = Judge(session, PARENT, CULPRIT, judge.condition)
+    finished = {run.kernel for run in session.manifest.runs if run.failure is None}
+    values: dict[str, float | None] = {}
+    for label in labels:
+        if label in finished:
+            values[label] = None
+            with contextlib.suppress(InputError):
+                values[label] = own.number(label)
+    return values
+
+
+def _outcome(
+    session: Session, values: dict[str, float | None], judge: Judge
+) -> tuple[Reverted, float | None]:
+    """What the revert takes away of the culprit's step."""
+    before, after, left = values[PARENT], values[CULPRIT], values[REVERT]
+    whole = values.get(BAD, after)
+    if judge.condition.operator == CHANGED:
+        # Without a number: whether what makes bad bad is gone.
+        mark = Judge(session, PARENT, CULPRIT, judge.condition).verdict(REVERT).mark
+        outcomes: dict[Mark, Reverted] = {"good": "confirmed", "bad": "not", "skip": "not measured"}
+        return outcomes[mark], None
+    if before is None or after is None or left is None or whole is None or before == after:
+        return "not measured", None
+    undone = (whole - left) / (after - before)
+    if _MOST <= undone <= 1 / _MOST:
+        return "confirmed", undone
+    return ("partly" if undone >= _LEAST else "not"), undone
+
+
+def refuse_alike(found: Evidence, judge: Judge, parent: str, culprit: str) -> None:
+    """Raise RunError where culprit and parent are measured alike: there is no step then."""
+    if judge.condition.operator == CHANGED:
+        own = Judge(found.session, PARENT, CULPRIT, judge.condition)
+        alike = own.verdict(CULPRIT).mark != "bad"
+    else:
+        alike = found.values[PARENT] == found.values[CULPRIT]
+    if alike:
+        raise RunError(
+            f"the step did not reproduce: the search found {culprit[:12]}, but it and "
+            f"{parent[:12]} before it are measured alike in {found.session.folder}: bisect into "
+            "another folder, with a longer workload or with --no-same-code"
+        )

@@ -1,0 +1,185 @@
+"""What a revision costs: its kernel built and booted, or the value of one with the same code."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from profdiff.base.errors import RunError
+from profdiff.base.progress import progress
+from profdiff.base.terminal import tell
+from profdiff.bisection.git_bisect import Mark
+from profdiff.bisection.kept import Kept
+from profdiff.bisection.kernels import Kernels, label_of
+from profdiff.bisection.verdict import Judge, Verdict
+from profdiff.collectors.kernels.build import BuildError, UnfitError
+from profdiff.collectors.kernels.files import KernelFiles, module_files
+from profdiff.collectors.recorder import Recorder
+from profdiff.evidence.condition import CHANGED
+from profdiff.evidence.equal_code import EqualCode
+from profdiff.profile.kept_chains import keep
+from profdiff.recording import origin, plan, run, schedule
+from profdiff.recording.experiment import Asked, Equipment, Experiment
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session, is_session
+
+# Of the last measured revisions; a search closes in, so that the others are further away.
+_COMPARED = 4
+# What a compiler or make says of a process that something else ended.
+_KILLED = re.compile(r"\bKilled\b|\bsignal 9\b|\bError 137\b")
+
+
+def record(session: Session, kernels: Sequence[KernelFiles], recorders: Sequence[Recorder]) -> None:
+    """Make the runs that ``kernels`` lack, as many at a time as there are of them."""
+    pending = schedule.missing_runs(session.manifest, kernels, recorders)
+    with progress(len(pending), "") as display:
+        run.record(session, kernels, recorders, jobs=_jobs(kernels), progress=display)
+    for kernel in kernels:
+        if session.finished(kernel.label, recorders[0].collector.name):
+            keep(session, kernel.label, module_files(kernel.modules))
+
+
+def _jobs(kernels: Sequence[KernelFiles]) -> int:
+    """As many guests as there are kernels, and processors."""
+    return max(1, min(len(kernels), os.cpu_count() or 1))
+
+
+def failure_of(session: Session, label: str) -> str:
+    """Why a kernel has no result, in one line."""
+    failed = [one.failure for one in session.manifest.runs if one.kernel == label and one.failure]
+    return failed[-1].message if failed else "no run was recorded"
+
+
+def open_session(
+    asked: Asked,
+    folder: Path,
+    kernels: Sequence[KernelFiles],
+    equipment: Equipment,
+) -> tuple[Session, Experiment]:
+    """The session in ``folder``, new or as it was interrupted, of a workload on ``kernels`` and on
+    those that it has already."""
+    made = Experiment.of(asked, folder, asked.command, kernels, equipment)
+    planned = made.planned
+    if is_session(folder):
+        known = Session.open(folder).manifest.kernels
+        labels = {kernel.label for kernel in planned.kernels}
+        more = [one for one in known if one.label not in labels]
+        planned = m.replace(planned, kernels=[*planned.kernels, *more])
+    files = [*made.workload.files, *made.own]
+    session = plan.open_session(folder, planned, files, made.workload.source)
+    origin.remember(session.folder, session.manifest)
+    return session, made
+
+
+@dataclass
+class Measuring:
+    """The revisions of one bisection, by their hashes. ``same_code``: whether the value of another
+    is taken over that executed the same code."""
+
+    kept: Kept
+    kernels: Kernels
+    session: Session
+    recorders: Sequence[Recorder]
+    judge: Judge
+    same_code: bool
+    _judged: dict[str, Verdict] = field(default_factory=dict)
+
+    def mark(self, commit: str, likely: Sequence[str]) -> Mark:
+        """What a revision is."""
+        return self.verdict(commit, likely).mark
+
+    def number(self, commit: str, likely: Sequence[str]) -> float | None:
+        """What was measured of a revision, None where that cannot be."""
+        return self.verdict(commit, likely).number
+
+    def holds(self, commit: str, value: float | None) -> bool:
+        """Whether a revision, measured by itself, is what another says whose value it has taken
+        over, if it has. ``value``: what was measured of it, or else it is booted now. Raises as
+        ``verdict``."""
+        other = self.kept.content.taken_over.get(commit)
+        if other is None:
+            return True
+        said = self._of(label_of(other))
+        if value is not None and self.judge.condition.operator != CHANGED:
+            return value == said.number
+        own = self.verdict(commit, itself=True)
+        return (own.mark, own.number) == (said.mark, said.number)
+
+    def verdict(self, commit: str, likely: Sequence[str] = (), *, itself: bool = False) -> Verdict:
+        """Skip for what does not build, or gives no result twice. ``likely``: the revisions that
+        may be asked for next; ``itself``: not by the value of another. Raises whatever else
+        building and recording raise, which is not the revision's own."""
+        label, content = label_of(commit), self.kept.content
+        if self._has(label):
+            return self._of(label)
+        taking_over = content.taking_over and not itself
+        if taking_over and commit in content.taken_over:
+            return self._of(label_of(content.taken_over[commit]))
+        for known in (content.untestable, content.failed):
+            if commit in known:
+                return Verdict("skip", None, known[commit])
+        try:
+            files = self.kernels.build(commit)
+        except (BuildError, UnfitError) as error:
+            if isinstance(error, BuildError) and _KILLED.search(error.first):
+                raise RunError(
+                    f"{error}: the compiler was killed, as where memory runs out: run the same "
+                    "command again"
+                ) from error
+            self.kept.give_up(commit, str(error))
+            return self._skipped(commit, str(error))
+        self.kernels.begin(likely)
+        if taking_over and (other := self._same(files)):
+            tell(f"{label}: its executed code is that of {label_of(other)}, whose value it has")
+            self.kept.take_over(commit, other)
+            return self._of(label_of(other))
+        described = plan.describe_kernel(files)
+        manifest = self.session.manifest
+        if label not in [one.label for one in manifest.kernels]:
+            self.session.save(m.replace(manifest, kernels=[*manifest.kernels, described]))
+        record(self.session, [files], self.recorders)
+        if not self._has(label):
+            tell(f"{label} is booted once more: {failure_of(self.session, label)}")
+            record(self.session, [files], self.recorders)
+        if not self._has(label):
+            why = failure_of(self.session, label)
+            self.kept.fail(commit, why)
+            return self._skipped(commit, why)
+        found = self._of(label)
+        said = "" if found.number is None else f", {self.judge.what} {found.number:,.6g}"
+        tell(f"{label} {f'is {found.mark}' if found.mark != 'skip' else found.reason}{said}")
+        return found
+
+    def tested(self) -> list[str]:
+        """The labels that ran."""
+        return [one.label for one in self.session.manifest.kernels if self._has(one.label)]
+
+    def _of(self, label: str) -> Verdict:
+        if label not in self._judged:
+            self._judged[label] = self.judge.verdict(label)
+        return self._judged[label]
+
+    def _has(self, label: str) -> bool:
+        return bool(self.session.finished(label, self.recorders[0].collector.name))
+
+    def _skipped(self, commit: str, reason: str) -> Verdict:
+        tell(f"{label_of(commit)} is skipped: {reason}")
+        return Verdict("skip", None, reason)
+
+    def _same(self, files: KernelFiles) -> str | None:
+        """A measured revision whose executed code ``files`` has: the last measured are tried, and
+        good and bad."""
+        if not self.same_code or files.debug_elf is None:
+            return None
+        tested = self.tested()
+        for label in dict.fromkeys([*tested[: -_COMPARED - 1 : -1], *tested[:2]]):
+            if EqualCode.of(self.session, label, files.debug_elf).equal:
+                return self._commit(label)
+        return None
+
+    def _commit(self, label: str) -> str:
+        source = self.session.kernel(label).source
+        if source is None:
+            raise RunError(f"{label} was not built from git")
+        return source.commit

@@ -1,0 +1,131 @@
+"""Whether a revision is bad: a condition of ``profdiff check`` against the good one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from profdiff.base.errors import InputError
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.bisection.git_bisect import Mark
+from profdiff.evidence.condition import CHANGED, Condition, Judgement, Outcome
+from profdiff.evidence.findings import Findings, choose
+from profdiff.evidence.judging import judge
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+
+_MARKS: dict[Outcome, Mark] = {"holds": "bad", "does not hold": "good", "inconclusive": "skip"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``number``: what was measured, in the unit of the condition; None where it is none.
+    ``reason``: why ``mark`` is skip."""
+
+    mark: Mark
+    number: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """``good`` and ``bad``: labels, measured in ``session``."""
+
+    session: Session
+    good: str
+    bad: str
+    condition: Condition
+
+    @staticmethod
+    def of(session: Session, good: str, bad: str, condition: Condition | None) -> "Judge":
+        """By ``condition``, or by the middle between good and bad. Raises InputError where that
+        does not tell them apart."""
+        if condition is None:
+            total = Condition(INSTRUCTIONS.name, "total", False, ">", 0, "")
+            change = _judged(session, [good, bad], total, bad).change
+            if change.base == change.other:
+                raise InputError(
+                    f"good and bad execute as many instructions, {change.base:,.0f}: there is "
+                    "nothing to look for; a function may differ: --when "
+                    "'instructions:FUNCTION > +5%'"
+                )
+            middle = (change.other - change.base) / 2
+            if middle < 0:
+                raise InputError(
+                    f"good executes more instructions than bad, {change.base:,.0f} and "
+                    f"{change.other:,.0f}: to find what made it faster, add --when "
+                    f"'instructions < {middle:.0f}'"
+                )
+            condition = Condition(INSTRUCTIONS.name, "total", False, ">", middle, "")
+        made = Judge(session, good, bad, condition)
+        verdict = made.verdict(bad)
+        if verdict.mark != "bad":
+            base = made.number(good)
+            told = ""
+            if base is not None and verdict.number is not None:
+                told = f" (good {base:,.6g}, bad {verdict.number:,.6g})"
+            raise InputError(
+                f"{condition} does not tell good from bad: of bad it "
+                f"{verdict.reason or 'does not hold'}{told}"
+            )
+        return made
+
+    @property
+    def what(self) -> str:
+        """Which number the condition is about."""
+        one = self.condition
+        return f"{one.metric}:{'total:' if one.inclusive else ''}{one.what}"
+
+    def verdict(self, label: str) -> Verdict:
+        """Of a kernel with a result. Raises InputError, SessionError."""
+        if label == self.good:
+            return Verdict("good", self.number(label))
+        judged = self._judged(label)
+        if self._lacks(label, judged):
+            reason = f"does not execute {self.condition.what}, as good and bad do"
+            return Verdict("skip", None, reason)
+        mark = _MARKS[judged.outcome]
+        reason = f"is inconclusive: {judged.change.undecided}" if mark == "skip" else ""
+        return Verdict(mark, _number(judged.change.other), reason)
+
+    def _lacks(self, label: str, judged: Judgement) -> bool:
+        """Whether a kernel has nothing of the function that good and bad execute: it has another
+        name there, or does not exist, and 0 would not be what that costs."""
+        one = self.condition
+        if not one.function or one.operator == CHANGED or label == self.bad or judged.change.other:
+            return False
+        executed = replace(one, metric=INSTRUCTIONS.name, operator=">", bound=0.0, unit="")
+        ends, own = (self._judged(each, executed).change for each in (self.bad, label))
+        return bool(ends.base and ends.other and not own.other)
+
+    def number(self, label: str) -> float | None:
+        """What was measured of a kernel."""
+        change = self._judged(self.bad if label == self.good else label).change
+        return _number(change.base if label == self.good else change.other)
+
+    def _judged(self, label: str, condition: Condition | None = None) -> Judgement:
+        # With bad, so that what only that executes is known.
+        labels = dict.fromkeys([self.good, self.bad, label])
+        return _judged(self.session, list(labels), condition or self.condition, label)
+
+
+def only(session: Session, labels: Sequence[str]) -> Session:
+    """A session as if it had no kernels but ``labels``."""
+    manifest = session.manifest
+    few = m.replace(
+        manifest,
+        kernels=[session.kernel(one) for one in labels],
+        runs=[run for run in manifest.runs if run.kernel in labels],
+    )
+    return Session(session.folder, few)
+
+
+def _judged(session: Session, labels: list[str], condition: Condition, label: str) -> Judgement:
+    """Of a session as if it had only ``labels``."""
+    view = only(session, labels)
+    found = Findings.of(view, choose(view.manifest, None))
+    (judged,) = judge({"": [found]}, [condition], [label])
+    return judged
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,237 @@
+"""``profdiff bisect``: from a repository to a confirmed culprit."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import say, tell
+from profdiff.collectors import registry
+from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.commands.experiment import experiment_options
+
+if TYPE_CHECKING:
+    from profdiff.recording.experiment import Asked
+
+# A run decides, and the next revision is chosen by it: only exact counts can do that.
+_COLLECTOR = "exact"
+# What of an experiment's options a bisection has, beside those of the collector.
+_TAKEN = {
+    "sweep",
+    "difference",
+    "files",
+    "sysroots",
+    "ops",
+    "memory",
+    "cpus",
+    "cpu_models",
+    "append",
+    "settle",
+    "timeout",
+    "observe",
+    "qemu",
+    "command",
+}
+
+
+class Fraction(click.ParamType[float]):
+    """``1%``."""
+
+    name = "fraction"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).removesuffix("%")
+        try:
+            found = float(text) / 100
+        except ValueError:
+            found = -1
+        if not str(value).endswith("%") or not 0 < found <= 1000:
+            self.fail(f"{value!r} is no part of good: write 1% or 0.5%", param, ctx)
+        return found
+
+
+def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those of ``record`` that say what runs and in what guests, and COMMAND."""
+
+    @experiment_options
+    def every() -> None: ...
+
+    own = {option.name for option in registry.collector(_COLLECTOR).options}
+    taken = [one for one in every.__dict__["__click_params__"] if one.name in _TAKEN | own]
+    command.__dict__.setdefault("__click_params__", []).extend(taken)
+    return command
+
+
+@click.command()
+@click.option(
+    "--repo",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="LINUX",
+    help="The git repository to build kernels from.",
+)
+@click.option("--good", required=True, metavar="REV", help="A revision without the change.")
+@click.option("--bad", required=True, metavar="REV", help="A revision with the change.")
+@click.option(
+    "--when",
+    "condition",
+    metavar="CONDITION",
+    help="What makes a revision bad, compared with the good one, as profdiff check has it: "
+    "'instructions:change_pte_range > +5%'.  [default: it executes more than the middle between "
+    "good and bad]",
+)
+@click.option(
+    "--config", default="", metavar="FILE|debian", help="Of all kernels, as config= of a SPEC."
+)
+@click.option(
+    "--cc", "compiler", default="", metavar="COMPILER", help="Of all kernels, as cc= of a SPEC."
+)
+@click.option(
+    "--arch",
+    "architecture",
+    type=click.Choice([one.arch for one in ARCHITECTURES]),
+    help="What to build the kernels for.  [default: this machine's]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Where the bisection is kept.  [default: WORKLOAD.bisect]",
+)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Find every step of the history that is larger than --threshold, not only the culprit.",
+)
+@click.option(
+    "--threshold",
+    type=Fraction(),
+    default=0.01,
+    show_default="1%",
+    metavar="PERCENT",
+    help="With --all: the least step, as a part of what good has.",
+)
+@click.option(
+    "--suspects/--no-suspects",
+    default=True,
+    help="Try the commit that profdiff blame suspects, and its parent, before git bisect chooses.",
+)
+@click.option(
+    "--same-code/--no-same-code",
+    default=True,
+    help="Do not boot a revision whose executed functions have the code of one that was measured.",
+)
+@_workload_options
+def bisect(
+    repo: Path,
+    good: str,
+    bad: str,
+    condition: str | None,
+    config: str,
+    compiler: str,
+    architecture: str | None,
+    output: Path | None,
+    every: bool,
+    threshold: float,
+    suspects: bool,
+    same_code: bool,
+    **options: Any,
+) -> None:
+    """Find the commit between two revisions that made COMMAND slower: build the kernels that git
+    bisect asks for, count what COMMAND executes on each, and revert the commit that it finds.
+
+    FOLDER/git is a worktree without files in which git bisect runs: git -C FOLDER/git bisect log
+    shows how far it is. Your checkout is left alone. At the end, FOLDER/evidence.profdiff has the
+    culprit beside its parent, and the bad revision beside the same with the culprit reverted:
+    report and mail show it. Run the same command again to resume an interrupted bisection.
+    """
+    from profdiff.bisection.bisecting import Asking
+    from profdiff.bisection.bisecting import bisect as run
+    from profdiff.collectors.architecture import named
+    from profdiff.collectors.kernels.git_spec import GitSpec
+    from profdiff.evidence.condition import Condition
+    from profdiff.views.bisection import sentences
+
+    if not options["command"]:
+        raise InputError("no COMMAND: write the command to bisect with after --")
+    folder = output or Path(f"{Path(options['command'][0]).stem}.bisect")
+    plain = GitSpec(
+        repository=repo,
+        config=config,
+        compiler=compiler,
+        architecture=named(architecture) if architecture else None,
+    )
+    session = run(
+        Asking(
+            plain=plain.absolute(),
+            good=good,
+            bad=bad,
+            condition=Condition.parse(condition) if condition else None,
+            folder=folder,
+            experiment=_experiment(options, folder),
+            all_above=threshold if every else None,
+            suspects=suspects,
+            same_code=same_code,
+        )
+    )
+    if session.manifest.bisection:
+        for sentence in sentences(session.manifest.bisection):
+            say(sentence)
+    place = shlex.quote(str(session.folder))
+    say(f"profdiff report {place}")
+    say(f"profdiff mail {place}")
+    worktree = str((folder / "git").absolute())
+    removal = shlex.join(["git", "-C", str(repo), "worktree", "remove", "--force", worktree])
+    tell(f"before you delete {folder}: {removal}")
+
+
+def _experiment(options: dict[str, Any], folder: Path) -> Asked:
+    """The workload and its guests. Raises InputError."""
+    from profdiff.recording.experiment import Asked
+    from profdiff.recording.sweep import Asked as Swept
+    from profdiff.session import manifest as m
+
+    context = click.get_current_context()
+    every = [option for one in registry.recording().values() for option in one.options]
+    collected = {
+        one.name: options.get(one.name, one.get_default(context)) for one in every if one.name
+    }
+    if len(options["cpus"]) > 1:
+        raise InputError("--cpus: a bisection measures one point: give one number of vCPUs")
+    if any("," in text.partition("=")[2] for text in options["sweep"]):
+        raise InputError("--sweep: a bisection measures one point: give each parameter one value")
+    points = (options["sweep"], False, options["difference"], options["ops"], options["cpus"])
+    machine = ("memory", "append", "settle", "timeout")
+    return Asked(
+        kernels=[],
+        series=frozenset(),
+        architectures=[],
+        compilers=[],
+        output=folder,
+        collectors=[_COLLECTOR],
+        options=collected,
+        given=frozenset(),
+        sweep=Swept(*points),
+        files=options["files"],
+        sysroots=options["sysroots"],
+        guest=m.Guest(**{name: options[name] for name in machine}),
+        cpu_models=options["cpu_models"],
+        repeat=1,
+        twin_repeat=0,
+        verify=False,
+        order=m.Order(),
+        observe=options["observe"],
+        qemu=options["qemu"],
+        command=options["command"],
+    )

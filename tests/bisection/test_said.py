@@ -1,0 +1,281 @@
+"""What is said of a bisection, and what one keeps."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+from mail.letters import found, written
+from synthetic import compare, example, findings
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.bisection import estimate
+from profdiff.bisection.bisecting import _clear
+from profdiff.bisection.git_bisect import GitBisect
+from profdiff.bisection.kept import Kept, Question
+from profdiff.collectors.kernels.git_spec import GitSpec
+from profdiff.evidence.findings import Findings
+from profdiff.mail.content import Wishes, letter
+from profdiff.session import manifest as m
+from profdiff.session.bisection import Bisection, Revision, Step
+from profdiff.views.bisection import fixes, introduced, sentences
+from profdiff.views.checklist import Known, items
+
+
+def revision(digit: str, subject: str = "mm: do it", value: float | None = None) -> Revision:
+    return Revision(commit=digit * 40, subject=subject, value=value)
+
+
+FOUND = Bisection(
+    good=revision("a", value=1000),
+    bad=revision("b", value=1500),
+    parent=revision("c", value=1000),
+    culprit=revision("d", value=1400),
+    condition="instructions:total > +250",
+    what="instructions:total",
+    revert="confirmed",
+    undone=1.0,
+    explained=0.8,
+    tested=4,
+    taken_over=1,
+    skipped=2,
+)
+
+
+def changed(**fields: object) -> Bisection:
+    return msgspec.structs.replace(FOUND, **fields)
+
+
+def test_the_culprit_comes_first() -> None:
+    first, second, third, last = sentences(FOUND)
+    assert first == (
+        'The first bad commit is dddddddddddd ("mm: do it"), instructions:total, 1,000 to 1,400 '
+        "(+40.0%): 80% of the change from good to bad."
+    )
+    assert second == "Confirmed: to revert it on top of bad undoes 100% of it."
+    assert third == "It is not all of the change: bisect --all finds the other steps."
+    assert last == (
+        "Bisected with good aaaaaaaaaaaa, bad bbbbbbbbbbbb, bad where instructions:total > +250: 4 "
+        "revisions measured, 1 not booted, as their executed code is that of another, 2 skipped, "
+        "as they do not build or run, or do not tell."
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"revert": "partly", "undone": 0.5},
+            "Partly confirmed: to revert it on top of bad",
+        ),
+        ({"revert": "not", "undone": 0.0}, "Not confirmed: to revert it on top of bad undoes 0%"),
+        (
+            {"revert": "partly", "undone": 4.0},
+            "Partly confirmed: to revert it on top of bad undoes more, 400% of it.",
+        ),
+        ({"revert": "not", "undone": -0.001}, "to revert it on top of bad undoes 0% of it."),
+        ({"revert": "does not apply", "undone": None}, "reverted on top of bad, it does not apply"),
+        (
+            {"all_above": 0.01},
+            "No other step above 1% was found between aaaaaaaaaaaa and bbbbbbbbbbbb; steps that "
+            "cancel each other are not seen.",
+        ),
+        (
+            {
+                "others": [
+                    Step(
+                        culprit=revision("e"),
+                        parent=revision("f"),
+                        explained=0.2,
+                        candidates=[revision("9"), revision("e")],
+                    )
+                ]
+            },
+            "A further step is one of 2, of which only the last can be measured: 999999999999 "
+            '("mm: do it") and eeeeeeeeeeee ("mm: do it"), 20% of the change.',
+        ),
+        (
+            {"candidates": [revision(one) for one in "123456d"]},
+            'one of 7, of which only the last can be measured: 111111111111 ("mm: do it"), '
+            '222222222222 ("mm: do it"), 333333333333 ("mm: do it"), 3 more and dddddddddddd (',
+        ),
+        (
+            {"others": [Step(culprit=revision("e"), parent=revision("f"), explained=0.2)]},
+            'A further step is eeeeeeeeeeee ("mm: do it"), 20% of the change.',
+        ),
+        ({"candidates": [revision("e"), revision("d")]}, "The first bad commit is one of 2, of"),
+    ],
+)
+def test_what_else_there_is(fields: dict[str, object], said: str) -> None:
+    assert any(said in one for one in sentences(changed(**fields)))
+
+
+def test_fixes_needs_one_commit() -> None:
+    assert fixes(FOUND) == 'dddddddddddd ("mm: do it")'
+    assert fixes(changed(candidates=[revision("e"), revision("d")])) is None
+    assert fixes(None) is None
+
+
+BETTER = {
+    "parent": revision("c", value=1400),
+    "culprit": revision("d", value=1000),
+    "condition": "instructions:total < -250",
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "named", "refused"),
+    [
+        ({}, True, None),
+        ({"revert": "does not apply"}, True, None),
+        ({"revert": "not"}, False, "does not undo the regression"),
+        (BETTER, False, "made it better"),
+        ({"condition": "inlined:do_it changed", "culprit": revision("d")}, True, None),
+        ({"condition": "instructions < -1%", "culprit": revision("d")}, False, "made it better"),
+    ],
+)
+def test_what_is_no_regression_is_not_called_one(
+    fields: dict[str, object], named: bool, refused: str | None
+) -> None:
+    made = changed(**fields)
+    assert (fixes(made) is not None) is named
+    if refused is None:
+        assert introduced(made) == "d" * 12
+    else:
+        with pytest.raises(InputError, match=refused):
+            introduced(made)
+
+
+def test_what_made_it_better_is_not_bad() -> None:
+    first = sentences(changed(**BETTER))[0]
+    assert first.startswith(
+        "The first commit where instructions:total < -250 holds is dddddddddddd"
+    )
+
+
+def bisected(made: Bisection) -> Findings:
+    known = found()
+    manifest = m.replace(known.manifest, bisection=made)
+    return replace(known, manifest=manifest, results=replace(known.results, manifest=manifest))
+
+
+@pytest.mark.parametrize(
+    ("fields", "done"),
+    [({}, True), ({"revert": "partly"}, True), ({"revert": "not"}, False)],
+)
+def test_the_checklist_is_ticked_by_a_revert(fields: dict[str, object], done: bool) -> None:
+    judged = {one.text: one for one in items(Known(bisected(changed(**fields))))}
+    assert judged["Bisection and revert"].done is done
+
+
+def test_the_mail_says_it() -> None:
+    text = letter(bisected(FOUND), Wishes(command=["profdiff"])).render()
+    assert 'The first bad commit is dddddddddddd ("mm: do it")' in text.replace("\n  ", " ")
+    assert "first bad commit" not in written().render()
+    without = letter(bisected(FOUND), Wishes(command=["profdiff"], without=["bisection"])).render()
+    assert "first bad commit" not in without
+
+
+def test_the_subject_says_since_when() -> None:
+    rows = dict(zip(("parent", "culprit"), example().values(), strict=True))
+    plain = findings([compare(rows)])
+    manifest = m.replace(plain.manifest, bisection=FOUND)
+    made = replace(plain, manifest=manifest)
+    subject = letter(made, Wishes(command=["profdiff"])).subject
+    assert subject.endswith('more instructions since dddddddddddd ("mm: do it")')
+    assert "since" not in letter(plain, Wishes(command=["profdiff"])).subject
+
+
+QUESTION = Question(repository="/linux", good="a" * 40, bad="b" * 40)
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    kept = Kept.of(tmp_path / "b", QUESTION)
+    kept.take_over("c" * 40, "a" * 40)
+    kept.give_up("d" * 40, "does not build")
+    content = Kept.of(tmp_path / "b", QUESTION).content
+    assert content.taken_over == {"c" * 40: "a" * 40}
+    assert content.untestable == {"d" * 40: "does not build"}
+    kept.distrust()
+    content = Kept.of(tmp_path / "b", QUESTION).content
+    assert (content.taking_over, content.taken_over) == (False, {})
+    assert content.untestable == {"d" * 40: "does not build"}
+
+
+def test_what_is_kept_is_read_strictly(tmp_path: Path) -> None:
+    Kept.of(tmp_path / "b", QUESTION)
+    with pytest.raises(InputError, match="holds a bisection with no condition"):
+        Kept.of(tmp_path / "b", msgspec.structs.replace(QUESTION, condition="instructions > +1%"))
+    other = msgspec.structs.replace(QUESTION, condition="instructions > +1%")
+    asked: list[Question] = []
+    assert Kept.of(tmp_path / "b", other, asked.append).content.question == other
+    assert asked == [QUESTION]
+    file = tmp_path / "b/bisect.json"
+    for damage in (b"", b"[]", b"\xff", b"[" * 100_000, b'{"schema": "profdiff.bisect/2"}'):
+        file.write_bytes(damage)
+        with pytest.raises(SessionError, match="damaged"):
+            Kept.of(tmp_path / "b", QUESTION)
+
+
+def test_what_was_measured_of_other_kernels_goes(tmp_path: Path) -> None:
+    """Of another condition, good and bad are the same."""
+    steps = tmp_path / "steps.profdiff"
+    (steps / "runs/1").mkdir(parents=True)
+    for name in ("manifest.json", ".lock", "runs/1/counts"):
+        (steps / name).write_text("")
+    _clear(tmp_path, msgspec.structs.replace(QUESTION, condition="instructions > +1%"), QUESTION)
+    assert (steps / "runs/1/counts").exists()
+    _clear(tmp_path, msgspec.structs.replace(QUESTION, compiler="gcc-13"), QUESTION)
+    assert [one.name for one in steps.iterdir()] == [".lock"]
+
+
+def test_an_estimate_goes_by_earlier_builds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from made_repository import Made, make
+
+    from profdiff.base.git import Git
+
+    commits = {f"c{i}": Made({"n": f"{i}\n"}, [f"c{i - 1}"] if i else []) for i in range(17)}
+    made = make(tmp_path / "linux", commits)
+    ends = made.commits["c0"], made.commits["c16"]
+    git = GitBisect.make(Git.open(made.folder), tmp_path / "git", ends[1])
+    plain, names = GitSpec(made.folder), ("v1", "v2")
+    monkeypatch.setattr(estimate, "_built", lambda _: [])
+    said = estimate.told(git, *ends, plain, names)
+    assert said.startswith("16 revisions from v1 to v2: about 4 steps; nothing was built so yet")
+    monkeypatch.setattr(estimate, "_built", lambda _: [60.0, 120.0])
+    # 7 builds and 10 runs of 5 to 20 s: 470 to 1,040 s.
+    said = estimate.told(git, *ends, plain, names)
+    assert said.endswith("about 4 steps; a build takes 60 s to 2 min, all 8 to 17 min")
+    said = estimate.told(git, *ends, plain, names, every=True)
+    assert said.endswith("at least 4 steps; a build takes 60 s to 2 min, all at least 8 to 17 min")
+    # What was begun is counted from where it is.
+    git.begin(*ends)
+    git.mark("bad", made.commits["c4"])
+    said = estimate.told(git, *ends, plain, names)
+    assert said.startswith("4 left of 16 revisions from v1 to v2: about 2 steps; ")
+    git.mark("good", made.commits["c3"])
+    said = estimate.told(git, *ends, plain, names)
+    assert said.endswith("from v1 to v2: the first bad commit is found already")
+
+
+def test_an_estimate_goes_by_builds_of_the_same_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def built(repository: str, objects: str, seconds: float, *, new: bool = False) -> object:
+        source = SimpleNamespace(repository=repository)
+        about = SimpleNamespace(source=source, objects=objects, seconds=seconds, new=new)
+        return SimpleNamespace(about=about)
+
+    job = SimpleNamespace(source=SimpleNamespace(repository="/linux"), objects="gcc")
+    monkeypatch.setattr(estimate.Job, "of", lambda _: job)
+    first, others = built("/linux", "gcc", 600, new=True), [built("/linux", "clang", 9)]
+    for kernels, said in (
+        ([*others, built("/other", "gcc", 8)], []),
+        ([*others, first], [600]),
+        ([*others, first, built("/linux", "gcc", 60)], [60]),
+    ):
+        monkeypatch.setattr(estimate, "kept_kernels", lambda kernels=kernels: iter(kernels))
+        assert estimate._built(GitSpec(tmp_path)) == said
