@@ -18,11 +18,13 @@ from profdiff.commands import complete
 from profdiff.mail.sections import SECTIONS
 
 if TYPE_CHECKING:
+    from profdiff.evidence.findings import Findings
     from profdiff.mail.address import Address
     from profdiff.mail.attachment import Attachment
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
+    from profdiff.views.blame import Blame
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -89,11 +91,16 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
 @_repeated("--closes", "URL", "Add a Closes trailer.")
 @_repeated("--link", "URL", "Add a Link trailer.")
 @_repeated("--regzbot", "LINE", "Add a regzbot command, for example 'introduced: v6.17'.")
+@click.option(
+    "--regzbot-introduced",
+    is_flag=True,
+    help="Add #regzbot introduced with the commit that profdiff bisect found.",
+)
 @_option(
     "--repo",
     "LINUX",
     "Name suspects: the commits whose lines executed more or less, by profdiff blame in this git "
-    "repository.",
+    "repository.  [default: the one that profdiff built the kernels from, if it did]",
     type=_FILE,
 )
 @_option("--base", "REV", "What the base was built from, for --repo.  [default: its release's tag]")
@@ -136,6 +143,7 @@ def mail(
     to: Sequence[str],
     cc: Sequence[str],
     regzbot: Sequence[str],
+    regzbot_introduced: bool,
     repo: Path | None,
     base: str | None,
     new: str | None,
@@ -161,9 +169,9 @@ def mail(
     from profdiff.evidence.results import Results
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
-    from profdiff.session.architectures import Architectures
     from profdiff.session.folder import Session, is_several
-    from profdiff.views.blame import of_findings
+    from profdiff.session.several import Several
+    from profdiff.views.bisection import fixes, introduced
 
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
@@ -176,11 +184,22 @@ def mail(
     folder = session or newest(Path())
     several = is_several(folder)
     if several and (repo or attach):
-        Architectures.open(folder).refuse("--repo" if repo else "--attach")
+        Several.open(folder).refuse("--repo" if repo else "--attach")
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    both = JointFindings.of(Architectures.open(folder), at) if several else None
+    both = JointFindings.of(Several.open(folder), at) if several else None
     opened = next(iter(both.sessions.values())) if both else Session.open(folder)
+    bisection = opened.manifest.bisection
+    culprit = fixes(bisection)
+    if regzbot_introduced:
+        if bisection is None:
+            raise InputError(
+                f"--regzbot-introduced: {folder} is no bisection's evidence: give the commit with "
+                "--regzbot 'introduced: COMMIT'"
+            )
+        commands.append(trailers.regzbot(f"introduced: {introduced(bisection)}"))
+    if culprit and not given["fixes"]:
+        given["fixes"] = [culprit]
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
@@ -204,7 +223,7 @@ def mail(
         reproducer=source,
         quote=quoted,
         checklist=checklist,
-        blame=of_findings(findings, repo, (base, new), content.about(findings)) if repo else None,
+        blame=None if several else _suspects(findings, repo, (base, new), content.about(findings)),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
@@ -228,6 +247,31 @@ def mail(
             tell(f"  {line}")
     if output != "-":
         tell(_send(output, own if sender else None, there))
+
+
+def _suspects(
+    findings: "Findings",
+    repo: Path | None,
+    given: tuple[str | None, str | None],
+    kernel: str,
+) -> "Blame | None":
+    """What blame says of a kernel, in ``repo`` or what profdiff built the kernels from; None where
+    nobody asked and it cannot tell. Raises InputError."""
+    from profdiff.recording.origin import is_own
+    from profdiff.views.blame import of_findings
+
+    session = findings.session
+    # A stranger's session may name any repository here, and a mail goes out.
+    if repo is None and not (session and is_own(session.folder, session.manifest)):
+        return None
+    if repo is None and not all(one.source for one in findings.kernels):
+        return None
+    try:
+        return of_findings(findings, repo, given, kernel)
+    except InputError:
+        if repo is not None:
+            raise
+        return None
 
 
 def _recipients(

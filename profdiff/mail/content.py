@@ -25,6 +25,7 @@ from profdiff.mail.letter import (
 )
 from profdiff.mail.reproducer import Reproducer
 from profdiff.views import checklist
+from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claim import claim
 
@@ -74,10 +75,12 @@ def fitting(make: Callable[[Wishes], Letter], wishes: Wishes) -> Letter:
 def _letter(findings: Findings, wishes: Wishes) -> Letter:
     claimed, largest = claim(findings), largest_change(findings.results, findings.setting)
     kernel = _kernel(findings, largest)
+    bisected = findings.manifest.bisection is not None
     sections = {
         "result": _result(findings, largest),
+        "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
-        "suspects": suspects.section(wishes.blame),
+        "suspects": suspects.section(None if bisected else wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
         "config": measured.config(findings, kernel),
@@ -137,13 +140,21 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
     return Section("", [*parts, *([Notes(values)] if values else [])])
 
 
+def _bisection(findings: Findings) -> Section:
+    """Of the last session of a bisection."""
+    found = findings.manifest.bisection
+    return Section("", [Notes(sentences(found))] if found else [])
+
+
 def _functions(findings: Findings, kernel: str, top: int) -> Section:
     """Of the first metric that has a profile of the kernel."""
     for comparison in findings.comparisons:
         if kernel in comparison.labels:
             number, setting = comparison.labels.index(kernel), findings.setting
             at = f" at {setting.title}" if setting.title else ""
-            return Section("", tables.functions(comparison, number, setting.ops, at, top))
+            steps = tables.steps(comparison, setting.ops, at)
+            changed = tables.functions(comparison, number, setting.ops, at, top)
+            return Section("", [*steps, *changed])
     return Section("", [])
 
 

@@ -1,5 +1,5 @@
-"""From a recording over several architectures to the letter about it: what each costs there, side
-by side."""
+"""From a recording over several architectures, or compilers, to the letter about it: what each
+costs there, side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +18,7 @@ from profdiff.views import claim as claims
 from profdiff.views import state
 from profdiff.views.alike import alike
 from profdiff.views.joint_claim import JointClaim, joint_claim
+from profdiff.views.joint_function_claim import function_sentences
 from profdiff.views.joint_functions import joint_functions
 from profdiff.views.joint_results import grids
 from profdiff.views.result import ABSENT
@@ -25,7 +26,7 @@ from profdiff.views.selection import Selection
 
 
 def letter(findings: JointFindings, wishes: Wishes) -> Letter:
-    """The letter about what several architectures show."""
+    """The letter about what several architectures, or compilers, show."""
     return content.fitting(lambda wishes: _letter(findings, wishes), wishes)
 
 
@@ -63,7 +64,7 @@ def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
 
 
 def boxes(findings: JointFindings, wishes: Wishes) -> list[str]:
-    """The checklist, a line for each item: done where every architecture has it, and what the first
+    """The checklist, a line for each item: done where every part has it, and what the first
     that has it not lacks."""
     by_part = {name: content.boxes(part, wishes) for name, part in findings.parts.items()}
     lines = []
@@ -77,13 +78,13 @@ def boxes(findings: JointFindings, wishes: Wishes) -> list[str]:
 def _claimed(findings: JointFindings, name: str, claim: JointClaim | None) -> tuple[str, str]:
     """Subject and sentence."""
     if claim is None:
-        where = " and ".join(findings.names)
-        text = f"{name}: measured on {where}, nothing to compare"
+        where = findings.kind.at(" and ".join(findings.names))
+        text = f"{name}: measured {where}, nothing to compare"
         return text, f"{text}."
     largest = findings.results.largest(findings.setting)
     subject = f"{name}: {claim.subject}"
-    if largest is not None and largest.architecture in findings.parts:
-        part = findings.parts[largest.architecture]
+    if largest is not None and largest.part in findings.parts:
+        part = findings.parts[largest.part]
         label = part.results.labels[largest.change.kernel]
         subject = claims.subject_of(part, label, subject)
     return subject, claim.sentence
@@ -102,9 +103,10 @@ def _tables(findings: JointFindings, claim: JointClaim | None) -> list[Part]:
 def _functions(findings: JointFindings, top: int) -> list[Part]:
     found = joint_functions(findings, Selection(top=top, min_delta=1))
     blocks = joint_function_table.draw(findings, found, WIDTH) if found else []
-    parts: list[Part] = [table(block) for block in blocks]
+    parts: list[Part] = [Prose(text) for text in function_sentences(found)] if found else []
+    parts += [table(block) for block in blocks]
     if any(ABSENT in line for block in blocks for line in block.body):
-        parts.append(Prose(f"{ABSENT}: the architecture does not execute it."))
+        parts.append(Prose(f"{ABSENT}: the {findings.kind.name} does not execute it."))
     return parts
 
 
@@ -113,7 +115,7 @@ def _alike(
     parts_of: Callable[[Findings], Sequence[Part]],
     missing: Mapping[str, str] | None = None,
 ) -> list[Part]:
-    """The notes of all architectures: once what all of them have alike, then that of each."""
+    """The notes of all parts: once what all of them have alike, then that of each."""
     told = {
         name: [text for one in parts_of(part) for text in _texts(one)]
         for name, part in parts.items()
@@ -136,7 +138,7 @@ def _measured(findings: Findings) -> Sequence[Part]:
 
 def _state(findings: Findings) -> Sequence[Part]:
     """Whether the kernels did the same work in the same state; the figures are in an
-    architecture's own mail."""
+    part's own mail."""
     lines = state.lines(findings.state)
     kinds = {one.kind for one in lines}
     rest = "the rest of what is known of " if "differs" in kinds else ""
@@ -145,13 +147,13 @@ def _state(findings: Findings) -> Sequence[Part]:
 
 
 def _config(findings: Findings) -> Sequence[Part]:
-    """How many options differ: which, an architecture's own mail says."""
+    """How many options differ: which, a part's own mail says."""
     section = measured.config(findings, content.about(findings))
     return [Prose(section.title)] if section.title else section.parts
 
 
 def _whole(findings: JointFindings, part: Findings) -> Findings:
     """A part's findings with the command that recorded all of them, and the kernels of all."""
-    command = list(findings.architectures.command)
+    command = list(findings.several.command)
     kernels = [kernel for one in findings.parts.values() for kernel in one.manifest.kernels]
     return replace(part, manifest=m.replace(part.manifest, command=command, kernels=kernels))

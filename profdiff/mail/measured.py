@@ -10,7 +10,7 @@ from profdiff.evidence.statistics import Verdict
 from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
 from profdiff.mail.paths import words_without_paths
 from profdiff.session import manifest as m
-from profdiff.views import facts, machine, notes, recording, state
+from profdiff.views import built_from, facts, machine, notes, recording, state
 from profdiff.views.machine import Machine
 
 _BUILD_ID = 12
@@ -106,10 +106,12 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
         known = [
             f"Linux {one.release}" if one.release else "release unknown",
             *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
+            *([built_from.sentence(one.source)] if one.source else []),
             *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")
+    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_FEW]]
     more = len(every) - len(kernels)
     lines += [f"{more:,} more {'kernel' if more == 1 else 'kernels'}"] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]

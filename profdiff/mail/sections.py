@@ -3,6 +3,7 @@
 # In the order in which they stand, with what they hold.
 SECTIONS = {
     "result": "the table of points, metrics or kernels",
+    "bisection": "the commit that profdiff bisect found, and what its revert shows",
     "functions": "the functions that changed most",
     "suspects": "commits whose lines executed more or less, with --repo",
     "measured": "how it was measured",

@@ -14,6 +14,8 @@ from profdiff.profile.comparison import Comparison
 from profdiff.reports.table import Block, Column, draw
 from profdiff.views import functions as views
 from profdiff.views import result
+from profdiff.views import steps as step_views
+from profdiff.views.experiment import kernel_by_kernel
 from profdiff.views.result import Entry, Median
 
 # Documentation/process/email-clients.rst: what a reader's window has.
@@ -29,7 +31,7 @@ def table(block: Block) -> Table:
 
 def changes(findings: Findings, largest: LargestChange) -> list[Part]:
     """Points against kernels where there is a sweep; else metrics against kernels, or, of many
-    kernels, the kernels against the one before."""
+    kernels and of a series, the kernels against the one before."""
     results, one = findings.results, largest.result
     if results.swept:
         every = results.of(one.collector, one.metric)
@@ -42,7 +44,8 @@ def changes(findings: Findings, largest: LargestChange) -> list[Part]:
             result.heading(one),
             f"{more:,} more point{'' if more == 1 else 's'}",
         )
-    if len(results.labels) > _KERNELS:
+    series = len(results.labels) > 2 and all(kernel.source for kernel in results.kernels)
+    if series or len(results.labels) > _KERNELS:
         return _ladder(findings, one)
     here = [
         other for other in results.at(one.setting) if result.source(other) == result.source(one)
@@ -111,21 +114,13 @@ def _median(one: Result, kernel: int, narrow: bool) -> Median:
 
 
 def _ladder(findings: Findings, one: Result) -> list[Part]:
-    """Kernel by kernel."""
-    titles = ["kernel", "median", "to base", "verdict", "to previous", "verdict"]
-    cells = zip(findings.results.labels, one.cells, one.changes, one.steps, strict=True)
-    rows = [
-        [
-            label,
-            Median.of(cell),
-            result.delta(change),
-            result.judged(change),
-            result.delta(step),
-            result.judged(step),
-        ]
-        for label, cell, change, step in cells
+    """Kernel by kernel; of the report's columns those that a mail has room for."""
+    grid = kernel_by_kernel(findings.results, one)
+    kept = [at for at, title in enumerate(grid.header) if title not in ("spread", "interval")]
+    columns = [
+        Column(grid.header[at], name=at == 0, spare=number // 4) for number, at in enumerate(kept)
     ]
-    columns = [Column(title, name=at == 0, spare=at // 4) for at, title in enumerate(titles)]
+    rows = [[row[at] for at in kept] for row in grid.rows]
     return [table(block) for block in draw(result.heading(one), columns, _texts(rows), WIDTH)]
 
 
@@ -155,6 +150,22 @@ def recordings(comparison: Comparison) -> list[Part]:
     rows = [[f"{total:,}", run.id] for run, total in zip(comparison.runs, sums, strict=True)]
     columns = [Column(comparison.metric.title), Column("recording", name=True)]
     return [table(block) for block in draw("", columns, rows[:_ROWS], WIDTH)]
+
+
+def steps(comparison: Comparison, ops: int | None, at: str) -> list[Part]:
+    """Of a ladder with exact counts, a line for each kernel: how much more or less than the one
+    before it executes, and the function that changed most."""
+    rows = []
+    for one in step_views.steps(comparison, 1):
+        most = [(_delta(own.delta, ops), own.title) for own in one.functions] or [("", "none")]
+        rows.append(
+            [one.kernel, _delta(one.delta, ops), units.change(one.before, one.after), *most[0]]
+        )
+    columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
+    columns += [Column("most"), Column("function", name=True)]
+    what = f"{comparison.metric.name}{' per op' if ops else ''}"
+    title = f"Each kernel against the one before{at} ({what}):"
+    return [table(block) for block in draw(title, columns, rows, WIDTH)] if rows else []
 
 
 def functions(

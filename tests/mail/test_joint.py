@@ -15,8 +15,8 @@ from profdiff.mail import joint as mail
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import LINES
 from profdiff.session import manifest as m
-from profdiff.session.architectures import Architectures
 from profdiff.session.folder import Session
+from profdiff.session.several import Several
 from profdiff.session.state import State
 from profdiff.views.result import ABSENT
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> JointFindings:
     """Of that recording."""
-    return JointFindings.of(Architectures.open(folder))
+    return JointFindings.of(Several.open(folder))
 
 
 def test_it_begins_with_the_claim_and_the_trade_off(findings: JointFindings) -> None:
@@ -116,7 +116,7 @@ def test_no_kernels_path_is_in_it(tmp_path: Path) -> None:
         ]
         session.save(m.replace(session.manifest, kernels=kernels))
         words += [word for one in kernels for word in ("--kernel", f"{one.label}={one.spec}")]
-    opened = Architectures(made.folder, made.names, words)
+    opened = Several(made.folder, made.names, words)
     text = mail.letter(JointFindings.of(opened), WISHES).render()
     assert "riley" not in text
     assert "--kernel base=6.1-x86_64" in text
@@ -160,7 +160,7 @@ def test_what_is_of_one_architecture_is_refused(folder: Path, options: tuple[str
 
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
-    made = Architectures.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
+    made = Several.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
     said = error_line(profdiff("mail", made.folder, *SENDER, status=2))
     assert "no architecture was recorded yet: finish the recording" in said
 
