@@ -10,6 +10,7 @@ from support import LIGHT, run_guests
 from profdiff.collectors.guest import run as guest_run
 from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.result import too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.records import Failure
 
@@ -49,6 +50,32 @@ def test_a_signal_that_ended_qemu_is_named(tmp_path: Path) -> None:
     assert isinstance(failure, Failure)
     assert failure.kind == "qemu"
     assert failure.message == "QEMU was killed by signal 6 (Aborted): what happened"
+
+
+@pytest.mark.parametrize(
+    ("said", "cpus", "used"),
+    [
+        ("1\n", 2, "1 of 2"),
+        ("8\n", 9, "8 of 9"),
+        ("0\n", 1, "0 of 1"),
+        ("2\n", 2, None),
+        ("9\n", 8, None),
+        ("", 2, None),
+        ("-1", 2, None),
+        ("1" * 5000, 2, None),
+        ("\u0661", 2, None),
+    ],
+)
+def test_fewer_processors_than_asked_for(
+    tmp_path: Path, said: str, cpus: int, used: str | None
+) -> None:
+    told = tmp_path / "cpus"
+    told.write_text(said)
+    failure = too_few_cpus(told, cpus)
+    assert not told.exists()
+    assert (failure and failure.message.startswith(f"the kernel used {used} vCPUs: ")) == (
+        True if used else None
+    )
 
 
 @pytest.mark.guest

@@ -1,0 +1,75 @@
+"""Bisections of small trees by the command line."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import made_repository
+import small_linux
+import whole_run
+from made_repository import Made, MadeRepository
+from support import EXAMPLE, need_kernel, need_program
+
+OLD, NEW, NEWEST = "v6.12.107", "v6.18.15", "v7.1.8"
+
+
+@dataclass(frozen=True)
+class Bisect:
+    """``profdiff bisect`` in ``folder``, which has the repository ``linux`` and a cache."""
+
+    folder: Path
+    repository: MadeRepository
+
+    def command(self, *options: str, workload: Sequence[str] = ()) -> list[str]:
+        """Good is c0, and bad the last commit."""
+        last = list(self.repository.commits)[-1]
+        asked = ["--repo", str(self.repository.folder), "--good", "c0", "--bad", last, "-o"]
+        plain = ["--settle", "0", "--no-call-tree", "--no-observe", "--ops", "4000"]
+        words = workload or [str(EXAMPLE), "400", "40"]
+        program = [sys.executable, "-m", "profdiff", "bisect"]
+        return [*program, *asked, str(self.folder / "b"), *plain, *options, "--", *words]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """With a cache of its own, and the kernels of the small trees."""
+        return {
+            **os.environ,
+            "PROFDIFF_CACHE": str(self.folder / "cache"),
+            "SMALL_LINUX_KERNELS": str(need_kernel(OLD).parent),
+        }
+
+    def run(
+        self, *options: str, status: int = 0, workload: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """To its end, which is ``status``."""
+        with whole_run.processors(whole_run.GUESTS):
+            done = subprocess.run(
+                self.command(*options, workload=workload),
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=900,
+                check=False,
+            )
+        assert done.returncode == status, done.stderr + done.stdout
+        assert "Traceback" not in done.stderr
+        return done
+
+
+def history(folder: Path, kinds: Sequence[Sequence[str] | str], **more: str) -> Bisect:
+    """A line of commits c0, c1 ..., whose kernels are ``kinds`` (``small_linux.tree``). Each adds a
+    file of its own, so that any can be reverted."""
+    need_program("make")
+    commits, files = {}, dict[str, str]()
+    for i, kind in enumerate(kinds):
+        files = {**files, f"notes/{i}": f"{i}\n"}
+        lines = [kind] if isinstance(kind, str) else kind
+        parents = [f"c{i - 1}"] if i else []
+        tree = {**small_linux.tree(*lines), **files}
+        if f"c{i}" in more:
+            tree["tiny.config"] += more[f"c{i}"]
+        commits[f"c{i}"] = Made(tree, parents, f"mm: change {i}")
+    return Bisect(folder, made_repository.make(folder / "linux", commits))

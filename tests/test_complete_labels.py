@@ -1,0 +1,43 @@
+"""The labels that a shell completes are those of kernels that there are."""
+
+from pathlib import Path
+
+from click.shell_completion import ShellComplete
+from synthetic import manifest
+
+from profdiff.cli import cli
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.kinds import COMPILER
+from profdiff.session.several import Several
+
+
+def planned(holes: set[str]) -> m.Manifest:
+    """base, 1-x and 2-y, without runs; those of ``holes`` were not built."""
+    described = m.replace(manifest(["base", "1-x", "2-y"]), runs=[])
+    kernels = [
+        m.replace(one, image_sha256=None, build_id=None, symbols=None, hole="x.c: no")
+        if one.label in holes
+        else one
+        for one in described.kernels
+    ]
+    return m.replace(described, kernels=kernels)
+
+
+def completed(words: list[str]) -> list[str]:
+    found = ShellComplete(cli, {}, "profdiff", "_").get_completions(words, "")
+    return [one.value for one in found]
+
+
+def test_what_was_not_built_is_left_out(tmp_path: Path) -> None:
+    folder = Session.create(tmp_path / "s.profdiff", planned({"1-x"})).folder
+    assert completed(["blame", str(folder), "--kernel"]) == ["2-y"]
+    assert completed(["annotate", str(folder), "--source"]) == ["base=", "2-y="]
+
+
+def test_what_one_compiler_builds_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "s.profdiff"
+    Several.create(folder, ["gcc-12", "clang-19"], ["profdiff"], COMPILER)
+    Session.create(folder / "gcc-12", planned({"1-x"}))
+    Session.create(folder / "clang-19", planned({"1-x", "2-y"}))
+    assert completed(["annotate", str(folder), "--kernel"]) == ["base", "2-y"]
