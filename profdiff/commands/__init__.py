@@ -22,7 +22,7 @@ COMMANDS = {
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
     "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
-    "kernel": Command("kernel:kernel", "Name kernels, list them, fetch them."),
+    "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),
 }

@@ -74,10 +74,10 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.option(
     "--repo",
-    required=True,
+    default=Path(),
     type=click.Path(path_type=Path),
     metavar="LINUX",
-    help="The git repository to build kernels from.",
+    help="The git repository to build kernels from.  [default: that of this folder]",
 )
 @click.option("--good", required=True, metavar="REV", help="A revision without the change.")
 @click.option("--bad", required=True, metavar="REV", help="A revision with the change.")
@@ -118,9 +118,8 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--threshold",
     type=Fraction(),
     default=0.01,
-    show_default="1%",
     metavar="PERCENT",
-    help="With --all: the least step, as a part of what good has.",
+    help="With --all: the least step, as a part of what good has.  [default: 1%]",
 )
 @click.option(
     "--suspects/--no-suspects",
