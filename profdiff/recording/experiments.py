@@ -38,7 +38,7 @@ class Experiments:
                 "write git:REPO@REV,arch=ARCH, or record once for each compiler"
             )
         folder = session_folder(asked.output, asked.command)
-        recorded = sessions(folder)
+        recorded = sessions(folder) if asked.series or not asked.command else []
         if asked.series:
             # Before anything is built.
             arguments = parse_arguments(asked.kernels, repeated=True)

@@ -214,8 +214,9 @@ def is_several(folder: Path) -> bool:
 def _several(folder: Path) -> str:
     """Why such a folder is no session."""
     kind = kind_of(folder)
-    parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
-    told = [str(folder / name) for name in parts if kind and kind.knows(name)][:_NAMED]
+    parts = [entry.name for entry in folder.iterdir() if is_session(entry)]
+    known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
+    told = [str(folder / name) for name in known][:_NAMED]
     named = f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
     plural = kind.plural if kind else "kinds"
     return f"{folder} holds a session for each of several {plural}: {named}"

@@ -9,6 +9,7 @@ KindName = Literal["architecture", "compiler"]
 # A program's name, which is a folder's, too: gcc-12, clang-19, x86_64-linux-gnu-gcc-4.9. A dot
 # stands between digits only, so that no part has the name of a file of ours.
 _COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
+_ARCHITECTURES = [one.arch for one in ARCHITECTURES]
 
 
 class Kind(NamedTuple):
@@ -43,7 +44,12 @@ class Kind(NamedTuple):
         """Whether a part can have this name."""
         if self.name == "compiler":
             return is_compiler(part)
-        return part in [one.arch for one in ARCHITECTURES]
+        return part in _ARCHITECTURES
+
+    def order(self, part: str) -> tuple[int, str]:
+        """Sorts parts where nothing else says their order."""
+        known = self.name == "architecture" and part in _ARCHITECTURES
+        return (_ARCHITECTURES.index(part) if known else len(_ARCHITECTURES), part)
 
 
 ARCHITECTURE = Kind("architecture", "architectures", "on", "--arch")
