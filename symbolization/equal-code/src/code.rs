@@ -301,7 +301,9 @@ fn behind(image: &Image<'_>, address: u64) -> Option<u64> {
         .is_some_and(|last| image.symbols.get(last).address == address);
     let near = next.checked_sub(address)? <= NEAR;
     let data = kind != Kind::Code && image.sections.kind(next) == Some(kind);
-    (data && near && !starts).then_some(next)
+    // Strings and tables of jumps have no symbol, and stand before anything.
+    let nameless = kind == Kind::Constant && image.symbols.covering(address).is_none();
+    (data && near && !starts && !nameless).then_some(next)
 }
 
 /// Whether an instruction is a direct jump or a return.
