@@ -189,7 +189,7 @@ def test_fixture_kernels_have_what_guests_need() -> None:
     config.check(real, X86_64, "real")
     asked = options(requested("", X86_64).text)
     # But for the CPUs that they take, and how the image is packed.
-    other = {"CONFIG_NR_CPUS=256", "CONFIG_KERNEL_GZIP=y", "CONFIG_KERNEL_XZ=n"}
+    other = {"CONFIG_NR_CPUS=64", "CONFIG_KERNEL_GZIP=y", "CONFIG_KERNEL_XZ=n"}
     assert set(config.lost(asked, real)) == other
 
 

@@ -2,9 +2,25 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::arm64::{Around, Machine, LENGTH};
 use crate::arm64_held::{Registers, NOTHING, REGISTERS, UNCLEAR};
-use crate::arm64_words::{branch, leaves};
+use crate::arm64_machine::Machine;
+use crate::arm64_words::{branch, leaves, LENGTH};
+
+/// What is known around the code.
+pub(crate) struct Around<'a> {
+    /// Other pieces of code that it jumps into, or that jump into it, with their addresses.
+    pub(crate) others: &'a [(Vec<u8>, u64)],
+    /// From where to where execution gets without a branch that stands there.
+    pub(crate) hidden: &'a [(u64, u64)],
+    /// It is entered with registers that hold what nobody knows.
+    pub(crate) entered: bool,
+    /// Equal for addresses of one variable.
+    pub(crate) key: &'a dyn Fn(u64) -> u64,
+    /// Whether a number is an address of the kernel.
+    pub(crate) knows: &'a dyn Fn(u64) -> bool,
+    /// The pointer that is at an address.
+    pub(crate) pointer: &'a dyn Fn(u64) -> Option<u64>,
+}
 
 /// How often each instruction is executed at most until nothing new is found, and how many targets
 /// of branches a function has. Honest ones have far fewer.

@@ -3,6 +3,8 @@
 
 use crate::reference::Use;
 
+pub(crate) const LENGTH: usize = 4;
+
 /// The target of a direct branch, and the bits that hold it.
 pub(crate) fn branch(word: u32, here: u64) -> Option<(u64, u32)> {
     let to = |distance: i64| here.wrapping_add_signed(distance << 2);

@@ -105,7 +105,7 @@ impl CodeComparer<'_, '_, '_> {
                 Some(function) => Pieces::of(image, tables, function, &bytes, self.budget)?,
                 None => Pieces::default(),
             };
-            Ok(image.scan(&bytes, code.start, &pieces))
+            Ok(pieces.scan(image, &bytes, code.start))
         };
         let [first, second] = self.tables;
         Ok((
@@ -262,7 +262,7 @@ impl CodeComparer<'_, '_, '_> {
             let left = image.symbols.next(start) - start;
             let size = image.sections.left(start).min(left).min(MOST);
             let bytes = image.sections.bytes(start, size)?;
-            let scanned = image.scan(&bytes, start, &Pieces::default());
+            let scanned = Pieces::default().scan(image, &bytes, start);
             let last = |at: &&u32| is_last(image.architecture, &bytes[**at as usize..]);
             let at = scanned.starts.iter().position(|at| last(&at))?;
             let end = scanned

@@ -8,12 +8,8 @@ use object::elf::{
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{Architecture, LittleEndian, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
 
-use crate::arm64::Around;
-use crate::pieces::Pieces;
-use crate::reference::Scanned;
 use crate::sections::{Kind, Section, Sections};
 use crate::symbols::{Symbol, Symbols};
-use crate::{arm64, x86_64};
 
 /// How many bytes of names are read for each byte of a file: they may be ends of one long string.
 const MOST_NAMES: u64 = 8;
@@ -50,22 +46,6 @@ impl<'d> Image<'d> {
             symbols,
             relocated,
         })
-    }
-
-    /// The addresses that code names, which execution reaches as `pieces` tell.
-    pub(crate) fn scan(&self, code: &[u8], address: u64, pieces: &Pieces) -> Scanned {
-        if self.architecture == Architecture::X86_64 {
-            return x86_64::scan(code, address, &self.sections);
-        }
-        let around = Around {
-            others: &pieces.others,
-            hidden: &pieces.hidden,
-            entered: pieces.entered,
-            key: &|address| self.symbols.last(address).map_or(0, |last| last.0.into()),
-            knows: &|address| self.holds(address),
-            pointer: &|address| self.pointer(address),
-        };
-        arm64::scan(code, address, &around)
     }
 
     /// The pointer at an address, as it is when the kernel runs.

@@ -8,6 +8,7 @@ mod anchors;
 mod arm64;
 mod arm64_flow;
 mod arm64_held;
+mod arm64_machine;
 mod arm64_registers;
 mod arm64_words;
 mod budget;

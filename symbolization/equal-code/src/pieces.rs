@@ -3,14 +3,16 @@
 
 use object::Architecture;
 
-use crate::arm64::LENGTH;
-use crate::arm64_words::branch;
+use crate::arm64_flow::Around;
+use crate::arm64_words::{branch, LENGTH};
 use crate::budget::Budget;
 use crate::image::Image;
+use crate::reference::Scanned;
 use crate::sections::Kind;
 use crate::symbols::Number;
 use crate::tables::{Code, Tables};
 use crate::verdict::Difference;
+use crate::{arm64, x86_64};
 
 const COLD: &[u8] = b".cold";
 
@@ -74,6 +76,22 @@ impl Pieces {
             pieces.hide(image, tables, other);
         }
         Ok(pieces)
+    }
+
+    /// The addresses that code names, which execution reaches as these tell.
+    pub(crate) fn scan(&self, image: &Image<'_>, code: &[u8], address: u64) -> Scanned {
+        if image.architecture == Architecture::X86_64 {
+            return x86_64::scan(code, address, &image.sections);
+        }
+        let around = Around {
+            others: &self.others,
+            hidden: &self.hidden,
+            entered: self.entered,
+            key: &|address| image.symbols.last(address).map_or(0, |last| last.0.into()),
+            knows: &|address| image.holds(address),
+            pointer: &|address| image.pointer(address),
+        };
+        arm64::scan(code, address, &around)
     }
 
     /// Ways out of a piece that its tables tell: a branch that the kernel writes, or takes away, and
