@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, ProfdiffError
+from profdiff.base.git import Git
 from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
@@ -57,7 +58,11 @@ class GitSpec:
         if not is_git(spec) or not body:
             raise InputError(f"{spec}: {_FORM}")
         body, *options = _FIRST_OPTION.split(body)
-        repository, rest = split_repository(body, spec)
+        try:
+            repository, rest = split_repository(body, spec)
+        except InputError as error:
+            meant = git_meant(body)
+            raise InputError(f"{error}; did you mean {meant}?" if meant else str(error)) from None
         revision, changes = _revision(spec, rest) if rest[:1] == "@" else (None, rest)
         plain = GitSpec(_place(repository), revision, _changes(spec, changes))
         return _with_options(plain, spec, options)
@@ -101,6 +106,22 @@ class GitSpec:
 def is_git(spec: str) -> bool:
     """Whether ``spec`` names a kernel that is built from a repository."""
     return spec.startswith(_PREFIX)
+
+
+def git_meant(text: str) -> str:
+    """``git:`` with what somebody wrote without it, or without its repository: REPO@REV, REPO, or a
+    revision of this folder's repository; "" where it is none of them."""
+    with contextlib.suppress(InputError):
+        repository, _ = split_repository(text, text)
+        if _is_repository(_place(repository)):
+            return f"{_PREFIX}{text}"
+    if not text.isprintable() or text.startswith("-"):
+        return ""
+    with contextlib.suppress(ProfdiffError):
+        wanted = ("--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
+        if Git.open(Path()).succeeds("rev-parse", *wanted):
+            return f"{_PREFIX}.@{text}"
+    return ""
 
 
 def split_repository(body: str, named: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from profdiff.collectors.kernels.deb_package import unpack_kernel
 from profdiff.collectors.kernels.debian import SUITES, fetch
 from profdiff.collectors.kernels.efi_image import bootable
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.git_spec import GitSpec, is_git
+from profdiff.collectors.kernels.git_spec import GitSpec, git_meant, is_git
 from profdiff.collectors.kernels.spec import KernelArgument, is_label
 
 _IMAGES = tuple(name for one in ARCHITECTURES for name in one.images)
@@ -68,6 +68,8 @@ def _meant(spec: str) -> str:
     kind, colon, rest = spec.partition(":")
     if colon:
         return did_you_mean(kind, {one: f"{one}:{rest}" for one in ("debian", "ssh", "git")})
+    if meant := git_meant(spec):
+        return f"did you mean {meant}?"
     suites = {suite: f"debian:{suite}" for suite in SUITES}
     return did_you_mean(spec, suites | {name: name for name in (LOCAL, *registered.registered())})
 
@@ -75,9 +77,10 @@ def _meant(spec: str) -> str:
 def _folder(label: str, spec: str, folder: Path) -> KernelFiles:
     image = _first(folder, _IMAGES)
     if image is None:
+        building = f", or git:{spec} builds it" if git_meant(spec) else ""
         raise InputError(
             f"{folder} holds no kernel image ({', '.join(_IMAGES)}): build it (make), or name the "
-            "image file"
+            f"image file{building}"
         )
     tree = image.parent.name == "boot"
     return KernelFiles(

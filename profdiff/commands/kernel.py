@@ -74,13 +74,15 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
     from profdiff.collectors.kernels import registered
     from profdiff.collectors.kernels.build import build
     from profdiff.collectors.kernels.building.job import Job
-    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
+    from profdiff.collectors.kernels.git_spec import GitSpec, git_meant, is_git
 
     parsed = []
     for text in specs:
         meant = registered.registered().get(text, text)
         if not is_git(meant):
-            raise InputError(f"{text}: profdiff builds git:REPO[@REV], not this")
+            near = git_meant(text)
+            also = f"; did you mean {near}?" if near else ""
+            raise InputError(f"{text}: profdiff builds git:REPO[@REV], not this{also}")
         parsed.append(GitSpec.parse(meant))
     # A mistake in the last one shows before the first one is built.
     for spec in parsed[1:]:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import made_repository
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,8 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64
 from profdiff.collectors.kernels.git_spec import Change, GitSpec, is_git
 from profdiff.collectors.kernels.registered import absolute
-from profdiff.collectors.kernels.spec import derive_label, parse_arguments
+from profdiff.collectors.kernels.source import locate
+from profdiff.collectors.kernels.spec import KernelArgument, derive_label, parse_arguments
 
 
 @pytest.fixture
@@ -181,3 +183,23 @@ def test_labels(repo: Path) -> None:
     arguments = parse_arguments([f"base=git:{repo}@v6.16", f"git:{repo}@v6.16,config=debian"])
     assert [one.label for one in arguments] == ["base", "v6.16"]
     assert all(is_git(one.spec) for one in arguments)
+
+
+def test_what_was_meant_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A revision, or a repository, as people write it first."""
+    repository = made_repository.make(tmp_path / "linux", {"v1": made_repository.Made({"a": "1"})})
+    monkeypatch.chdir(repository.folder)
+    says = {
+        "v1": "did you mean git:.@v1?",
+        "git:v1": "did you mean git:.@v1?",
+        f"{repository.folder}@v1": f"did you mean git:{repository.folder}@v1?",
+        ".": "or git:. builds it",
+        "v2": "profdiff kernel add v2 FOLDER",
+        "--all": "see profdiff record --help",
+    }
+    for text, said in says.items():
+        with pytest.raises(InputError, match=re.escape(said)):
+            locate(KernelArgument("k", text))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="profdiff kernel add v1 FOLDER"):
+        locate(KernelArgument("k", "v1"))
