@@ -124,7 +124,7 @@ class Git:
 
     def succeeds(self, *arguments: str) -> bytes | None:
         """What git says, None where it fails: for questions that may have no answer."""
-        with _Running(self.command(*arguments), b"", self.environment) as running:
+        with self._start(arguments) as running:
             said = running.read(LIMIT)
             return said if running.status() == 0 else None
 
@@ -135,11 +135,7 @@ class Git:
         are processors. Raises InputError where one fails."""
         width = os.cpu_count() or 1
         with contextlib.ExitStack() as stack:
-            start = (self.command(*command) for command in commands)
-            waiting = [
-                stack.enter_context(_Running(next(start), stdin, self.environment))
-                for _ in commands[:width]
-            ]
+            waiting = [stack.enter_context(self._start(c, stdin)) for c in commands[:width]]
             for i, command in enumerate(commands):
                 with waiting[i] as running:
                     said = running.read(limit)
@@ -150,9 +146,12 @@ class Git:
                     if running.status():
                         raise InputError(f"{self.shown}: {running.failure(command[0])}")
                 if i + width < len(commands):
-                    following = _Running(next(start), stdin, self.environment)
+                    following = self._start(commands[i + width], stdin)
                     waiting.append(stack.enter_context(following))
                 yield said
+
+    def _start(self, arguments: Sequence[str], stdin: bytes = b"") -> "_Running":
+        return _Running(self.command(*arguments), stdin, self.environment)
 
     def command(self, *arguments: str) -> list[str]:
         """The words with which git is started; whoever starts it gives it ``environment()``."""
@@ -226,7 +225,7 @@ class _Running:
             if sign in whole:
                 return meaning
         fatal = [line for line in said if line.startswith(("fatal:", "error:"))] or said[-1:]
-        why = printable(fatal[0].split(":", 1)[-1].strip()) if fatal else "it says no reason"
+        why = printable(fatal[0].split(":", 1)[-1].strip()) if fatal else "it gives no reason"
         return f"git {verb} fails: {why[:300]}"
 
 

@@ -26,6 +26,7 @@ from profdiff.collectors.kernels.building.progress import BuildProgress
 from profdiff.collectors.kernels.building.slots import Slot, slot_for
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import GitSpec
+from profdiff.collectors.messages import last_line
 
 __all__ = [
     "BuildError",
@@ -67,7 +68,7 @@ def build(spec: GitSpec, label: str, *, quiet: bool = False) -> KernelFiles:
     lost = kept.lost(folder)
     if not quiet:
         for path in job.prepared.left_out:
-            tell(f"{label}: {path} is a git repository of its own: it is not in what is built")
+            tell(f"{label}: {path} is a separate git repository: its files are not built")
         if not built:
             tell_lost(job, lost)
     debug_elf = next((path for path in folder.glob("vmlinux*")), None)
@@ -103,9 +104,9 @@ def _build(job: Job, label: str, folder: Path, *, quiet: bool) -> None:
     with slot_for(job.prepared, job.objects) as slot:
         slot.check_out(job.prepared.git, job.prepared.built)
         objects = slot.objects(job.objects)
-        alike = [one for one in before if one.new == objects.new]
-        total = alike[0].steps if alike and objects.new else 0
-        seconds = alike[0].seconds if alike else 0.0
+        alike = next((one for one in before if one.new == objects.new), None)
+        total = alike.steps if alike and objects.new else 0
+        seconds = alike.seconds if alike else 0.0
         with BuildProgress(label, job.about, total, seconds, quiet) as progress:
             started = time.monotonic()
             lost = make_kernel(Make(job, slot, objects, progress), quiet=quiet)
@@ -151,10 +152,9 @@ def _pack(job: Job, vmlinux: Path, folder: Path) -> None:
 def _run(command: list[str], job: Job) -> None:
     done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it says no reason"]
-        if any("No space left on device" in line for line in said):
+        if b"No space left on device" in done.stderr:
             raise no_room(Path(command[-1]).parent, job)
-        raise MissingError(f"{command[0]} fails: {said[-1]}")
+        raise MissingError(f"{command[0]} fails: {last_line(done.stderr) or 'it gives no reason'}")
 
 
 def _release(objects: Path) -> str:

@@ -1,12 +1,8 @@
 """What a kernel was built from, in the words of the session's manifest."""
 
-from typing import Annotated
-
 import msgspec
 
-from profdiff.collectors.records import Part, Text
-
-Hex40 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?\Z")]
+from profdiff.collectors.records import Commit, Part, Text
 
 
 class BuiltFrom(Part, frozen=True):
@@ -19,14 +15,14 @@ class BuiltFrom(Part, frozen=True):
     ``CONFIG_X=y``: the source does not have them so."""
 
     repository: Text
-    commit: Hex40
+    commit: Commit
     described: Text
     subject: Text
-    tree: Hex40
-    built: Hex40
+    tree: Commit
+    built: Commit
     dirty: bool = False
     patches: list[Text] = msgspec.field(default_factory=list)
-    reverted: list[Hex40] = msgspec.field(default_factory=list)
+    reverted: list[Commit] = msgspec.field(default_factory=list)
     config: Text = ""
     compiler: Text = ""
     arch: Text = ""

@@ -1,6 +1,6 @@
 """The files of one kernel, found; or the machine on which it runs already."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from profdiff.collectors.kernels.address import Address
@@ -21,7 +21,8 @@ class KernelFiles:
     config: Path | None = None
     modules: Path | None = None
     machine: Address | None = None
-    source: BuiltFrom | None = None
+    # Its lists have no hash; what is equal else has the same one.
+    source: BuiltFrom | None = field(default=None, hash=False)
 
 
 def module_files(folder: Path | None) -> dict[str, Path]:

@@ -16,9 +16,10 @@ from profdiff.base.git import Git
 from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
-_PREFIX = "git:"
+PREFIX = "git:"
+FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
+"""Where the options of a spec begin, and each of them."""
 _OPTIONS = ("config", "cc", "arch")
-_FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
 # HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
@@ -54,10 +55,10 @@ class GitSpec:
     @staticmethod
     def parse(spec: str) -> "GitSpec":
         """Raises InputError for what is malformed, and where REPO is no folder."""
-        body = spec.removeprefix(_PREFIX)
+        body = spec.removeprefix(PREFIX)
         if not is_git(spec) or not body:
             raise InputError(f"{spec}: {_FORM}")
-        body, *options = _FIRST_OPTION.split(body)
+        body, *options = FIRST_OPTION.split(body)
         try:
             repository, rest = split_repository(body, spec)
         except InputError as error:
@@ -76,7 +77,7 @@ class GitSpec:
         }
         options = "".join(f",{name}={value}" for name, value in asked.items() if value)
         changes = "".join(map(str, self.changes))
-        return f"{_PREFIX}{self.repository}{revision}{changes}{options}"
+        return f"{PREFIX}{self.repository}{revision}{changes}{options}"
 
     def absolute(self) -> "GitSpec":
         """The same from any folder."""
@@ -84,13 +85,13 @@ class GitSpec:
             replace(one, what=_absolute(one.what)) if one.kind == "patch" else one
             for one in self.changes
         )
-        by_name = self.config in ("", "debian")
+        config, compiler = self.config, self.compiler
         return replace(
             self,
             repository=self.repository.expanduser().absolute(),
             changes=tuple(changes),
-            config=self.config if by_name else _absolute(self.config),
-            compiler=_absolute(self.compiler) if "/" in self.compiler else self.compiler,
+            config=_absolute(config) if names_file("config", config) else config,
+            compiler=_absolute(compiler) if names_file("cc", compiler) else compiler,
         )
 
     @property
@@ -105,7 +106,7 @@ class GitSpec:
 
 def is_git(spec: str) -> bool:
     """Whether ``spec`` names a kernel that is built from a repository."""
-    return spec.startswith(_PREFIX)
+    return spec.startswith(PREFIX)
 
 
 def git_meant(text: str) -> str:
@@ -114,24 +115,31 @@ def git_meant(text: str) -> str:
     with contextlib.suppress(InputError):
         repository, _ = split_repository(text, text)
         if _is_repository(_place(repository)):
-            return f"{_PREFIX}{text}"
+            return f"{PREFIX}{text}"
     if not text.isprintable() or text.startswith("-"):
         return ""
     with contextlib.suppress(ProfdiffError):
         wanted = ("--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}")
         if Git.open(Path()).succeeds("rev-parse", *wanted):
-            return f"{_PREFIX}.@{text}"
+            return f"{PREFIX}.@{text}"
     return ""
 
 
-def split_repository(body: str, named: str) -> tuple[str, str]:
+def names_file(option: str, value: str) -> bool:
+    """Whether the value of an option is a path: a config's, or a compiler's."""
+    return value not in ("", "debian") if option == "config" else option == "cc" and "/" in value
+
+
+def split_repository(body: str, named: str, seen_from: Path = Path()) -> tuple[str, str]:
     """REPO of what stands behind ``git:``, and the rest: the shortest beginning that is a
-    repository's folder, else the shortest that is a folder (one in a repository). Raises
-    InputError, which says ``named``, where none is."""
-    end = _end(body, "@+~", _is_repository) or _end(body, "@+~", Path.is_dir)
+    repository's folder, else the shortest that is a folder (one in a repository), as paths are
+    ``seen_from`` a folder. Raises InputError, which says ``named``, where none is."""
+    end = _end(body, "@+~", lambda path: _is_repository(seen_from / path)) or _end(
+        body, "@+~", lambda path: (seen_from / path).is_dir()
+    )
     if not end:
         first = re.split(r"[@+]|(?<=.)~", body)[0]
-        raise InputError(f"{named}: {first or 'nothing'} is no folder: name a git repository")
+        raise InputError(f"{named}: {first or 'nothing'} is not a folder: name a git repository")
     return body[:end], body[end:]
 
 
@@ -167,7 +175,7 @@ def _revision(spec: str, rest: str) -> tuple[str, str]:
         at = parent.end()
     end = found.start() if found else len(rest)
     if end == 1:
-        raise InputError(f"{spec}: no revision is named behind @: {_FORM}")
+        raise InputError(f"{spec}: no revision follows @: {_FORM}")
     return rest[1:end], rest[end:]
 
 
@@ -181,10 +189,10 @@ def _changes(spec: str, rest: str) -> tuple[Change, ...]:
             end = found.start() if found else len(rest)
         what, rest = rest[:end], rest[end:]
         if not what or (what[0] in "+~-" and not what.startswith("~/")):
-            raise InputError(f"{spec}: nothing is named behind {kind}: {_FORM}")
+            raise InputError(f"{spec}: nothing follows {kind}: {_FORM}")
         if kind == "~" and re.fullmatch(r"\d{1,6}", what):
             raise InputError(
-                f"{spec}: ~{what} names a parent only behind a revision: write @HEAD~{what}, or "
+                f"{spec}: ~{what} names a parent only after a revision: write @HEAD~{what}, or "
                 "more digits of the commit that is to be reverted"
             )
         changes.append(Change("patch" if kind == "+" else "revert", what))

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from profdiff.base.atomic import write_atomic
-from profdiff.base.errors import InputError, RunError
+from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
 from profdiff.bisection import estimate
@@ -18,7 +18,7 @@ from profdiff.bisection.evidence import Evidence, gather, refuse_alike
 from profdiff.bisection.git_bisect import Found, GitBisect, Stuck
 from profdiff.bisection.kept import Kept, Question
 from profdiff.bisection.kernels import Kernels, label_of
-from profdiff.bisection.measuring import Measuring, failure_of, open_session, record
+from profdiff.bisection.measuring import Measuring, open_session, record, require_result
 from profdiff.bisection.search import search
 from profdiff.bisection.step_function import Jump, besides, jumps
 from profdiff.bisection.verdict import Judge, only
@@ -38,10 +38,10 @@ STEPS, EVIDENCE = "steps.profdiff", "evidence.profdiff"
 
 @dataclass(frozen=True)
 class Asking:
-    """``plain``: repository, config, compiler and architecture; ``experiment``: the workload and
-    its guests. ``all_above``: follow every step of that size, as a fraction of good; None: the
-    first culprit alone. ``suspects``: whether those are tried first; ``same_code``: whether what
-    executes the same code as another revision is not booted."""
+    """``plain``: repository, config, compiler and architecture, absolute; ``experiment``: the
+    workload and its guests. ``all_above``: follow every step of that size, as a fraction of good;
+    None: the first culprit alone. ``suspects``: whether those are tried first; ``same_code``:
+    whether what executes the same code as another revision is not booted."""
 
     plain: GitSpec
     good: str
@@ -60,7 +60,7 @@ def bisect(asked: Asking) -> Session:
 
     Raises InputError for what cannot be bisected, RunError, MissingError, SessionError, OSError.
     """
-    repository = Repository.open(asked.plain.repository.expanduser())
+    repository = Repository.open(asked.plain.repository)
     good, bad = repository.commit(asked.good), repository.commit(asked.bad)
     _refuse(repository, (good, asked.good), (bad, asked.bad))
     folder = asked.folder
@@ -96,9 +96,7 @@ def _measuring(
             recorders = experiment.recorders(session.manifest, temporary)
             record(session, ends, recorders)
             for name, kernel in zip((asked.good, asked.bad), ends, strict=True):
-                if not session.finished(kernel.label, recorders[0].collector.name):
-                    why = failure_of(session, kernel.label)
-                    raise RunError(f"{name} ({kernel.label}) has no result: {why}")
+                require_result(session, kernel.label, recorders, f"{name} ({kernel.label})")
             judge = Judge.of(session, label_of(good), label_of(bad), asked.condition)
             tell(f"bad is where {judge.condition} holds")
             yield (
@@ -229,7 +227,7 @@ class _Bisecting:
             return []
         base = judge.number(judge.good)
         if base is None:
-            raise InputError(f"--all needs numbers, which {judge.condition} has not")
+            raise InputError(f"--all needs a condition with numbers: {judge.condition} has none")
         step = (values[CULPRIT] or 0) - (values[PARENT] or 0)
         # Where good has none, there is nothing else to go by than what bad has.
         threshold = self.asked.all_above * abs(base or judge.number(judge.bad) or 0)
@@ -293,7 +291,7 @@ class _Bisecting:
 
 
 def _question(asked: Asking, repository: Repository, good: str, bad: str) -> Question:
-    spec = asked.plain.absolute()
+    spec = asked.plain
     return Question(
         repository=str(repository.git.top),
         good=good,

@@ -27,18 +27,19 @@ def told(
     step is looked for. What was begun is counted from where it is. Raises InputError, MissingError
     for what cannot be built."""
     count = int(bisect.git.run("rev-list", "--count", bad, f"^{good}", "--"))
-    steps = estimated_steps(bisect.git, bad, f"^{good}")
     revisions = f"{count:,} revision{'' if count == 1 else 's'} from {names[0]} to {names[1]}"
     if bisect.resume(good, bad):
         if isinstance(bisect.state(), Found):
             return f"{revisions}: the first bad commit is found already"
         left, steps = len(bisect.left()), bisect.steps()
         revisions = f"{left:,} left of {revisions}"
+    else:
+        steps = estimated_steps(bisect.git, bad, f"^{good}")
     least = "at least" if every else "about"
     about = f"{revisions}: {least} {steps} step{'' if steps == 1 else 's'}"
     seconds = _built(replace(plain, revision=bad))
     if not seconds:
-        return f"{about}; nothing was built so yet, so how long they take is not known"
+        return f"{about}; no such kernel was built yet, so the time is not known"
     builds, runs = steps + _MORE_BUILDS, steps + _MORE_RUNS
     low = builds * min(seconds) + runs * _RUN[0]
     high = builds * max(seconds) + runs * _RUN[1]

@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
 from profdiff.bisection.kernels import Kernels
-from profdiff.bisection.measuring import failure_of, open_session, record
+from profdiff.bisection.measuring import open_session, record, require_result
 from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
@@ -66,23 +66,28 @@ def gather(
         session, _ = open_session(asked, folder, located, equipment)
         record(session, located, recorders)
     for label in wanted:
-        if not session.finished(label, recorders[0].collector.name):
-            raise RunError(f"{label} has no result: {failure_of(session, label)}")
-    values = _values(session, judge, [one.label for one in located])
+        require_result(session, label, recorders)
+    own = _beside_parent(session, judge)
+    values = _values(own, [one.label for one in located])
     undone = None
     if REVERT in values:
-        reverted, undone = _outcome(session, values, judge)
+        reverted, undone = _outcome(values, own)
     return Evidence(session, values, reverted, undone)
+
+
+def _beside_parent(session: Session, judge: Judge) -> Judge:
+    """What judges the kernels of the evidence: by the same condition, beside the parent."""
+    return Judge(session, PARENT, CULPRIT, judge.condition)
 
 
 def _reverted(kernels: Kernels, bad: str, culprit: str) -> KernelFiles | Reverted:
     try:
         return kernels.build(bad, REVERT, culprit)
     except DoesNotApply as error:
-        tell(f"the revert does not apply: {error}")
+        tell(f"the commit does not revert cleanly on top of bad: {error}")
         return "does not apply"
     except BuildError as error:
-        tell(f"the revert does not build: {error}")
+        tell(f"with the commit reverted, bad does not build: {error}")
         return "does not build"
 
 
@@ -103,11 +108,10 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _values(session: Session, judge: Judge, labels: Sequence[str]) -> dict[str, float | None]:
-    """What was measured of each kernel; judged beside the parent. None of what neither that nor
-    the culprit executes."""
-    own = Judge(session, PARENT, CULPRIT, judge.condition)
-    finished = {run.kernel for run in session.manifest.runs if run.failure is None}
+def _values(own: Judge, labels: Sequence[str]) -> dict[str, float | None]:
+    """What was measured of each kernel. None of what neither the parent nor the culprit
+    executes."""
+    finished = {run.kernel for run in own.session.manifest.runs if run.failure is None}
     values: dict[str, float | None] = {}
     for label in labels:
         if label in finished:
@@ -117,15 +121,13 @@ def _values(session: Session, judge: Judge, labels: Sequence[str]) -> dict[str, 
     return values
 
 
-def _outcome(
-    session: Session, values: dict[str, float | None], judge: Judge
-) -> tuple[Reverted, float | None]:
+def _outcome(values: dict[str, float | None], own: Judge) -> tuple[Reverted, float | None]:
     """What the revert takes away of the culprit's step."""
     before, after, left = values[PARENT], values[CULPRIT], values[REVERT]
     whole = values.get(BAD, after)
-    if judge.condition.operator == CHANGED:
+    if own.condition.operator == CHANGED:
         # Without a number: whether what makes bad bad is gone.
-        mark = Judge(session, PARENT, CULPRIT, judge.condition).verdict(REVERT).mark
+        mark = own.verdict(REVERT).mark
         outcomes: dict[Mark, Reverted] = {"good": "confirmed", "bad": "not", "skip": "not measured"}
         return outcomes[mark], None
     if before is None or after is None or left is None or whole is None or before == after:
@@ -139,8 +141,7 @@ def _outcome(
 def refuse_alike(found: Evidence, judge: Judge, parent: str, culprit: str) -> None:
     """Raise RunError where culprit and parent are measured alike: there is no step then."""
     if judge.condition.operator == CHANGED:
-        own = Judge(found.session, PARENT, CULPRIT, judge.condition)
-        alike = own.verdict(CULPRIT).mark != "bad"
+        alike = _beside_parent(found.session, judge).verdict(CULPRIT).mark != "bad"
     else:
         alike = found.values[PARENT] == found.values[CULPRIT]
     if alike:

@@ -69,7 +69,9 @@ class GitBisect:
         if folder.exists():
             # What a killed git left half made is nobody's work: it never had files.
             if any(entry.name != ".git" for entry in folder.iterdir()):
-                raise InputError(f"{folder} is in the way: it is no worktree of {repository.shown}")
+                raise InputError(
+                    f"{folder} is in the way: it is not a worktree of {repository.shown}"
+                )
             shutil.rmtree(folder)
         # Twice: git locks a worktree while it makes it.
         options = ("--quiet", "--force", "--force", "--no-checkout", "--detach")

@@ -64,7 +64,7 @@ class Kept:
             and not (folder / _FILE).exists()
             and not all(_is_own(one, own) for one in folder.iterdir())
         ):
-            raise InputError(f"-o {folder}: it is in the way and no bisection: name another folder")
+            raise InputError(f"-o {folder} exists and is not a bisection: name another folder")
 
     @staticmethod
     def of(
@@ -87,12 +87,12 @@ class Kept:
             content = msgspec.json.decode(data, type=_Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SessionError(f"{path} is damaged: {error}") from error
+        if replace and content.question != question:
+            replace(content.question)
+            new._save(new.content)
+            return new
         for field in Question.__struct_fields__:
             was, now = getattr(content.question, field), getattr(question, field)
-            if was != now and replace:
-                replace(content.question)
-                new._save(new.content)
-                return new
             if was != now:
                 said = f"{field} {was}" if was else f"no {field}"
                 raise InputError(

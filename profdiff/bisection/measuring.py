@@ -36,7 +36,7 @@ def record(session: Session, kernels: Sequence[KernelFiles], recorders: Sequence
     with progress(len(pending), "") as display:
         run.record(session, kernels, recorders, jobs=_jobs(kernels), progress=display)
     for kernel in kernels:
-        if session.finished(kernel.label, recorders[0].collector.name):
+        if has_result(session, kernel.label, recorders):
             keep(session, kernel.label, module_files(kernel.modules))
 
 
@@ -49,6 +49,19 @@ def failure_of(session: Session, label: str) -> str:
     """Why a kernel has no result, in one line."""
     failed = [one.failure for one in session.manifest.runs if one.kernel == label and one.failure]
     return failed[-1].message if failed else "no run was recorded"
+
+
+def has_result(session: Session, label: str, recorders: Sequence[Recorder]) -> bool:
+    """Whether a kernel was counted."""
+    return bool(session.finished(label, recorders[0].collector.name))
+
+
+def require_result(
+    session: Session, label: str, recorders: Sequence[Recorder], shown: str = ""
+) -> None:
+    """Raise RunError where a kernel has none; ``shown``: what the user calls it."""
+    if not has_result(session, label, recorders):
+        raise RunError(f"{shown or label} has no result: {failure_of(session, label)}")
 
 
 def open_session(
@@ -161,7 +174,7 @@ class Measuring:
         return self._judged[label]
 
     def _has(self, label: str) -> bool:
-        return bool(self.session.finished(label, self.recorders[0].collector.name))
+        return has_result(self.session, label, self.recorders)
 
     def _skipped(self, commit: str, reason: str) -> Verdict:
         tell(f"{label_of(commit)} is skipped: {reason}")

@@ -112,15 +112,12 @@ def _into_merge(bisect: GitBisect, jump: Jump, measure: Measure, threshold: floa
     inner: list[Jump] = []
     for tip in bisect.parents(jump.culprit)[1:]:
         bases = bisect.merge_bases(jump.parent, tip)
-        if not bases or tip in bases:
+        if not bases or tip in bases or _start(bisect, bases[0], tip) != bases[0]:
             continue
         values = measure(bases[0], [tip]), measure(tip, [])
         if values[0] is None or values[1] is None:
             continue
-        start = _start(bisect, bases[0], tip)
-        if start != bases[0]:
-            continue
-        found = _between(bisect, (start, values[0]), (tip, values[1]), measure, threshold)
+        found = _between(bisect, (bases[0], values[0]), (tip, values[1]), measure, threshold)
         inner += [one for each in found for one in _into_merge(bisect, each, measure, threshold)]
     explained = sum(one.size for one in inner)
     return inner if abs(explained - jump.size) <= abs(jump.size) / 2 else [jump]

@@ -44,8 +44,8 @@ class Judge:
             change = _judged(session, [good, bad], total, bad).change
             if change.base == change.other:
                 raise InputError(
-                    f"good and bad execute as many instructions, {change.base:,.0f}: there is "
-                    "nothing to look for; a function may differ: --when "
+                    f"good and bad execute the same number of instructions, {change.base:,.0f}: "
+                    "there is nothing to look for; a function may differ: --when "
                     "'instructions:FUNCTION > +5%'"
                 )
             middle = (change.other - change.base) / 2
@@ -64,7 +64,7 @@ class Judge:
             if base is not None and verdict.number is not None:
                 told = f" (good {base:,.6g}, bad {verdict.number:,.6g})"
             raise InputError(
-                f"{condition} does not tell good from bad: of bad it "
+                f"{condition} does not tell good from bad: for bad it "
                 f"{verdict.reason or 'does not hold'}{told}"
             )
         return made

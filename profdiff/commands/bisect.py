@@ -55,7 +55,7 @@ class Fraction(click.ParamType[float]):
         except ValueError:
             found = -1
         if not str(value).endswith("%") or not 0 < found <= 1000:
-            self.fail(f"{value!r} is no part of good: write 1% or 0.5%", param, ctx)
+            self.fail(f"{value!r} is not a percentage of good: write 1% or 0.5%", param, ctx)
         return found
 
 
@@ -85,15 +85,22 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--when",
     "condition",
     metavar="CONDITION",
-    help="What makes a revision bad, compared with the good one, as profdiff check has it: "
-    "'instructions:change_pte_range > +5%'.  [default: it executes more than the middle between "
-    "good and bad]",
+    help="A revision is bad if CONDITION holds between the good one and it, as in profdiff check: "
+    "'instructions:change_pte_range > +5%'.  [default: it executes more instructions than the "
+    "middle between good and bad]",
 )
 @click.option(
-    "--config", default="", metavar="FILE|debian", help="Of all kernels, as config= of a SPEC."
+    "--config",
+    default="",
+    metavar="FILE|debian",
+    help="The config of all kernels, as config= in a SPEC.",
 )
 @click.option(
-    "--cc", "compiler", default="", metavar="COMPILER", help="Of all kernels, as cc= of a SPEC."
+    "--cc",
+    "compiler",
+    default="",
+    metavar="COMPILER",
+    help="The compiler of all kernels, as cc= in a SPEC.",
 )
 @click.option(
     "--arch",
@@ -119,7 +126,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=Fraction(),
     default=0.01,
     metavar="PERCENT",
-    help="With --all: the least step, as a part of what good has.  [default: 1%]",
+    help="With --all: the smallest step to find, as a part of what good has.  [default: 1%]",
 )
 @click.option(
     "--suspects/--no-suspects",
@@ -170,10 +177,10 @@ def bisect(
         config=config,
         compiler=compiler,
         architecture=named(architecture) if architecture else None,
-    )
+    ).absolute()
     session = run(
         Asking(
-            plain=plain.absolute(),
+            plain=plain,
             good=good,
             bad=bad,
             condition=Condition.parse(condition) if condition else None,
@@ -191,7 +198,8 @@ def bisect(
     say(f"profdiff report {place}")
     say(f"profdiff mail {place}")
     worktree = str((folder / "git").absolute())
-    removal = shlex.join(["git", "-C", str(repo), "worktree", "remove", "--force", worktree])
+    repository = str(plain.repository)
+    removal = shlex.join(["git", "-C", repository, "worktree", "remove", "--force", worktree])
     tell(f"before you delete {folder}: {removal}")
 
 

@@ -21,9 +21,9 @@ def table() -> list[str]:
     if not rows:
         return []
     rows.insert(0, _HEAD)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join([*(f"{word:{width}}" for word, width in zip(row, widths, strict=False)), row[-1]])
+        "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
 

@@ -73,8 +73,8 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
     """
     from profdiff.collectors.kernels import registered
     from profdiff.collectors.kernels.build import build
-    from profdiff.collectors.kernels.building.job import Job
     from profdiff.collectors.kernels.git_spec import GitSpec, git_meant, is_git
+    from profdiff.recording.located import check_git
 
     parsed = []
     for text in specs:
@@ -82,11 +82,11 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
         if not is_git(meant):
             near = git_meant(text)
             also = f"; did you mean {near}?" if near else ""
-            raise InputError(f"{text}: profdiff builds git:REPO[@REV], not this{also}")
+            raise InputError(f"{text}: profdiff builds only git:REPO[@REV]{also}")
         parsed.append(GitSpec.parse(meant))
     # A mistake in the last one shows before the first one is built.
     for spec in parsed[1:]:
-        Job.of(spec)
+        check_git(spec)
     for spec in parsed:
         files = build(spec, derive_label(str(spec)), quiet=quiet)
         if not quiet and files.image:
@@ -98,8 +98,8 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
 @click.option(
     "--unused",
     is_flag=True,
-    help="Remove the kernels that profdiff built, and what it built them in, that nobody used for "
-    "some time and that no NAME stands for.",
+    help="Remove kernels that profdiff built, and their worktrees, that nobody used for some time "
+    "and that no NAME stands for; and machines that it saved to restore them.",
 )
 @click.option(
     "--older-than",
@@ -170,11 +170,18 @@ def fetch(specs: tuple[str, ...]) -> None:
 def _remove_unused(days: float) -> None:
     """Remove what was built and is not in use any more."""
     from profdiff.base.units import file_size
+    from profdiff.collectors.guest import machine_state
     from profdiff.collectors.kernels import registered
     from profdiff.collectors.kernels.building.unused import remove_unused
 
     kernels, slots, size = remove_unused(days, set(registered.registered().values()))
-    say(f"removed {kernels} kernels and {slots} worktrees: {file_size(size)}")
+    what = f"{kernels} kernel{'' if kernels == 1 else 's'}"
+    where = f"{slots} worktree{'' if slots == 1 else 's'}"
+    say(f"removed {what} and {where}: {file_size(size)}")
+    machines, size = machine_state.remove_unused(days)
+    if machines:
+        what = f"{machines} saved machine{'' if machines == 1 else 's'}"
+        say(f"removed {what}: {file_size(size)}")
 
 
 def _check(spec: str, name: str) -> None:

@@ -59,7 +59,7 @@ def test_no_command(line: Bisect) -> None:
 def test_a_folder_of_something_else(line: Bisect) -> None:
     (line.folder / "b").mkdir()
     (line.folder / "b/mine").write_text("")
-    assert "in the way" in refused(line)
+    assert "b exists and is not a bisection" in refused(line)
 
 
 def test_a_folder_of_another_bisection(line: Bisect) -> None:

@@ -133,10 +133,27 @@ def test_the_same_command_again_boots_nothing(bisected: Bisect, tmp_path: Path) 
         assert Session.open(bisected.folder / f"b/{name}.profdiff").manifest.runs == runs
 
 
+def test_how_to_remove_the_worktree_holds_in_any_folder(bisected: Bisect) -> None:
+    command, repository = bisected.command(), bisected.repository.folder
+    command[command.index("--repo") + 1] = "."
+    done = subprocess.run(
+        command,
+        env=bisected.environment,
+        cwd=repository,
+        timeout=900,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    worktree = bisected.folder / "b/git"
+    removal = f"git -C {repository} worktree remove --force {worktree}"
+    assert done.stderr.splitlines()[-1].endswith(f": {removal}")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("instructions > +500%", "does not tell good from bad: of bad it does not hold (good "),
+        ("instructions > +500%", "does not tell good from bad: for bad it does not hold (good "),
         ("instructions:no_such_function > +5%", "no_such_function"),
         ("cycles > +5%", "cycles"),
     ],
@@ -167,7 +184,7 @@ def test_good_that_is_bad(bisected: Bisect) -> None:
         Judge.of(swapped, bad, good, None)
     condition = Condition.parse(str(raised.value).split("'")[1])
     assert Judge.of(swapped, bad, good, condition).verdict(good).mark == "bad"
-    with pytest.raises(InputError, match="as many instructions"):
+    with pytest.raises(InputError, match="the same number of instructions"):
         Judge.of(evidence, "parent", "bad-revert", None)
 
 

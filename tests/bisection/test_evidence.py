@@ -40,7 +40,7 @@ def test_what_a_revert_takes_away(
 ) -> None:
     """Of the culprit's own step, which is there or nothing is confirmed."""
     named = dict(zip(("parent", "culprit", "bad", "bad-revert"), values, strict=True))
-    assert evidence._outcome(SESSION, named, judge(TOTAL)) == pytest.approx(said)
+    assert evidence._outcome(named, judge(TOTAL)) == pytest.approx(said)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_revert_is_judged_without_a_number(
 ) -> None:
     monkeypatch.setattr(Judge, "verdict", lambda *_: Verdict(mark, None))  # type: ignore[arg-type]
     values = dict.fromkeys(("parent", "culprit", "bad", "bad-revert"), 1.0)
-    assert evidence._outcome(SESSION, values, judge(CHANGED)) == (said, None)
+    assert evidence._outcome(values, judge(CHANGED)) == (said, None)
 
 
 @pytest.mark.parametrize("value", [100.0, None])

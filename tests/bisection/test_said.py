@@ -75,7 +75,14 @@ def test_the_culprit_comes_first() -> None:
             "Partly confirmed: to revert it on top of bad undoes more, 400% of it.",
         ),
         ({"revert": "not", "undone": -0.001}, "to revert it on top of bad undoes 0% of it."),
-        ({"revert": "does not apply", "undone": None}, "reverted on top of bad, it does not apply"),
+        (
+            {"revert": "does not apply", "undone": None},
+            "Not confirmed: the commit does not revert cleanly on top of bad.",
+        ),
+        (
+            {"revert": "does not build", "undone": None},
+            "Not confirmed: with the commit reverted, bad does not build.",
+        ),
         (
             {"all_above": 0.01},
             "No other step above 1% was found between aaaaaaaaaaaa and bbbbbbbbbbbb; steps that "
@@ -244,7 +251,7 @@ def test_an_estimate_goes_by_earlier_builds(
     plain, names = GitSpec(made.folder), ("v1", "v2")
     monkeypatch.setattr(estimate, "_built", lambda _: [])
     said = estimate.told(git, *ends, plain, names)
-    assert said.startswith("16 revisions from v1 to v2: about 4 steps; nothing was built so yet")
+    assert said.startswith("16 revisions from v1 to v2: about 4 steps; no such kernel was")
     monkeypatch.setattr(estimate, "_built", lambda _: [60.0, 120.0])
     # 7 builds and 10 runs of 5 to 20 s: 470 to 1,040 s.
     said = estimate.told(git, *ends, plain, names)

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import made_repository
 import pytest
@@ -33,6 +34,16 @@ class History:
             found |= new
             waiting += new
         return found
+
+    @property
+    def last(self) -> int:
+        """The bad end; the good one is 0."""
+        return len(self.parents) - 1
+
+    @property
+    def behind(self) -> list[int]:
+        """The commits that may have made it bad, ``last`` among them."""
+        return sorted(self.ancestors(self.last) - {0})
 
     def make(self, folder: Path) -> MadeRepository:
         commits = {
@@ -75,6 +86,27 @@ class Oracle:
         return self._marks[self.asked[-1]]
 
 
+class Searched(NamedTuple):
+    """``steps``: about how many git says that it needs."""
+
+    commits: list[str]
+    oracle: Oracle
+    found: Found | Stuck
+    steps: int
+
+
+def searched(history: History, marks: dict[int, Mark], suspects: Sequence[int]) -> Searched:
+    """What a search from the first to the last commit of a history finds."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = history.make(Path(folder) / "repo")
+        commits = [made.commits[f"c{i}"] for i in range(history.last + 1)]
+        oracle, bisect = Oracle(made, marks), bisection(made, Path(folder))
+        steps = estimated_steps(bisect.git, commits[-1], f"^{commits[0]}")
+        named = [commits[i] for i in suspects]
+        found = search(bisect, commits[0], commits[-1], oracle, named)
+        return Searched(commits, oracle, found, steps)
+
+
 # Without shrinking: a failing history is small as it is, and each try is twenty processes of git.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 EXAMPLES = settings(max_examples=10, deadline=None, phases=PHASES)
@@ -86,10 +118,7 @@ def test_one_culprit_is_found_whatever_does_not_build(data: st.DataObject) -> No
     """Of a culprit, commits are bad that have it in their history. What is skipped can hide it, and
     then it is among what is left."""
     history = data.draw(histories())
-    last = len(history.parents) - 1
-    behind = sorted(history.ancestors(last) - {0})
-    if not behind:
-        return
+    last, behind = history.last, history.behind
     culprit = data.draw(st.sampled_from(behind))
     broken = data.draw(st.sets(st.sampled_from(behind), max_size=4)) - {last}
     suspects = data.draw(st.lists(st.sampled_from(behind), max_size=3))
@@ -97,26 +126,19 @@ def test_one_culprit_is_found_whatever_does_not_build(data: st.DataObject) -> No
         i: "skip" if i in broken else "bad" if culprit in history.ancestors(i) else "good"
         for i in range(last + 1)
     }
-    with tempfile.TemporaryDirectory() as folder:
-        made = history.make(Path(folder) / "repo")
-        commits = [made.commits[f"c{i}"] for i in range(last + 1)]
-        oracle = Oracle(made, marks)
-        bisect = bisection(made, Path(folder))
-        named = [commits[i] for i in suspects]
-        found = search(bisect, commits[0], commits[last], oracle, named)
-        assert len(set(oracle.asked)) == len(oracle.asked)
-        if isinstance(found, Found):
-            assert found.commit == commits[culprit]
-        else:
-            assert broken
-            assert commits[culprit] in found.candidates
-            testable = {c for c in found.candidates if marks[commits.index(c)] != "skip"}
-            assert len(testable) <= 1, "of what can be tested, only the bad end is left"
-        if not broken and not suspects:
-            most = estimated_steps(bisect.git, commits[last], f"^{commits[0]}")
-            assert len(oracle.asked) <= most + 1
-            for now, following in zip(oracle.likely, oracle.asked[1:], strict=False):
-                assert commits[following] in now, "what git asks for next was foreseen"
+    commits, oracle, found, steps = searched(history, marks, suspects)
+    assert len(set(oracle.asked)) == len(oracle.asked)
+    if isinstance(found, Found):
+        assert found.commit == commits[culprit]
+    else:
+        assert broken
+        assert commits[culprit] in found.candidates
+        testable = {c for c in found.candidates if marks[commits.index(c)] != "skip"}
+        assert len(testable) <= 1, "of what can be tested, only the bad end is left"
+    if not broken and not suspects:
+        assert len(oracle.asked) <= steps + 1
+        for now, following in zip(oracle.likely, oracle.asked[1:], strict=False):
+            assert commits[following] in now, "what git asks for next was foreseen"
 
 
 @EXAMPLES
@@ -124,30 +146,17 @@ def test_one_culprit_is_found_whatever_does_not_build(data: st.DataObject) -> No
 def test_of_several_culprits_a_first_bad_commit_is_found(data: st.DataObject) -> None:
     """Brute force: what is found is bad, and none of its parents is."""
     history = data.draw(histories())
-    last = len(history.parents) - 1
-    behind = sorted(history.ancestors(last) - {0})
-    if not behind:
-        return
+    last, behind = history.last, history.behind
     culprits = data.draw(st.sets(st.sampled_from(behind), min_size=1, max_size=3))
     suspects = data.draw(st.lists(st.sampled_from(behind), max_size=3))
     marks: dict[int, Mark] = {
         i: "bad" if culprits & history.ancestors(i) else "good" for i in range(last + 1)
     }
-    with tempfile.TemporaryDirectory() as folder:
-        made = history.make(Path(folder) / "repo")
-        commits = [made.commits[f"c{i}"] for i in range(last + 1)]
-        oracle = Oracle(made, marks)
-        found = search(
-            bisection(made, Path(folder)),
-            commits[0],
-            commits[last],
-            oracle,
-            [commits[i] for i in suspects],
-        )
-        assert isinstance(found, Found)
-        number = commits.index(found.commit)
-        assert marks[number] == "bad"
-        assert all(marks[parent] == "good" for parent in history.parents[number])
+    commits, _, found, _ = searched(history, marks, suspects)
+    assert isinstance(found, Found)
+    number = commits.index(found.commit)
+    assert marks[number] == "bad"
+    assert all(marks[parent] == "good" for parent in history.parents[number])
 
 
 @EXAMPLES
@@ -155,10 +164,7 @@ def test_of_several_culprits_a_first_bad_commit_is_found(data: st.DataObject) ->
 def test_an_interrupted_search_goes_on(data: st.DataObject) -> None:
     """Wherever it stops, what was marked is not asked again, and the end is the same."""
     history = data.draw(histories())
-    last = len(history.parents) - 1
-    behind = sorted(history.ancestors(last) - {0})
-    if not behind:
-        return
+    last, behind = history.last, history.behind
     culprit = data.draw(st.sampled_from(behind))
     suspects = data.draw(st.lists(st.sampled_from(behind), max_size=2))
     marks: dict[int, Mark] = {
@@ -297,7 +303,7 @@ def test_the_users_checkout_stays(tmp_path: Path) -> None:
 def test_every_step_of_a_line_is_found(data: st.DataObject) -> None:
     """Brute force: the values of neighbours. Steps that all go one way cannot hide each other."""
     history = data.draw(histories(linear=True, longest=12))
-    last = len(history.parents) - 1
+    last = history.last
     steps = data.draw(st.lists(st.sampled_from([0, 0, 0, 1, 5, 20]), min_size=last, max_size=last))
     values = [100.0]
     for step in steps:
@@ -329,7 +335,7 @@ def test_every_step_of_a_line_is_found(data: st.DataObject) -> None:
 def test_steps_up_and_down_are_real(data: st.DataObject) -> None:
     """Ups and downs can hide each other, but what is found is there, and explains the ends."""
     history = data.draw(histories(linear=True, longest=9))
-    last = len(history.parents) - 1
+    last = history.last
     values = data.draw(
         st.lists(st.integers(80, 120).map(float), min_size=last + 1, max_size=last + 1)
     )

@@ -259,7 +259,7 @@ def test_a_source_that_does_not_build(repo: MadeRepository) -> None:
         ("@fast,cc=clang-1", MissingError, "clang-1 is not installed"),
         ("@fast,cc=/no/gcc", InputError, "there is no such compiler"),
         ("@fast,cc=gcc;id", InputError, "write cc=gcc-13"),
-        ("@fast,cc=/bin/false", InputError, "is no compiler"),
+        ("@fast,cc=/bin/false", InputError, "is not a compiler"),
         ("@fast,config=/no/config", InputError, "/no/config"),
         ("@fast,config=/dev/null", InputError, "it is no regular file"),
     ],
@@ -274,7 +274,9 @@ def test_a_cache_in_which_linux_does_not_build(
     repo: MadeRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "my cache"))
-    with pytest.raises(MissingError, match="no folder with a space or colon in its path"):
+    with pytest.raises(
+        MissingError, match="not build in a folder with a space or colon in its path"
+    ):
         built(repo, "@base")
 
 

@@ -116,8 +116,8 @@ def test_what_a_guest_lacks_is_refused_before_make(repo: MadeRepository) -> None
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", ": no line of it sets an option"),
-        ("# Linux\n\n", ": no line of it sets an option"),
+        ("", ": no line sets an option"),
+        ("# Linux\n\n", ": no line sets an option"),
         ("Linux\n", ", line 1: Linux sets no option"),
         ("CONFIG_A=y\n\nKASAN=y\n", ", line 3: KASAN=y sets no option"),
         ("CONFIG_A=y # note\n", ", line 1: CONFIG_A=y # note sets no option"),
@@ -170,7 +170,7 @@ def test_what_a_build_makes_at_random_is_turned_off(
     assert found["CONFIG_MODULE_SIG_KEY"] == '""'
     off = ["CONFIG_RANDSTRUCT_FULL=y", 'CONFIG_MODULE_SIG_KEY="certs/signing_key.pem"']
     assert kernel.source.lost == off
-    words = f": turned off, since each build makes it anew at random: {', '.join(off)}"
+    words = f": turned off, since each build generates it at random: {', '.join(off)}"
     assert any(line.endswith(words) for line in capsys.readouterr().err.splitlines())
     # What has nothing of the kind stays as it is.
     whole.write_text(f'{head}{NEEDED}CONFIG_MODULE_SIG_KEY=""\nCONFIG_RANDSTRUCT_NONE=y\n')
@@ -256,7 +256,7 @@ def test_a_config_of_debian_stays_the_same(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_tree_without_a_version_has_no_config_of_debian(repo: MadeRepository) -> None:
-    with pytest.raises(InputError, match="its Makefile says no VERSION: is it Linux"):
+    with pytest.raises(InputError, match="its Makefile sets no VERSION: is it a Linux tree"):
         built(repo, "@base,config=debian")
 
 

@@ -63,7 +63,7 @@ SAMPLES = [
     ("make: *** No rule to make target 'bzImage'.  Stop.\n", "make: *** No rule to make target"),
     ("Makefile:7: *** missing separator.  Stop.\n", "Makefile:7: *** missing separator.  Stop."),
     ("Something else went wrong.\n\n", "Something else went wrong."),
-    ("", "make says no reason"),
+    ("", "make gives no reason"),
     ("\x1b[31mevil.c:1:1: error: \x1b]0;title\x07\n", "\\u{1b}[31mevil.c:1:1: error: \\u{1b}]0"),
 ]
 

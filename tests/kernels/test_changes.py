@@ -151,9 +151,9 @@ def test_the_same_changes_are_the_same_commit(repo: MadeRepository, tmp_path: Pa
     ("rest", "kind", "said"),
     [
         ("@base+{}/gone.patch", InputError, "no such patch"),
-        ("@base+{}/empty", InputError, "there is no patch in it"),
-        ("@base+{}/words", InputError, "there is no patch in it"),
-        ("@base+{}/cover", InputError, "there is no patch in it"),
+        ("@base+{}/empty", InputError, "contains no patch"),
+        ("@base+{}/words", InputError, "contains no patch"),
+        ("@base+{}/cover", InputError, "contains no patch"),
         ("@base+{}/other.patch", DoesNotApply, "mm/absent.c"),
         (
             "@two+{}/two.patch",

@@ -82,7 +82,7 @@ def requested(config: str, architecture: Architecture) -> Requested:
         raise InputError(f"config={config}: {told(error)}") from error
     lines = _lines(text, config)
     if not lines:
-        raise InputError(f"config={config}: no line of it sets an option (CONFIG_X=y)")
+        raise InputError(f"config={config}: no line sets an option (CONFIG_X=y)")
     whole = len(lines) > _MANY or _WHOLE.match(text.replace("\r", "")) is not None
     asked = options("".join(lines))
     off = {name: value for name, value in _RANDOM.items() if asked.get(name, value) != value}
@@ -107,7 +107,7 @@ def _lines(text: str, config: str) -> list[str]:
         elif line and not line.startswith("#"):
             raise InputError(
                 f"config={config}, line {number}: {printable(line)[:100]} sets no option: write "
-                'CONFIG_X=y, m, n, a number or "text", and nothing behind it'
+                'CONFIG_X=y, m, n, a number or "text", and nothing after it'
             )
     return found
 
@@ -124,12 +124,8 @@ def options(text: str) -> dict[str, str]:
 def merged(start: str, more: str) -> str:
     """A config in which the options of ``more`` replace those of ``start``."""
     values = options(more)
-    kept = [line for line in start.splitlines() if _name(line) not in values]
-    lines = (
-        f"# {name} is not set" if value == "n" else f"{name}={value}"
-        for name, value in values.items()
-    )
-    return "\n".join([*kept, *lines, ""])
+    kept = (f"{line}\n" for line in start.splitlines() if _name(line) not in values)
+    return "".join([*kept, *map(_written, values, values.values())])
 
 
 def _name(line: str) -> str:

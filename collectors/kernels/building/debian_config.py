@@ -69,7 +69,7 @@ def source_version(prepared: Prepared) -> tuple[int, int]:
     found = [re.search(rf"^{name} = (\d+)$", text, re.MULTILINE) for name in _NAMES]
     numbers = [int(one[1]) for one in found if one]
     if len(numbers) != len(_NAMES):
-        raise InputError(f"{prepared.git.shown}: its Makefile says no VERSION: is it Linux?")
+        raise InputError(f"{prepared.git.shown}: its Makefile sets no VERSION: is it a Linux tree?")
     return numbers[0], numbers[1]
 
 

@@ -30,24 +30,17 @@ class Job:
     @staticmethod
     def of(spec: GitSpec) -> "Job":
         """Raises InputError, DoesNotApply, MissingError for what there is not."""
-        prepared = prepare(spec)
-        architecture = spec.architecture or host()
-        needed("make")
-        toolchain = find_toolchain(spec.compiler, architecture)
-        if spec.config == "debian":
-            requested = debian_config(prepared, architecture)
-        else:
-            requested = configs.requested(spec.config, architecture)
-        return Job(spec, prepared, architecture, toolchain, requested)
+        return _job(spec, prepare(spec))
 
     @staticmethod
     def known(spec: GitSpec) -> "Job | None":
         """The same without a network; None where that takes one. Raises as ``of``."""
+        prepared = prepare(spec)
         if spec.config == "debian":
-            here = known_debian_config(source_version(prepare(spec)), spec.architecture or host())
+            here = known_debian_config(source_version(prepared), spec.architecture or host())
             if here is None:
                 return None
-        return Job.of(spec)
+        return _job(spec, prepared)
 
     @property
     def key(self) -> str:
@@ -90,6 +83,17 @@ class Job:
         changes = "".join(map(str, self.spec.changes))
         dirty = " with uncommitted changes" if self.prepared.dirty else ""
         return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}"
+
+
+def _job(spec: GitSpec, prepared: Prepared) -> Job:
+    architecture = spec.architecture or host()
+    needed("make")
+    toolchain = find_toolchain(spec.compiler, architecture)
+    if spec.config == "debian":
+        requested = debian_config(prepared, architecture)
+    else:
+        requested = configs.requested(spec.config, architecture)
+    return Job(spec, prepared, architecture, toolchain, requested)
 
 
 def image_of(architecture: Architecture) -> str:

@@ -117,7 +117,7 @@ def lock(folder: Path) -> Iterator[Lock]:
         os.close(descriptor)
 
 
-def kept_kernels() -> Iterator[KeptKernel]:
+def kept_kernels() -> list[KeptKernel]:
     """All of them, those that were used last first; what is damaged is passed over."""
     found = []
     for path in cache_path("builds", "kernels").glob(f"*/{_ABOUT}"):
@@ -131,7 +131,7 @@ def kept_kernels() -> Iterator[KeptKernel]:
         except OSError:
             continue
         found.append(KeptKernel(folder, about, size, used))
-    return iter(sorted(found, key=lambda one: -one.used))
+    return sorted(found, key=lambda one: -one.used)
 
 
 def _about(folder: Path) -> About | None:

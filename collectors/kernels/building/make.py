@@ -162,7 +162,7 @@ def lacking(log: Path) -> str:
     """What this machine lacks, memory or a package, if that is why it failed; else ""."""
     if killed := _KILLED.search(log.read_text(errors="replace")):
         said = printable(killed[0].strip())[:_LONGEST]
-        return f"a process found no memory or was killed ({said})"
+        return f"a process ran out of memory or was killed ({said})"
     said = first_error(log)
     return said if _package(said) else ""
 
@@ -181,7 +181,7 @@ def first_error(log: Path) -> str:
             package = _package(line)
             return printable(line)[:_LONGEST] + (f" (apt-get install {package})" if package else "")
     last = [line for line in text.splitlines() if line.strip()]
-    return printable(last[-1])[:_LONGEST] if last else "make says no reason"
+    return printable(last[-1])[:_LONGEST] if last else "make gives no reason"
 
 
 def _package(line: str) -> str:

@@ -183,7 +183,7 @@ def tell_lost(job: Job, lost: Sequence[str]) -> None:
         )
     if off := job.requested.turned_off:
         tell(
-            f"{job.prepared.described}: turned off, since each build makes it anew at random: "
+            f"{job.prepared.described}: turned off, since each build generates it at random: "
             f"{', '.join(off)}"
         )
 

@@ -182,7 +182,7 @@ class _Work:
                     )
                 names.append(": ".join(filter(None, (file.name, one.subject))))
         if not names:
-            raise InputError(f"{path}: there is no patch in it")
+            raise InputError(f"{path} contains no patch")
         return names
 
     def revert(self, revision: str) -> str:
@@ -238,7 +238,7 @@ class _Work:
             raise InputError(f"no such patch: {told(error)}") from error
         if not _MAIL.match(content):
             if not _DIFF.search(content):
-                raise InputError(f"{file}: there is no patch in it")
+                raise InputError(f"{file} contains no patch")
             yield _Patch("", content)
             return
         mails = self._folder / "mails"

@@ -4,7 +4,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from profdiff.base.console import CleanConsole
 from profdiff.base.terminal import tell
@@ -20,7 +20,6 @@ class BuildProgress:
     def __init__(self, label: str, about: str, steps: int, seconds: float, quiet: bool) -> None:
         self._label, self._quiet, self._started = label, quiet, time.monotonic()
         self._bar: Progress | None = None
-        self._task: TaskID | None = None
         took = f"; the last such build took {duration(seconds)}" if seconds else ""
         if not quiet:
             tell(f"{label}: building {about}{took}")
@@ -34,21 +33,16 @@ class BuildProgress:
                 console=console,
                 transient=True,
             )
-            self._task = self._bar.add_task(label, total=steps or None)
-
-    @property
-    def seconds(self) -> float:
-        """How long it goes on."""
-        return time.monotonic() - self._started
+            self._bar.add_task(label, total=steps or None)
 
     def seen(self, steps: int, file: str) -> None:
         """make did so many more ``steps``, the last of them on ``file``."""
-        if self._bar is not None and self._task is not None:
-            task = self._bar.tasks[0]
+        if self._bar:
+            (task,) = self._bar.tasks
             done = task.completed + steps
             total = task.total if task.total is None else max(task.total, done)
             shown = f"{self._label}: {shorten(file, _FILE)}"
-            self._bar.update(self._task, completed=done, total=total, description=shown)
+            self._bar.update(task.id, completed=done, total=total, description=shown)
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -64,7 +58,7 @@ class BuildProgress:
         if self._bar:
             self._bar.stop()
         if not self._quiet and kind is None:
-            tell(f"{self._label}: built in {duration(self.seconds)}")
+            tell(f"{self._label}: built in {duration(time.monotonic() - self._started)}")
 
 
 def duration(seconds: float) -> str:

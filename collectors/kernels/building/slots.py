@@ -87,8 +87,8 @@ def slot_for(prepared: Prepared, objects: str) -> Iterator[Slot]:
     folder = cache_folder("builds", "slots", name)
     if re.search(r"[\s:]", str(folder)):
         raise MissingError(
-            f"Linux builds in no folder with a space or colon in its path ({folder}): set "
-            "PROFDIFF_CACHE to another"
+            f"Linux does not build in a folder with a space or colon in its path ({folder}): "
+            "set PROFDIFF_CACHE to another folder"
         )
     with _locked(folder, prepared, objects) as (tree, lock):
         unclean = tree.with_suffix(".unclean")
@@ -111,7 +111,7 @@ def _locked(folder: Path, prepared: Prepared, objects: str) -> Iterator[tuple[Pa
         chosen = None
         try:
             for tree in _trees(folder):
-                if (lock := _lock(tree)) is not None:
+                if (lock := locked(tree)) is not None:
                     free[tree] = lock
             known = {tree: lock for tree, lock in free.items() if tree.is_dir()}
             far = {tree: _distance(tree, prepared) for tree in known}
@@ -142,7 +142,9 @@ def _trees(folder: Path) -> list[Path]:
     return [folder / f"profdiff-{number}" for number in range(1, MOST + 1)]
 
 
-def _lock(tree: Path) -> int | None:
+def locked(tree: Path) -> int | None:
+    """A descriptor that locks a worktree until it is closed; None where another has it. Raises
+    MissingError where nothing can be locked."""
     descriptor = os.open(tree.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -115,7 +115,7 @@ def _program(name: str) -> Path:
 def _first_line(program: Path) -> str:
     lines = _said(program, "--version").splitlines()
     if not lines:
-        raise InputError(f"{program} is no compiler: {program} --version says nothing")
+        raise InputError(f"{program} is not a compiler: {program} --version prints nothing")
     return printable(lines[0])[:200]
 
 

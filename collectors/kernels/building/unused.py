@@ -1,7 +1,6 @@
 """What was built and is not in use any more: kernels, and worktrees with their object files."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -13,6 +12,7 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.base.git import Git
 from profdiff.collectors.kernels.building.job import Job
 from profdiff.collectors.kernels.building.kept import kept_kernels, remove
+from profdiff.collectors.kernels.building.slots import locked
 from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 
 
@@ -30,7 +30,7 @@ def remove_unused(days: float, specs: Collection[str]) -> tuple[int, int, int]:
     for lock in cache_folder("builds", "slots").glob("*/*.lock"):
         tree = lock.with_suffix("")
         if tree.is_dir() and (time.time() - lock.stat().st_mtime) / 86400 >= days:
-            freed = _remove_slot(tree, lock)
+            freed = _remove_slot(tree)
             slots, size = slots + (freed is not None), size + (freed or 0)
     for log in cache_folder("builds", "failed").glob("*.log"):
         if (time.time() - log.stat().st_mtime) / 86400 >= days:
@@ -48,11 +48,11 @@ def _keys(specs: Collection[str]) -> Iterator[str]:
                 yield job.key
 
 
-def _remove_slot(tree: Path, lock: Path) -> int | None:
+def _remove_slot(tree: Path) -> int | None:
     """Remove a worktree, unless it is in use; its size."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    if (lock := locked(tree)) is None:
+        return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         size = _size(tree)
         # The repository forgets it, where there still is one.
         git = Git(str(tree), tree)
@@ -60,10 +60,8 @@ def _remove_slot(tree: Path, lock: Path) -> int | None:
             shutil.rmtree(tree, ignore_errors=True)
         for suffix in (".log", ".unclean"):
             tree.with_suffix(suffix).unlink(missing_ok=True)
-    except BlockingIOError:
-        return None
     finally:
-        os.close(descriptor)
+        os.close(lock)
     return size
 
 

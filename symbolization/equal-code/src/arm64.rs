@@ -6,7 +6,7 @@ use crate::arm64_flow::{Around, Flow};
 use crate::arm64_held::{Sets, NOTHING};
 use crate::arm64_machine::Machine;
 use crate::arm64_registers::effects;
-use crate::arm64_words::{field, has_low_part, is_page, offset, LENGTH};
+use crate::arm64_words::{beside, field, has_low_part, is_move, is_page, offset, words, LENGTH};
 use crate::reference::{Scanned, Use};
 
 /// Code at an address.
@@ -109,18 +109,15 @@ fn clear(out: &mut Scanned, at: usize, mask: u32) {
 /// The addresses that code makes of pages, in the order in which it stands, or beside itself.
 pub(crate) fn named(code: &[u8], address: u64, note: &mut impl FnMut(u64)) {
     let mut pages: [Option<u64>; 32] = [None; 32];
-    for (number, bytes) in code.chunks_exact(LENGTH).enumerate() {
-        let word = bytes.try_into().map_or(0, u32::from_le_bytes);
-        let here = address.wrapping_add((number * LENGTH) as u64);
+    for (here, word) in words(code, address) {
         let (d, n) = ((word & 0x1f) as usize, (word >> 5 & 0x1f) as usize);
-        if word >> 24 & 0x1f == 0x10 {
-            let distance = field(word, 5, 19) << 2 | i64::from(word >> 29 & 0b11);
+        if let Some(address) = beside(word, here) {
             if is_page(word) {
-                pages[d] = Some((here & !0xfff).wrapping_add_signed(distance << 12));
+                pages[d] = Some(address);
             } else {
-                note(here.wrapping_add_signed(distance));
+                note(address);
             }
-        } else if word & 0xffe0_ffe0 == 0xaa00_03e0 {
+        } else if is_move(word) {
             pages[d] = pages[(word >> 16 & 0x1f) as usize];
         } else if has_low_part(word) {
             if let (Some(page), Some((offset, _))) = (pages[n], offset(word)) {

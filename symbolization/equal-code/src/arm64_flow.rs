@@ -4,7 +4,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::arm64_held::{Registers, NOTHING, REGISTERS, UNCLEAR};
 use crate::arm64_machine::Machine;
-use crate::arm64_words::{branch, leaves, LENGTH};
+use crate::arm64_words::{jump, leaves, words, LENGTH};
 
 /// What is known around the code.
 pub(crate) struct Around<'a> {
@@ -119,14 +119,9 @@ impl<'a> Flow<'a> {
 
     fn find_targets(&mut self) {
         for (code, start) in &self.pieces {
-            for (number, word) in words(code).enumerate() {
-                let here = start.wrapping_add((number * LENGTH) as u64);
-                if let Some((target, _)) = branch(word, here) {
-                    if word >> 26 != 0b10_0101 {
-                        self.targets.insert(target);
-                    }
-                }
-            }
+            let every = words(code, *start);
+            self.targets
+                .extend(every.filter_map(|(here, word)| jump(word, here)));
         }
         self.targets.extend(self.hidden.values().flatten());
     }
@@ -144,9 +139,10 @@ impl<'a> Flow<'a> {
     /// The first instruction that was never executed.
     fn orphan(&mut self) -> Option<u64> {
         while let Some((code, start)) = self.pieces.get(self.cursor.0) {
-            let here = start.wrapping_add((self.cursor.1 * LENGTH) as u64);
-            match words(code).nth(self.cursor.1) {
-                Some(word) if word != 0 && !self.visited.contains(&here) => return Some(here),
+            match words(code, *start).nth(self.cursor.1) {
+                Some((here, word)) if word != 0 && !self.visited.contains(&here) => {
+                    return Some(here);
+                }
                 Some(_) => self.cursor.1 += 1,
                 None => self.cursor = (self.cursor.0 + 1, 0),
             }
@@ -196,8 +192,7 @@ impl<'a> Flow<'a> {
             let found = machine.step(word, at, &mut held);
             self.used.extend(found.used);
             machine.sets.meet(anywhere, &held);
-            let target = branch(word, at).filter(|_| word >> 26 != 0b10_0101);
-            if let Some((target, _)) = target {
+            if let Some(target) = jump(word, at) {
                 self.reach(target, &held, machine);
             }
             if word & 0xfe00_0000 == 0xd600_0000 && word >> 21 & 0b11 == 0b00 {
@@ -214,9 +209,4 @@ impl<'a> Flow<'a> {
             }
         }
     }
-}
-
-fn words(code: &[u8]) -> impl Iterator<Item = u32> + '_ {
-    let every = code.chunks_exact(LENGTH);
-    every.map(|bytes| bytes.try_into().map_or(0, u32::from_le_bytes))
 }

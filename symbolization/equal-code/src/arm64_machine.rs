@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::arm64_held::{Registers, Set, Sets, Value, NOTHING, UNCLEAR};
 use crate::arm64_registers::effects;
-use crate::arm64_words::{branch, field, has_low_part, is_page, offset};
+use crate::arm64_words::{beside, branch, field, has_low_part, is_call, is_move, is_page, offset};
 use crate::reference::Use;
 
 /// The stack pointer, or the register that is always 0.
@@ -50,7 +50,7 @@ impl<'a> Machine<'a> {
             found.mask = mask;
             found.references.push((target, Use::Branch));
             found.unresolved = self.page_in(effects(word).reads, held);
-            if word >> 26 == 0b10_0101 {
+            if is_call(word) {
                 called(held);
             }
             return found;
@@ -68,16 +68,13 @@ impl<'a> Machine<'a> {
             if word >> 26 & 1 == 0 {
                 held[d] = NOTHING;
             }
-        } else if word >> 24 & 0x1f == 0x10 {
-            let distance = field(word, 5, 19) << 2 | i64::from(word >> 29 & 0b11);
+        } else if let Some(address) = beside(word, here) {
             found.mask = 0x60ff_ffe0;
             let value = if is_page(word) {
-                let page = (here & !0xfff).wrapping_add_signed(distance << 12);
-                Value::Page(page, here)
+                Value::Page(address, here)
             } else {
-                let target = here.wrapping_add_signed(distance);
-                found.references.push((target, Use::Address));
-                Value::Address(target)
+                found.references.push((address, Use::Address));
+                Value::Address(address)
             };
             held[d] = self.sets.set(vec![value]);
         } else {
@@ -100,8 +97,8 @@ impl<'a> Machine<'a> {
             (word >> 16 & 0x1f) as usize,
         );
         let effects = effects(word);
-        if word & 0xffe0_ffe0 == 0xaa00_03e0 {
-            held[d] = held[m]; // MOV
+        if is_move(word) {
+            held[d] = held[m];
             return;
         }
         if word & 0xffe0_0800 == 0x9a80_0000 {

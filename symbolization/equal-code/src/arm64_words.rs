@@ -5,6 +5,26 @@ use crate::reference::Use;
 
 pub(crate) const LENGTH: usize = 4;
 
+/// The words of code at an address, each with its own address.
+pub(crate) fn words(code: &[u8], start: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
+    let every = code.chunks_exact(LENGTH).enumerate();
+    every.map(move |(number, bytes)| {
+        let here = start.wrapping_add((number * LENGTH) as u64);
+        (here, bytes.try_into().map_or(0, u32::from_le_bytes))
+    })
+}
+
+/// The target of a direct branch that is no call.
+pub(crate) fn jump(word: u32, here: u64) -> Option<u64> {
+    let (target, _) = branch(word, here)?;
+    (!is_call(word)).then_some(target)
+}
+
+/// Whether an instruction is BL.
+pub(crate) fn is_call(word: u32) -> bool {
+    word >> 26 == 0b10_0101
+}
+
 /// The target of a direct branch, and the bits that hold it.
 pub(crate) fn branch(word: u32, here: u64) -> Option<(u64, u32)> {
     let to = |distance: i64| here.wrapping_add_signed(distance << 2);
@@ -73,6 +93,23 @@ pub(crate) fn offset(word: u32) -> Option<(i64, Use)> {
 pub(crate) fn leaves(word: u32) -> bool {
     let indirect = word & 0xfe00_0000 == 0xd600_0000 && word >> 21 & 0b11 != 0b01;
     indirect || word >> 16 == 0
+}
+
+/// Whether an instruction is MOV between registers.
+pub(crate) fn is_move(word: u32) -> bool {
+    word & 0xffe0_ffe0 == 0xaa00_03e0
+}
+
+/// What ADR or ADRP makes: an address, or the page of one.
+pub(crate) fn beside(word: u32, here: u64) -> Option<u64> {
+    if word >> 24 & 0x1f != 0x10 {
+        return None;
+    }
+    let distance = field(word, 5, 19) << 2 | i64::from(word >> 29 & 0b11);
+    Some(match is_page(word) {
+        true => (here & !0xfff).wrapping_add_signed(distance << 12),
+        false => here.wrapping_add_signed(distance),
+    })
 }
 
 pub(crate) fn is_page(word: u32) -> bool {

@@ -25,8 +25,8 @@ impl CodeComparer<'_, '_, '_> {
     /// The things that a function refers to in both kernels.
     pub(crate) fn function(&mut self, function: Function) -> Result<Vec<u32>, Difference> {
         let (old, new) = (
-            range(self.targets.old, function.0),
-            range(self.targets.new, function.1),
+            Code::of(self.targets.old.symbols.get(function.0)),
+            Code::of(self.targets.new.symbols.get(function.1)),
         );
         let mut found = self.code(old, new, Some(function))?;
         found.extend(self.relocated(old, new, function)?);
@@ -173,7 +173,7 @@ impl CodeComparer<'_, '_, '_> {
         function: Function,
     ) -> Result<Vec<u32>, Difference> {
         let pointers = |image: &Image<'_>, code: Code| -> Vec<Reference> {
-            let found = image.relocated(code.start, code.start.saturating_add(code.size));
+            let found = image.relocated(code.start, code.end());
             let references = found.iter().map(|(at, target)| Reference {
                 at: (at - code.start) as u32,
                 target: *target,
@@ -203,11 +203,8 @@ impl CodeComparer<'_, '_, '_> {
         new: Code,
         function: Function,
     ) -> Result<Vec<u32>, Difference> {
-        let entries = |tables: &'_ Tables, code: Code| -> Vec<Entry> {
-            let end = code.start.saturating_add(code.size);
-            tables.within(code.start, end).to_vec()
-        };
-        let (first, second) = (entries(self.tables[0], old), entries(self.tables[1], new));
+        let [first, second] = self.tables;
+        let (first, second) = (first.within(old), second.within(new));
         let mut found = Vec::new();
         for number in 0..first.len().max(second.len()) {
             let key = |entry: &Entry, start: u64| (entry.site - start, entry.table);
@@ -279,14 +276,6 @@ impl CodeComparer<'_, '_, '_> {
             let detail = format!("in code without a symbol, {}", inner.detail);
             Difference::new(inner.verdict, detail)
         })
-    }
-}
-
-fn range(image: &Image<'_>, number: Number) -> Code {
-    let symbol = image.symbols.get(number);
-    Code {
-        start: symbol.address,
-        size: symbol.size,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::image::Image;
 use crate::sections::{Kind, Sections};
-use crate::verdict::Difference;
+use crate::symbols::Number;
 
 const WORD: u64 = 8;
 /// The longest constant without a symbol that is compared.
@@ -68,7 +68,7 @@ pub(crate) fn jumps(image: &Image<'_>, address: u64) -> u64 {
         .count() as u64
 }
 
-fn entry(image: &Image<'_>, address: u64) -> Option<(crate::symbols::Number, u64)> {
+fn entry(image: &Image<'_>, address: u64) -> Option<(Number, u64)> {
     if address % WORD != 0 {
         return None;
     }
@@ -79,59 +79,28 @@ fn entry(image: &Image<'_>, address: u64) -> Option<(crate::symbols::Number, u64
     Some((image.symbols.covering(target)?, target))
 }
 
-/// How far the constant reaches that is at these addresses of two kernels: no farther than to the
-/// next symbol or constant of either.
+/// How far the constant reaches that is at these addresses of two kernels and has at least so many
+/// bytes: no farther than to the next symbol or constant behind those of either. None where that is
+/// too far.
 pub(crate) fn extent(
     images: [&Image<'_>; 2],
     anchors: &[Vec<u64>; 2],
     addresses: [u64; 2],
-) -> Result<u64, Difference> {
+    least: u64,
+) -> Option<u64> {
     let sizes = images
         .iter()
         .zip(anchors)
         .zip(addresses)
         .map(|((image, anchors), address)| {
-            let next = anchors.partition_point(|anchor| *anchor <= address);
-            let anchor = anchors
-                .get(next)
-                .map_or(u64::MAX, |anchor| anchor - address);
-            let symbol = image.symbols.next(address) - address;
-            image.sections.left(address).min(anchor).min(symbol)
-        });
-    let size = sizes.min().unwrap_or(0);
-    if size > LONGEST {
-        return Err(Difference::unknown(
-            "a constant without a symbol has no end",
-        ));
-    }
-    Ok(size)
-}
-
-/// How far a constant that begins with a string of this length reaches: to the end of the string
-/// where something else begins right behind that, or else to where something does.
-pub(crate) fn rest(
-    images: [&Image<'_>; 2],
-    anchors: &[Vec<u64>; 2],
-    addresses: [u64; 2],
-    length: u64,
-) -> Result<u64, Difference> {
-    let sizes = images
-        .iter()
-        .zip(anchors)
-        .zip(addresses)
-        .map(|((image, anchors), address)| {
-            let end = address.saturating_add(length);
+            let end = address.saturating_add(least);
             let next = anchors.partition_point(|anchor| *anchor < end);
             let anchor = anchors.get(next).copied().unwrap_or(u64::MAX);
             let symbol = image.symbols.next(end - 1);
             let left = image.sections.left(address);
             left.min(anchor.min(symbol) - address)
         });
-    let size = sizes.min().unwrap_or(0);
-    if size > LONGEST {
-        return Err(Difference::unknown("a string has no end"));
-    }
-    Ok(size)
+    Some(sizes.min().unwrap_or(0)).filter(|size| *size <= LONGEST)
 }
 
 /// The constant for a person.

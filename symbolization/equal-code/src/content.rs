@@ -58,33 +58,26 @@ impl Contents<'_, '_, '_> {
         new: u64,
         extent: Extent,
     ) -> Result<Vec<u32>, Difference> {
-        let (first, second) = (&self.targets.old.sections, &self.targets.new.sections);
+        let images = [self.targets.old, self.targets.new];
+        let extent_of = |least: u64, unknown: &str| {
+            constants::extent(images, self.anchors, [old, new], least)
+                .ok_or_else(|| Difference::unknown(unknown))
+        };
         let size = match extent {
-            Extent::Bytes(bytes) => Some(u64::from(bytes)),
-            Extent::Table => None,
+            Extent::Bytes(bytes) => u64::from(bytes),
+            Extent::Table => return self.table(old, new),
             // The same code reads both: one that is a string makes the other one.
-            Extent::Open => match constants::string(first, old)
+            Extent::Open => match constants::string(&images[0].sections, old)
                 .into_iter()
-                .chain(constants::string(second, new))
+                .chain(constants::string(&images[1].sections, new))
                 .min()
             {
-                // Of strings of different lengths, the first byte that differs is the end of one.
-                Some(length) => Some(constants::rest(
-                    [self.targets.old, self.targets.new],
-                    self.anchors,
-                    [old, new],
-                    length,
-                )?),
-                None if constants::leads_into_code(self.targets.old, old) => None,
-                None => Some(constants::extent(
-                    [self.targets.old, self.targets.new],
-                    self.anchors,
-                    [old, new],
-                )?),
+                // To the end of the string where something else begins right behind that. Of strings
+                // of different lengths, the first byte that differs is the end of one.
+                Some(length) => extent_of(length, "a string has no end")?,
+                None if constants::leads_into_code(images[0], old) => return self.table(old, new),
+                None => extent_of(1, "a constant without a symbol has no end")?,
             },
-        };
-        let Some(size) = size else {
-            return self.table(old, new);
         };
         self.bytes(old, new, size).map_err(|inner| {
             let text = constants::shown(&self.targets.old.sections, old);
@@ -94,13 +87,8 @@ impl Contents<'_, '_, '_> {
 
     /// A table of jumps: addresses in one function, of whatever number.
     fn table(&mut self, old: u64, new: u64) -> Result<Vec<u32>, Difference> {
-        let images = [self.targets.old, self.targets.new];
-        let sizes = [old, new].map(u64::from);
-        let mut lengths = images
-            .iter()
-            .zip(sizes)
-            .map(|(image, start)| constants::jumps(image, start));
-        let (first, second) = (lengths.next().unwrap_or(0), lengths.next().unwrap_or(0));
+        let first = constants::jumps(self.targets.old, old);
+        let second = constants::jumps(self.targets.new, new);
         if first == 0 || second == 0 {
             return Err(Difference::unknown("a table of jumps has no entries"));
         }
@@ -111,9 +99,8 @@ impl Contents<'_, '_, '_> {
     /// `size` bytes of each kernel. What they point to is followed only if it is constant.
     fn bytes(&mut self, old: u64, new: u64, size: u64) -> Result<Vec<u32>, Difference> {
         self.budget.spend(size)?;
-        let (images, missing) = ((self.targets.old, self.targets.new), || {
-            Difference::unknown("its content is not in the file")
-        });
+        let images = (self.targets.old, self.targets.new);
+        let missing = || Difference::unknown("its content is not in the file");
         let first = images.0.sections.bytes(old, size).ok_or_else(missing)?;
         let second = images.1.sections.bytes(new, size).ok_or_else(missing)?;
         let mut found = Vec::new();

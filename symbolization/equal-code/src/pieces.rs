@@ -4,7 +4,7 @@
 use object::Architecture;
 
 use crate::arm64_flow::Around;
-use crate::arm64_words::{branch, LENGTH};
+use crate::arm64_words::{jump, words, LENGTH};
 use crate::budget::Budget;
 use crate::image::Image;
 use crate::reference::Scanned;
@@ -58,22 +58,14 @@ impl Pieces {
         }
         found.sort_unstable_by_key(|number| number.0);
         found.dedup();
-        let own = Code {
-            start: symbol.address,
-            size: symbol.size,
-        };
-        pieces.hide(image, tables, own);
+        pieces.hide(image, tables, Code::of(symbol));
         for other in found {
             let other = image.symbols.get(other);
             budget.spend(other.size)?;
             let bytes = image.sections.bytes(other.address, other.size);
             let bytes = bytes.ok_or_else(|| Difference::unknown("a part is not in the file"))?;
             pieces.others.push((bytes.into_owned(), other.address));
-            let other = Code {
-                start: other.address,
-                size: other.size,
-            };
-            pieces.hide(image, tables, other);
+            pieces.hide(image, tables, Code::of(other));
         }
         Ok(pieces)
     }
@@ -97,7 +89,7 @@ impl Pieces {
     /// Ways out of a piece that its tables tell: a branch that the kernel writes, or takes away, and
     /// where a fault leads.
     fn hide(&mut self, image: &Image<'_>, tables: &Tables, code: Code) {
-        for entry in tables.within(code.start, code.start.saturating_add(code.size)) {
+        for entry in tables.within(code) {
             let behind = entry.site.wrapping_add(LENGTH as u64);
             self.hidden.push((entry.site, behind));
             self.hidden
@@ -126,11 +118,5 @@ fn stem(name: &[u8]) -> &[u8] {
 
 /// Where code branches to, other than to call.
 fn targets(code: &[u8], start: u64) -> impl Iterator<Item = u64> + '_ {
-    let every = code.chunks_exact(LENGTH).enumerate();
-    every.filter_map(move |(number, bytes)| {
-        let word = bytes.try_into().map_or(0, u32::from_le_bytes);
-        let here = start.wrapping_add((number * LENGTH) as u64);
-        let calls = word >> 26 == 0b10_0101;
-        branch(word, here).filter(|_| !calls).map(|found| found.0)
-    })
+    words(code, start).filter_map(|(here, word)| jump(word, here))
 }

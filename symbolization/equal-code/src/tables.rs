@@ -1,15 +1,31 @@
 //! The tables by which the kernel patches its own code at boot, or leaves it at a fault: every entry
 //! is of a place in the code.
 
-use crate::image::Image;
-use crate::sections::Kind;
 use object::Architecture;
 
-/// Other code that may stand at a place.
+use crate::image::Image;
+use crate::sections::Kind;
+use crate::symbols::Symbol;
+
+/// A piece of code by where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
     pub(crate) start: u64,
     pub(crate) size: u64,
+}
+
+impl Code {
+    /// What a symbol covers.
+    pub(crate) fn of(symbol: &Symbol<'_>) -> Self {
+        Code {
+            start: symbol.address,
+            size: symbol.size,
+        }
+    }
+
+    pub(crate) fn end(self) -> u64 {
+        self.start.saturating_add(self.size)
+    }
 }
 
 /// What a table says of a place.
@@ -24,6 +40,7 @@ pub(crate) struct Entry {
     pub(crate) raw: Vec<u8>,
     /// Addresses that it names.
     pub(crate) targets: Vec<u64>,
+    /// Other code that may stand there.
     pub(crate) replacement: Option<Code>,
 }
 
@@ -183,10 +200,10 @@ impl Tables {
         tables
     }
 
-    /// The entries of places in a range.
-    pub(crate) fn within(&self, start: u64, end: u64) -> &[Entry] {
-        let first = self.entries.partition_point(|entry| entry.site < start);
-        let last = self.entries.partition_point(|entry| entry.site < end);
+    /// The entries of places in a piece of code.
+    pub(crate) fn within(&self, code: Code) -> &[Entry] {
+        let before = |end: u64| self.entries.partition_point(|entry| entry.site < end);
+        let (first, last) = (before(code.start), before(code.end()));
         self.entries.get(first..last).unwrap_or_default()
     }
 }
