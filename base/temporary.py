@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,10 +28,7 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     """
     place = beside.parent if beside else Path(tempfile.gettempdir())
     prefix = f".{beside.name}.profdiff-" if beside else "profdiff-"
-    with os.scandir(place) as entries:
-        known = [Path(entry) for entry in entries if entry.name.startswith(prefix)]
-    for folder in known:
-        _remove_if_left(folder)
+    _remove_all_left(place, re.compile(re.escape(prefix)))
     folder, lock = _made(place, prefix)
     try:
         content = folder / "files"
@@ -39,6 +37,19 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+def remove_left(place: Path) -> None:
+    """Remove what killed processes left in a folder, whatever it was made ``beside``. Raises
+    OSError."""
+    _remove_all_left(place, re.compile(r"\..+\.profdiff-", re.DOTALL))
+
+
+def _remove_all_left(place: Path, name: re.Pattern[str]) -> None:
+    with os.scandir(place) as entries:
+        known = [Path(entry) for entry in entries if name.match(entry.name)]
+    for folder in known:
+        _remove_if_left(folder)
 
 
 def _made(place: Path, prefix: str) -> tuple[Path, int]:

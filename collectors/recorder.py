@@ -6,18 +6,27 @@ Runs are polled from one thread.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import records
 from profdiff.collectors.architecture import host
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
 from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.initramfs import build, guest_resources, nul_separated
+from profdiff.collectors.guest.delivery import Delivery, room_for
+from profdiff.collectors.guest.initramfs import (
+    build,
+    guest_resources,
+    nul_separated,
+    refuse_own,
+)
+from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Left, Result, guest_files, take_files, too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.guest.saving import FAILS_BOOTED_TOO, NotBooted, Places, SavedMachine
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.machine.run import MachineRun, workload_there
 from profdiff.collectors.workload.workload import PreparedWorkload
@@ -37,12 +46,50 @@ class Job:
     variation: Variation = NO_VARIATION
 
 
+class Process(Protocol):
+    """A run in progress, here or elsewhere."""
+
+    wall_seconds: float
+
+    @property
+    def phase(self) -> str:
+        """What it does now, in a word or in some."""
+
+    def poll(self) -> bool:
+        """Look after it; True when it has ended."""
+
+    def stop(self) -> None:
+        """End it early."""
+
+    def result(self, members: Mapping[str, int]) -> set[str] | records.Failure:
+        """The names of those of ``members`` that it left in its folder, or why there are none."""
+
+
+class Place(Protocol):
+    """Where guests run instead of here."""
+
+    def start(self, recorder: "Recorder", job: Job, boot: Boot) -> "Running":
+        """Start a run of ``job`` there, of what is to be booted. Raises OSError."""
+
+    def restore(
+        self,
+        recorder: "Recorder",
+        job: Job,
+        machine: SavedMachine,
+        state: MachineState,
+        delivery: Delivery,
+    ) -> "Running":
+        """Start a run of ``job`` there, in the ``machine`` that is restored from ``state``. Raises
+        OSError."""
+
+
 @dataclass
 class Recorder:
     """``collector`` with its ``options``, for runs of ``workload`` in guests under ``qemu``, or
     without it on the machines that the kernels name. ``guest.timeout`` is both's. With ``observe``
     guests run the workload once more under the agent's eyes. ``folder`` is for what guests boot
-    from."""
+    from. ``place``: where guests run, None for here. ``machines``: by key, those that were saved
+    before, or why they could not be; others are saved when a run needs them, which waits."""
 
     collector: Collector
     options: Options
@@ -51,7 +98,12 @@ class Recorder:
     qemu: Qemu | None
     observe: bool
     folder: Path
+    place: Place | None = None
+    machines: Mapping[str, MachineState | records.Failure] = field(default_factory=dict)
     _archives: dict[tuple[str, ...], Path] = field(default_factory=dict, init=False)
+    _states: dict[SavedMachine, MachineState | records.Failure] = field(
+        default_factory=dict, init=False
+    )
 
     @property
     def emulated(self) -> bool:
@@ -70,6 +122,8 @@ class Recorder:
             return self._start_there(job)
         if self.qemu is None or job.kernel.image is None:
             raise InputError(f"{job.kernel.label}: there is neither a guest nor a machine for it")
+        if self.restores:
+            return self._restore(self.qemu, job)
         boot = Boot(
             job.kernel.image,
             self._archive(self.qemu, job.argv),
@@ -78,9 +132,49 @@ class Recorder:
             job.cpus,
             job.variation,
         )
+        if self.place is not None:
+            return self.place.start(self, job, boot)
         more = self.collector.qemu_arguments(self.qemu, self.options, job.folder)
         arguments = self.qemu.arguments(boot, job.folder, more)
         return Running(self, job, GuestRun(arguments, job.folder, self.guest.timeout), arguments)
+
+    @property
+    def restores(self) -> bool:
+        """Whether runs restore a machine instead of booting one."""
+        return self.guest.restored and self.emulated
+
+    def machine(self, kernel: KernelFiles, cpus: int) -> SavedMachine:
+        """The machine that runs of a kernel are restored from. Raises InputError where what is to
+        be delivered is too large for one, MissingError, OSError."""
+        assert self.qemu  # noqa: S101
+        programs = self.collector.programs(self.qemu.architecture)
+        # Names of arguments take less than what is added to this.
+        room = room_for(self.workload.files, self._own_files(()))
+        return SavedMachine(self.qemu, kernel, self.guest, cpus, tuple(programs), room)
+
+    def _restore(self, qemu: Qemu, job: Job) -> "Running":
+        machine = self.machine(job.kernel, job.cpus)
+        state = self._states.get(machine)
+        if state is None:
+            state = self.machines.get(machine.key()) or machine.saved(self.folder)
+            self._states[machine] = state
+        if isinstance(state, records.Failure):
+            if state.kind in FAILS_BOOTED_TOO:
+                return Running(self, job, NotBooted(state), [])
+            raise MissingError(
+                f"{job.kernel.label}: its machine cannot be restored ({state.message}): add "
+                "--no-restore"
+            )
+        for file in self.workload.files:
+            refuse_own(file)
+        delivery = Delivery(self.workload.files, self._own_files(job.argv, observe=self.observe))
+        if self.place is not None:
+            return self.place.restore(self, job, machine, state, delivery)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        more = self.collector.qemu_arguments(qemu, self.options, job.folder)
+        places = Places(job.folder, self.folder)
+        run = machine.restore(state, delivery, job.variation, places, more)
+        return Running(self, job, run, run.arguments, restored=state)
 
     def _start_there(self, job: Job) -> "Running":
         address = job.kernel.machine
@@ -102,17 +196,19 @@ class Recorder:
         )
         return Running(self, job, run, run.command)
 
-    def _own_files(self, argv: list[str] | tuple[str, ...]) -> dict[str, bytes]:
-        own = self.collector.files(self.options, emulated=self.emulated)
+    def _own_files(
+        self, argv: list[str] | tuple[str, ...], *, observe: bool = False
+    ) -> dict[str, bytes]:
+        own = dict(self.collector.files(self.options, emulated=self.emulated))
+        if observe and self.collector.uses_agent:
+            own["observe"] = b""
         script = self.collector.script().encode()
         return {**own, "collector.sh": script, "argv": nul_separated(argv)}
 
     def _archive(self, qemu: Qemu, argv: tuple[str, ...]) -> Path:
         """What a guest boots from to run ``argv``, built when the first run needs it."""
         if argv not in self._archives:
-            own = self._own_files(argv)
-            if self.observe and self.collector.uses_agent:
-                own["observe"] = b""
+            own = self._own_files(argv, observe=self.observe)
             files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
             files |= {file.guest_path: file for file in self.workload.files}
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -124,18 +220,25 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Running:
-    """A run in progress; ``arguments``: the command line of what runs."""
+    """A run in progress; ``arguments``: the command line of what runs, or is going to;
+    ``restored``: the machine that it began with, None where it booted."""
 
     recorder: Recorder
     job: Job
-    process: GuestRun | MachineRun
+    process: Process
     arguments: list[str]
+    restored: MachineState | None = field(default=None, kw_only=True)
 
     @property
     def emulator(self) -> records.Qemu | None:
         """What the guest runs on; None on a machine."""
         qemu = self.recorder.qemu
         return qemu.described(self.arguments) if qemu and self.job.kernel.machine is None else None
+
+    @property
+    def node(self) -> records.Node | None:
+        """Which node of a cluster made it; None for one that ran from here."""
+        return None
 
     def finish(self) -> Result:
         """Take what it left, and judge it. Raises OSError, MissingError."""
@@ -145,6 +248,8 @@ class Running:
         failure = outcome if isinstance(outcome, records.Failure) else None
         names = set() if isinstance(outcome, records.Failure) else outcome
         files = take_files(folder, names, collector.called)
+        if self.restored and not failure:
+            files |= self.restored.give_facts(folder)
         if self.emulator:
             files |= guest_files(folder)
             if "cpus" in files:

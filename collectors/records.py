@@ -22,13 +22,17 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Guest(Part, frozen=True):
     """The machine that every guest had. ``memory`` in MiB; ``settle`` in guest seconds; ``timeout``
     in seconds of wall time for a whole run, on machines too; ``cpu``: QEMU's ``-cpu`` that was
-    asked for, None for the architecture's default."""
+    asked for, None for the architecture's default. ``restored``: no run of an emulated guest
+    booted; each restored the machine as it was before the workload came. ``not_restored``: why they
+    booted although that was asked for."""
 
     memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)]
     append: str
     settle: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
     timeout: Annotated[float, msgspec.Meta(gt=0, le=1e7)]
     cpu: Text | None = None
+    restored: bool = False
+    not_restored: Text | None = None
 
 
 class Failure(Part, frozen=True, kw_only=False):
@@ -40,7 +44,19 @@ class Failure(Part, frozen=True, kw_only=False):
     console: list[str] = []
 
 
-FAILURES = ("boot", "panic", "timeout", "workload", "qemu", "protocol", "connection", "metric")
+ABSENT = "absent"
+"""The failure of a run whose kernel lacks what the workload calls."""
+FAILURES = (
+    "boot",
+    "panic",
+    "timeout",
+    "workload",
+    ABSENT,
+    "qemu",
+    "protocol",
+    "connection",
+    "metric",
+)
 """How any collector's run may fail."""
 
 
@@ -79,6 +95,14 @@ class Qemu(Part, frozen=True):
         """Whether the plugin knew which of several vCPUs executed, and at which address. With
         plugin API 2 and later, QEMU itself may tell it for which vCPU and address it translated."""
         return self.plugin_api is None or self.plugin_api < 2 or self.reads_registers
+
+
+class Node(Part, frozen=True):
+    """The node of a cluster that made a run: its host; ``lost``: those that were lost with it
+    before."""
+
+    host: Text
+    lost: list[Text] = []
 
 
 class Sampling(Part, frozen=True):

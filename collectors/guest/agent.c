@@ -10,6 +10,10 @@
  *                           made each system call, and the most huge pages that it had
  *   agent vdso              write this process's vDSO, an ELF file, to standard output
  *   agent random            declare the kernel's random numbers ready
+ *   agent hold              wait where the machine is saved; a run that was restored goes on from
+ *                           there: take what it brings, and begin at a fixed time (hold.c)
+ *   agent hand-over         hand standard input over as the result of such a run; status 1: it is
+ *                           too large for that
  *
  * The child is made by vfork(), so that copying the agent's page tables is not part of what is
  * measured.
@@ -32,6 +36,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "hold.h"
 
 #ifdef __x86_64__
 #define COMMAND_START() __asm__ volatile("nopl 0x50444903(%%rax)" : : : "memory")
@@ -269,7 +275,11 @@ int main(int argc, char **argv)
 		return vdso();
 	if (argc == 2 && !strcmp(argv[1], "random"))
 		return declare_random();
+	if (argc == 2 && !strcmp(argv[1], "hold"))
+		return hold();
+	if (argc == 2 && !strcmp(argv[1], "hand-over"))
+		return hand_over();
 	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT | agent observe ARGV OUT | "
-			"agent vdso | agent random\n");
+			"agent vdso | agent random | agent hold | agent hand-over\n");
 	return 125;
 }

@@ -12,6 +12,8 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 
 _SOURCE = Path(__file__).with_name("agent.c")
+_SOURCES = (_SOURCE, _SOURCE.with_name("hold.c"))
+_HEADER = _SOURCE.with_name("hold.h")
 
 
 def brought_agent(architecture: Architecture) -> Path | None:
@@ -30,7 +32,8 @@ def agent(architecture: Architecture) -> Path:
 
     if program := brought_agent(architecture):
         return program
-    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
+    text = b"".join(file.read_bytes() for file in (*_SOURCES, _HEADER))
+    digest = hashlib.sha256(text).hexdigest()[:16]
     program = cache_folder("agent") / f"agent-{digest}-{architecture.name}"
     if not program.exists():
         compile_agent(program, architecture)
@@ -45,7 +48,7 @@ def compile_agent(program: Path, architecture: Architecture) -> None:
         built = folder / "agent"
         (folder / "syscall-names.h").write_text(_syscall_names(compiler))
         command = [str(compiler), "-O2", "-static", f"-ffile-prefix-map={_SOURCE.parent}=."]
-        command += [f"-I{folder}", "-o", str(built), str(_SOURCE)]
+        command += [f"-I{folder}", "-o", str(built), *map(str, _SOURCES)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -20,6 +20,13 @@ out=/profdiff/out
 # Raw: without it the line discipline turns LF into CR LF, also in the archive.
 stty -F $channel raw -echo 2>/dev/null
 tell() { echo "profdiff: $*" > $channel; }
+tell_facts() {
+	sh /profdiff/facts.sh .
+	grep -c '^cpu[0-9]' /proc/stat > cpus
+	[ -x /profdiff/agent ] && /profdiff/agent vdso > vdso
+}
+
+module_names() { cut -d ' ' -f 1 /proc/modules 2>/dev/null; }
 
 tell phase settle
 [ -x /profdiff/agent ] && /profdiff/agent random
@@ -29,6 +36,20 @@ for word in $(cat /proc/cmdline); do
 	case $word in profdiff.settle=*) settle=${word#*=}; unset PYTHONHASHSEED ;; esac
 done
 sleep "$settle"
+if [ -e /profdiff/held ]; then
+	# Here the machine is saved, after what is to be known of it went to the host. Each run begins
+	# with the machine as it was, and brings what it runs.
+	mkdir /profdiff/facts
+	cd /profdiff/facts
+	tell_facts
+	tell archive
+	tar -c -f - * | gzip -1 > $channel
+	cd /
+	rm -r /profdiff/facts
+	module_names > /profdiff/modules
+	/profdiff/agent hold || reboot -f
+	[ -e /profdiff/varied ] && unset PYTHONHASHSEED
+fi
 tell phase measure
 cd /work
 sh /profdiff/collector.sh /profdiff $out
@@ -36,12 +57,15 @@ if [ -e /profdiff/observe ]; then
 	/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1
 fi
 tell phase collect
-sh /profdiff/facts.sh $out
 cd $out
-grep -c '^cpu[0-9]' /proc/stat > cpus
-[ -x /profdiff/agent ] && /profdiff/agent vdso > vdso
-tell archive
-tar -c -f - * | gzip -1 > $channel
+# Symbols of a module that the workload loaded are newer than the saved machine's facts.
+if ! { [ -e /profdiff/held ] && module_names | cmp -s - /profdiff/modules; }; then
+	tell_facts
+fi
+if ! { [ -e /profdiff/held ] && tar -c -f - * | /profdiff/agent hand-over; }; then
+	tell archive
+	tar -c -f - * | gzip -1 > $channel
+fi
 # With -no-reboot this ends QEMU, with or without ACPI.
 reboot -f
 # Without ACPI and PSCI nothing else would.

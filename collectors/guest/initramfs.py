@@ -1,11 +1,13 @@
 """The guest's initial file system, a cpio archive: busybox, agent, the workload's files."""
 
 import gzip
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf import read_elf
-from profdiff.collectors.workload.files import GuestFile
+from profdiff.collectors.workload.files import GuestFile, sha256
 
 AGENT_GUEST_PATH = "/profdiff/agent"
 BUSYBOX_GUEST_PATH = "/bin/busybox"
@@ -32,13 +34,19 @@ def guest_resources() -> Path:
 def static_busybox() -> Path:
     """A statically linked busybox. Raises MissingError."""
     busybox = find_program("busybox")
-    elf = read_elf(busybox)
-    if elf and (elf.interpreter or elf.needed):
+    status = busybox.stat()
+    if not _is_static(busybox, status.st_ino, status.st_size, status.st_mtime_ns):
         raise MissingError(
             f"{busybox} is dynamically linked, the guest needs a static one: "
             "apt-get install busybox-static"
         )
     return busybox
+
+
+@cache
+def _is_static(program: Path, *_: int) -> bool:
+    elf = read_elf(program)
+    return not (elf and (elf.interpreter or elf.needed))
 
 
 def own_files(architecture: Architecture) -> list[GuestFile]:
@@ -65,12 +73,7 @@ def build(
     cannot be placed, MissingError without cpio, OSError.
     """
     cpio = find_program("cpio")
-    own = {
-        **own,
-        "settle": f"{settle}\n".encode(),
-        "channel": f"{architecture.channel}\n".encode(),
-        "facts.sh": (guest_resources() / "facts.sh").read_bytes(),
-    }
+    own = _beside_agent(own, settle, architecture)
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         root = Path(temporary)
         for name in ("work", "profdiff", "bin"):
@@ -82,10 +85,53 @@ def build(
         for file in own_files(architecture):
             _place(root, file)
         for file in files:
-            if file.guest_path.startswith(_OWN):
-                raise InputError(f"{file.guest_path} is profdiff's own in the guest")
+            refuse_own(file)
             _place(root, file)
         _write_archive(cpio, root, path)
+
+
+def digest(
+    files: Iterable[GuestFile],
+    own: Mapping[str, bytes],
+    settle: float,
+    architecture: Architecture,
+) -> str:
+    """What tells one archive from another, which need not be built for it: a hash of all that
+    ``build`` puts into it. Raises MissingError, OSError."""
+    told = hashlib.sha256((guest_resources() / "init.sh").read_bytes())
+    for name, data in sorted(_beside_agent(own, settle, architecture).items()):
+        told.update(f"{name} {len(data)}\n".encode() + data)
+    for file in [*own_files(architecture), *sorted(files, key=lambda one: one.guest_path)]:
+        told.update(f"{file.guest_path} {file.executable} {content_of(file.source)}\n".encode())
+    return told.hexdigest()
+
+
+def refuse_own(file: GuestFile) -> None:
+    """Raises InputError for what would take the place of the guest's own parts."""
+    if file.guest_path.startswith(_OWN):
+        raise InputError(f"{file.guest_path} is profdiff's own in the guest")
+
+
+def content_of(path: Path) -> str:
+    """The hash of a file, read again only when it has changed. Raises OSError."""
+    status = path.stat()
+    return _content_at(path, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@cache
+def _content_at(path: Path, *_: int) -> str:
+    return sha256(path)
+
+
+def _beside_agent(
+    own: Mapping[str, bytes], settle: float, architecture: Architecture
+) -> dict[str, bytes]:
+    return {
+        **own,
+        "settle": f"{settle}\n".encode(),
+        "channel": f"{architecture.channel}\n".encode(),
+        "facts.sh": (guest_resources() / "facts.sh").read_bytes(),
+    }
 
 
 def nul_separated(arguments: Iterable[str]) -> bytes:

@@ -1,5 +1,6 @@
 """The emulator at hand: its version, the build of our plugin that it takes, its arguments."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -29,7 +30,8 @@ class Qemu:
     """A QEMU, and the build of a TCG plugin that it takes if one was asked for. ``firmware`` are
     folders for ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run
     guests on the processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if
-    it can be. ``cpu``: the processor's model that was asked for, None for the usual one."""
+    it can be. ``plugin_try``: the plugin's arguments for a try. ``cpu``: the processor's model that
+    was asked for, None for the usual one."""
 
     program: Path
     version: str
@@ -39,6 +41,7 @@ class Qemu:
     sandbox: tuple[str, ...] = ()
     plugin: Path | None = None
     plugin_api: int | None = None
+    plugin_try: str = ""
     cpu: str | None = None
 
     def with_cpu(self, model: str | None) -> "Qemu":
@@ -66,6 +69,12 @@ class Qemu:
     def _folders(self) -> list[str]:
         """QEMU's arguments for its firmware, without which no machine starts."""
         return [word for place in self.firmware for word in ("-L", str(place))]
+
+    @property
+    def own_arguments(self) -> list[str]:
+        """Its command line's that are this machine's, whatever the guest: its firmware and what
+        restricts it."""
+        return [*self._folders, *self.sandbox]
 
     def _processor(self) -> list[str]:
         """QEMU's arguments for it. Features that somebody set stay as they are."""
@@ -98,6 +107,12 @@ class Qemu:
         arguments += ["-serial", "chardev:console", *self.architecture.channel_device]
         arguments += ["-kernel", str(boot.image), "-initrd", str(boot.initramfs)]
         return [*arguments, "-append", boot.command_line(self.architecture.console), *more]
+
+    def identity(self) -> str:
+        """What tells this build of QEMU from others: a saved machine belongs to one. Raises
+        OSError."""
+        status = self.program.stat()
+        return f"{self.version} {_hash_of(self.program, status.st_size, status.st_mtime_ns)}"
 
     def described(self, arguments: Sequence[str]) -> records.Qemu:
         """A run of it with its ``arguments``, as the session tells it."""
@@ -134,17 +149,25 @@ def find_qemu(
     refusals = []
     for api, (name, arguments) in plugins.items():
         plugin = _plugin_file(name)
-        loads = f"file={escaped(plugin)},{arguments}"
-        result = _start(qemu.program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
-        if result.returncode == 0:
-            return replace(qemu, plugin=plugin, plugin_api=api)
-        refusals += result.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        refused = plugin_refusal(qemu.program, plugin, arguments)
+        if refused is None:
+            return replace(qemu, plugin=plugin, plugin_api=api, plugin_try=arguments)
+        refusals.append(refused)
     if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
         raise MissingError(
             f"{qemu.program} was built without TCG plugins: use Debian's "
             f"{architecture.qemu_package}, or give another QEMU with --qemu"
         )
     raise MissingError(f"{qemu.program} loads none of profdiff's plugins: {' / '.join(refusals)}")
+
+
+def plugin_refusal(program: Path, plugin: Path, arguments: str) -> str | None:
+    """What QEMU says of a plugin that it does not load; None if it does. Raises MissingError."""
+    loads = f"file={escaped(plugin)},{arguments}"
+    result = _start(program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
+    if result.returncode == 0:
+        return None
+    return last_line(result.stderr) or "it does not say why"
 
 
 @cache
@@ -167,6 +190,12 @@ def _sandbox(program: Path) -> tuple[str, ...]:
     it here."""
     result = _start(program, ["-M", "none", *_SANDBOX])
     return _SANDBOX if result.returncode == 0 else ()
+
+
+@cache
+def _hash_of(program: Path, *_: int) -> str:
+    with program.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[bytes]:

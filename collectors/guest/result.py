@@ -12,9 +12,19 @@ from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError
 from profdiff.collectors.guest import console
 from profdiff.collectors.messages import last_line, read_end, short
-from profdiff.collectors.records import Failure, Instructions, Measured, Sampling, Window
+from profdiff.collectors.records import (
+    ABSENT,
+    Failure,
+    Instructions,
+    Measured,
+    Sampling,
+    Window,
+)
 from profdiff.collectors.workload.usage import Usage, parse_usage
 
+# How a workload says that the kernel lacks what it calls: what the kernel's selftests exit with
+# (tools/testing/selftests/kselftest.h, KSFT_SKIP), and how the last line on stderr begins.
+_SKIPPED, _NOT_THERE = 4, "not there: "
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
 
@@ -71,7 +81,7 @@ def agents_result(left: Left, measure: Callable[[Left], list[Measured]]) -> Resu
     if failure is None and status is None:
         reason = last_line(left.end("stderr")) or "the agent did not say why"
         failure = Failure("protocol", f"the workload did not run: {reason}")
-    result = Result(left.files, status, failure and with_output(failure, left))
+    result = Result(left.files, status, failure and with_output(failure, left, status))
     if failure:
         return result
     result = replace(result, window=Window(kind="command", count=len(left.executions())))
@@ -138,12 +148,14 @@ def exit_status(text: bytes) -> tuple[int | None, Failure | None]:
     return None, Failure("protocol", "no exit status was reported")
 
 
-def with_output(failure: Failure, left: Left) -> Failure:
-    """A failure of the workload's with what it said last, and what a guest's kernel had against it.
-    Raises OSError."""
+def with_output(failure: Failure, left: Left, status: int | None) -> Failure:
+    """A failure of the workload's with what it said last, and what a guest's kernel had against it;
+    none of its own if it said that the kernel lacks what it calls. Raises OSError."""
     if failure.kind != "workload":
         return failure
     text = last_line(left.end("stderr"))
+    if status == _SKIPPED and text.startswith(_NOT_THERE):
+        return Failure(ABSENT, text)
     message = f"{failure.message} ({text})" if text else failure.message
     trouble = (
         console.trouble(console.read(left.path("console"))) if "console" in left.files else None

@@ -26,8 +26,17 @@ _PLUGIN = "profdiff plugin: "
 class GuestRun:
     """A running guest. ``folder`` receives console.log and the channel."""
 
-    def __init__(self, arguments: list[str], folder: Path, timeout: float) -> None:
-        """Start QEMU. ``timeout`` is in seconds of wall time for the whole run. Raises OSError."""
+    def __init__(
+        self,
+        arguments: list[str],
+        folder: Path,
+        timeout: float,
+        at: Path | None = None,
+        descriptors: Sequence[int] = (),
+    ) -> None:
+        """Start QEMU, in the folder ``at`` if its arguments have names that are relative to it; it
+        inherits ``descriptors``. ``timeout`` is in seconds of wall time for the whole run. Raises
+        OSError."""
         self._folder = folder
         self._timeout = timeout
         self._channel = GuestChannel(folder / "channel")
@@ -45,7 +54,15 @@ class GuestRun:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
+                cwd=at,
+                pass_fds=descriptors,
             )
+        self._end = _when_ended(self._process.pid)
+
+    @property
+    def listening(self) -> Sequence[int]:
+        """File descriptors: where one of them can be read, ``poll`` has something to do."""
+        return [] if self._end is None else [self._end]
 
     @property
     def phase(self) -> str:
@@ -63,7 +80,14 @@ class GuestRun:
             if self._timed_out or self._flooded:
                 self.stop()
                 ended = True
+        if ended:
+            self._close()
         return ended
+
+    def _close(self) -> None:
+        if self._end is not None:
+            os.close(self._end)
+        self._end = None
 
     def _size(self, name: str) -> int:
         try:
@@ -79,6 +103,12 @@ class GuestRun:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._close()
+
+    def _received(self, members: Mapping[str, int]) -> set[str] | None:
+        """Put what the guest sent into the folder: its names, None if it sent nothing. Raises
+        ArchiveError, OSError."""
+        return self._channel.archive(self._folder, members)
 
     def result(self, members: Mapping[str, int]) -> set[str] | Failure:
         """The names of those of ``members`` that the guest sent, which are in the folder now, or
@@ -103,7 +133,7 @@ class GuestRun:
             return Failure("qemu", reason.removeprefix(_PLUGIN), tail)
         broken = ""
         try:
-            names = self._channel.archive(self._folder, members)
+            names = self._received(members)
         except ArchiveError as error:
             names, broken = None, f" whole ({error})"
         if names is not None:
@@ -135,10 +165,19 @@ class GuestRun:
 
 _WHERE = {
     "boot": "while booting",
+    "restore": "while the machine was restored",
     "settle": "while settling",
     "measure": "while the workload ran",
     "collect": "while shutting down",
 }
+
+
+def _when_ended(pid: int) -> int | None:
+    """A descriptor that can be read when the process has ended; None where there are none."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def _why(trouble: console.Trouble | None, lines: Sequence[str]) -> str:

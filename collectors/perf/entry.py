@@ -131,7 +131,7 @@ class Perf(Collector):
         if "perf-data" not in left.files or not left.path("perf-data").stat().st_size:
             why = _complaint(left.end("stderr"))
             return refused(f"perf recorded nothing{f': {why}' if why else ''}")
-        failure = failure and with_output(failure, left)
+        failure = failure and with_output(failure, left, status)
         try:
             data = PerfData.open(str(left.path("perf-data")))
         except NativeError as error:

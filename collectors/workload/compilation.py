@@ -1,5 +1,6 @@
 """A ``.c`` workload, compiled for the guest."""
 
+import contextlib
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +10,13 @@ from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 from profdiff.collectors.workload.files import sha256
+from profdiff.collectors.workload.kept_program import (
+    dependencies,
+    keep,
+    kept,
+    linked,
+    note_of,
+)
 
 # Libraries that programs which call the kernel are linked with, by the header that a source
 # includes, and what Debian's package of both is called.
@@ -32,7 +40,8 @@ def compiled(
     source: Path, build_folder: Path, header_folder: Path, architecture: Architecture
 ) -> Path:
     """Compile statically, into a folder named for the program's content: whoever else compiles the
-    same, or the same source with other headers, at the same time, does not change it.
+    same, or the same source with other headers, at the same time, does not change it. What was
+    compiled before, from the same files, is taken from there.
 
     Raises InputError, and MissingError without a compiler for the architecture, or its libc.
     """
@@ -42,9 +51,14 @@ def compiled(
     place = source.resolve().parent
     command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
     command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
+    note = note_of(build_folder, [*command, source.name], place)
+    if program := kept(note):
+        return program
     libraries = _libraries(source)
     with temporary_folder(beside=build_folder / source.stem) as temporary:
         built = (temporary / source.stem).resolve()
+        rule = temporary.resolve() / "rule"
+        command += ["-MD", "-MF", str(rule), "-Wl,--trace"]
         command += ["-o", str(built), f"./{source.name}"]
         result = _run([*command, "-lm"], place)
         if libraries and "undefined reference" in result.stderr:
@@ -55,6 +69,9 @@ def compiled(
         program = build_folder / sha256(built)[:16] / built.name
         program.parent.mkdir(exist_ok=True)
         built.replace(program)
+        with contextlib.suppress(OSError, ValueError):
+            inputs = [*dependencies(rule.read_text(), place), *linked(result.stdout)]
+            keep(note, program, [*inputs, compiler])
     return program
 
 

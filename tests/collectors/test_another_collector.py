@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, LIGHT, ROOT, error_line, profdiff
+from support import EXAMPLE, RESTORED, ROOT, error_line, profdiff
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_it_records_and_reports(
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
     command = ["record", "--collector", "vmstat", *kernels, "-o", session]
-    command += ["--repeat", "2", "--no-observe", "--append", LIGHT]
+    command += ["--repeat", "2", "--no-observe", *RESTORED]
     workload = ["--", EXAMPLE, "400", "20"]
     profdiff(*command, *workload, env=installed)
 
@@ -77,15 +77,6 @@ def test_a_counter_that_is_not_there_fails_the_run(
 ) -> None:
     kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={old_kernel}"]
     command = ["record", "--collector", "vmstat", "--vmstat", "nonsense", *kernels]
-    command += [
-        "--append",
-        LIGHT,
-        "--settle",
-        "0",
-        "-o",
-        tmp_path / "s.profdiff",
-        "--",
-        "/bin/true",
-    ]
+    command += [*RESTORED, "-o", tmp_path / "s.profdiff", "--", "/bin/true"]
     line = error_line(profdiff(*command, env=installed, status=2))
     assert "--vmstat nonsense: the kernel has no such counter" in line

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from callees import CALLEES
-from support import EXAMPLE, ODD, need_program, profdiff, run_guests
+from support import EXAMPLE, ODD, RESTORED, need_program, profdiff, run_guests
 
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu
@@ -67,7 +67,7 @@ def test_self_total_and_calls_equal_callgrinds(
     program = compile_c("known", _KNOWN, "-O2", "-g", "-static", "-no-pie")
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"a={new_kernel}", "--kernel", f"b={old_kernel}"]
-    profdiff("record", *kernels, "-o", session, "--", program)
+    profdiff("record", *RESTORED, *kernels, "-o", session, "--", program)
     (comparison,) = Recordings(Session.open(session)).comparisons()
     assert comparison.calls is not None
     calls = comparison.stacks.self_by_function(comparison.calls, len(comparison.functions) + 9)
@@ -135,7 +135,7 @@ def test_callers_are_those_that_perf_sees(
     total, perf's call chains have that caller too."""
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
-    how = ["--collector", "perf", "--count", "2000", "-o", session]
+    how = [*RESTORED, "--collector", "perf", "--count", "2000", "-o", session]
     profdiff("record", *kernels, *how, "--", EXAMPLE, "400", "2000")
     exact, _ = Recordings(Session.open(counted_and_sampled)).comparisons()
     (sampled,) = Recordings(Session.open(session)).comparisons()
@@ -230,7 +230,7 @@ def test_callers_survive_signals_threads_and_processes(
     program = compile_c("hectic", _HECTIC, "-O1", "-g", "-static", "-pthread")
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"a={new_kernel}", "--kernel", f"b={old_kernel}"]
-    profdiff("record", *kernels, "--cpus", cpus, "-o", session, "--", program)
+    profdiff("record", *RESTORED, *kernels, "--cpus", cpus, "-o", session, "--", program)
     (comparison,) = Recordings(Session.open(session)).comparisons()
     assert comparison.remarks == []
     calls = _calls(comparison)

@@ -33,7 +33,7 @@ def test_two_recordings_are_identical(
         files = [session.path(run.files["counts"]) for run in runs]
     else:
         image = request.getfixturevalue(kernel) / "bzImage"
-        for result in run_guests(qemu, image, COMMAND, tmp_path, cpus=cpus):
+        for result in run_guests(qemu, image, COMMAND, tmp_path, cpus=cpus, restored=False):
             assert result.failure is None
         files = [tmp_path / name / "counts.bin" for name in ("0", "1")]
     for file in files:

@@ -24,7 +24,9 @@ def test_a_guest_that_sends_without_end(
     script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
     script.chmod(0o755)
     image, command = new_kernel / "bzImage", [str(script)]
-    (result,) = run_guests(qemu, image, command, tmp_path, count=1, calls=False, append=LIGHT)
+    (result,) = run_guests(
+        qemu, image, command, tmp_path, count=1, calls=False, append=LIGHT, restored=False
+    )
     assert result.failure
     assert result.failure.kind == "protocol"
     assert "more than 1 MiB" in result.failure.message
@@ -85,7 +87,7 @@ def test_a_disk_that_is_full_is_told(qemu: Qemu, new_kernel: Path, small_disk: P
     that it cannot."""
     with pytest.raises(OSError, match="No space left on device") as raised:
         image, command = new_kernel / "bzImage", ["/bin/true"]
-        run_guests(qemu, image, command, small_disk, count=1, append=LIGHT)
+        run_guests(qemu, image, command, small_disk, count=1, append=LIGHT, restored=False)
     assert raised.value.errno == errno.ENOSPC
 
 

@@ -91,7 +91,7 @@ def test_they_are_what_the_kernel_has(
     """But for what its own lists say that it patches at boot."""
     need_program("objdump", "binutils")
     command = [str(EXAMPLE), "400", "50"]
-    (result,) = run_guests(qemu, new_kernel / "bzImage", command, tmp_path, count=1, settle=0)
+    (result,) = run_guests(qemu, new_kernel / "bzImage", command, tmp_path, count=1)
     assert result.counts
     assert not result.counts.patched.any()
     here = executed(result.counts)
@@ -146,7 +146,7 @@ def test_text_that_is_patched_meanwhile(
     """The place has the sum, and what executed most often; the file has both instructions."""
     program = compile_c("traced", _TRACED, "-static", "-no-pie")
     command = [str(program)]
-    (result,) = run_guests(qemu, new_kernel / "bzImage", command, tmp_path, count=1, settle=0)
+    (result,) = run_guests(qemu, new_kernel / "bzImage", command, tmp_path, count=1)
     assert result.failure is None
     assert result.exit_status == 0
     counts = result.counts

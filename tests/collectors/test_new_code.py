@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import LIGHT, run_guests
+from support import run_guests
 
 from profdiff.collectors.exact import entry
 from profdiff.collectors.guest.qemu import Qemu
@@ -62,7 +62,7 @@ def test_code_that_is_made_anew_is_counted_exactly(
     functions = 5000
     command = [str(jit), str(functions)]
     image = new_kernel / "bzImage"
-    (result,) = run_guests(qemu, image, command, tmp_path, count=1, calls=calls, append=LIGHT)
+    (result,) = run_guests(qemu, image, command, tmp_path, count=1, calls=calls)
     assert result.failure is None
     additions = 4 * functions
     assert int((tmp_path / "0/stdout").read_text()) == additions * (additions + 1) // 2
@@ -83,7 +83,7 @@ def test_code_without_end_is_a_failed_run(
     monkeypatch.setattr(entry, "PLUGIN_MEMORY", 64)
     command = [str(jit), "100000000"]
     image = new_kernel / "bzImage"
-    (result,) = run_guests(qemu, image, command, tmp_path, count=1, append=LIGHT)
+    (result,) = run_guests(qemu, image, command, tmp_path, count=1)
     assert result.counts is None
     assert result.failure
     assert result.failure.kind == "qemu"

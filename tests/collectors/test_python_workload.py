@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import LIGHT, need_program, run_guests
+from support import need_program, run_guests
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.guest import initramfs
@@ -195,9 +195,7 @@ def test_python_in_a_guest(qemu: Qemu, new_kernel: Path, ready: Ready, tmp_path:
     script(SCRIPT + "print(open(sys.argv[1]).read())\n")
     Path("in.txt").write_text("what stands in the file")
     command = ["python3", "wl.py", "in.txt"]
-    (run,) = run_guests(
-        qemu, new_kernel / "bzImage", command, tmp_path / "g", count=1, calls=False, append=LIGHT
-    )
+    (run,) = run_guests(qemu, new_kernel / "bzImage", command, tmp_path / "g", count=1, calls=False)
     assert run.failure is None
     said = (tmp_path / "g/0" / run.files["stdout"]).read_text()
     assert said == "32 ['in.txt']\nwhat stands in the file\n"

@@ -1,0 +1,89 @@
+"""What a restored machine is given and gives back, in memory that it shares with us: hold.c."""
+
+import hashlib
+import io
+import mmap
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.guest.archive import receive
+from profdiff.collectors.guest.boot import Variation
+from profdiff.collectors.workload.files import GuestFile
+
+_RECORDS, _ANSWER = 4096, 2048
+_REQUEST = struct.Struct("<QQQQ32s")
+_RECORD = struct.Struct("<IIQ")
+_ANSWERED = struct.Struct("<QQ")
+_REQUEST_MAGIC, _ANSWER_MAGIC = 0x31515252464450, 0x31534E41464450
+# Of the whole; a power of two, as PCI wants it. What runs leave is some 100 KiB.
+_LEAST, _MOST = 16 << 20, 2 << 30
+# More than the arguments of a program take, so that all runs of a workload have the same room.
+_ARGUMENTS = 3 << 20
+# A run begins at a full second after the machine's, so that most do at the same: some 10
+# instructions a byte, or nanoseconds, are several times what unpacking takes.
+_STEP, _BEFORE, _EACH = 1_000_000_000, 200_000_000, 10
+
+
+class Delivery:
+    """``files`` of a workload, and ``own`` ones by name beside the agent."""
+
+    def __init__(self, files: Iterable[GuestFile], own: Mapping[str, bytes]) -> None:
+        """Raises OSError."""
+        records = [_record(f"/profdiff/{name}", 0o644, data) for name, data in own.items()]
+        for file in files:
+            mode = 0o755 if file.executable else 0o644
+            records.append(_record(file.guest_path, mode, file.source.read_bytes()))
+        self._records = b"".join(records)
+
+    def content(self, variation: Variation, settle: float) -> bytes:
+        """What the memory begins with, with what varies; ``settle``: of the machine as it was
+        saved."""
+        wake = -(-(_BEFORE + _EACH * len(self._records)) // _STEP) * _STEP
+        records, varied = self._records, variation.settle is not None
+        if variation.settle is not None:
+            wake += round((variation.settle - settle) * 1e9)
+            records += _record("/profdiff/varied", 0o644, b"")
+        seed = hashlib.sha256(str(variation.seed).encode()).digest()
+        request = _REQUEST.pack(_REQUEST_MAGIC, len(records), wake, varied, seed)
+        return request.ljust(_RECORDS, b"\0") + records
+
+
+def room_for(files: Iterable[GuestFile], own: Mapping[str, bytes]) -> int:
+    """The bytes of shared memory that a delivery of them needs. Raises InputError where that is too
+    much, OSError."""
+    length = _RECORDS + _ARGUMENTS
+    length += sum(_RECORD.size + len(f"/profdiff/{name}") + len(own[name]) for name in own)
+    for file in files:
+        length += _RECORD.size + len(os.fsencode(file.guest_path)) + file.source.stat().st_size
+    size = _LEAST
+    while size // 2 < length:
+        size *= 2
+    if size > _MOST:
+        raise InputError(f"the workload's files are {length >> 20} MiB, too many to be delivered")
+    return size
+
+
+def make_shared(path: Path, size: int) -> None:
+    """The file of shared memory, empty. Raises OSError."""
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def handed_over(path: Path, folder: Path, limits: Mapping[str, int]) -> set[str] | None:
+    """Put what a run handed over into ``folder``, as ``archive.receive`` does; None if it handed
+    nothing over. Raises ArchiveError, OSError."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as shared:
+        magic, length = _ANSWERED.unpack_from(shared, _ANSWER)
+        half = len(shared) // 2
+        if magic != _ANSWER_MAGIC:
+            return None
+        data = shared[half : half + min(length, half)]
+    return receive(io.BytesIO(data), folder, limits, half)
+
+
+def _record(path: str, mode: int, data: bytes) -> bytes:
+    name = os.fsencode(path)
+    return _RECORD.pack(mode, len(name), len(data)) + name + data

@@ -1,0 +1,90 @@
+"""Runs in restored machines, below the command line."""
+
+import select
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import whole_run
+
+from profdiff.base.cache import cache_folder
+from profdiff.collectors import registry
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest.boot import NO_VARIATION, Variation
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.result import Result
+from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.records import Guest
+from profdiff.collectors.workload.workload import prepare
+
+GUEST = Guest(memory=512, append="", settle=0, timeout=300, restored=True)
+
+
+@dataclass
+class Restorer:
+    """Runs on the kernel ``image`` under ``qemu``, each in a new folder below ``folder``."""
+
+    qemu: Qemu
+    image: Path
+    folder: Path
+    guest: Guest = GUEST
+    cpus: int = 1
+    calls: bool = True
+    observe: bool = False
+    made: int = 0
+
+    def recorder(self, command: Sequence[str | Path]) -> Recorder:
+        """For runs of ``command``."""
+        folders = cache_folder("workloads"), initramfs.guest_resources()
+        workload = prepare([*map(str, command)], [], *folders, self.qemu.architecture)
+        exact = registry.collector("exact")
+        options, work = {"call_tree": self.calls}, self.folder / "work"
+        guest, qemu = self.guest, self.qemu
+        return Recorder(exact, options, workload, guest, qemu, self.observe, work)
+
+    def start(
+        self, command: Sequence[str | Path], variation: Variation = NO_VARIATION
+    ) -> tuple[Running, Path]:
+        """A run of ``command``, and its folder."""
+        self.made += 1
+        folder = self.folder / str(self.made)
+        folder.mkdir(parents=True)
+        recorder = self.recorder(command)
+        kernel = KernelFiles("k", str(self.image), self.image)
+        argv = recorder.workload.guest_argv
+        return recorder.start(Job(kernel, argv, self.cpus, folder, variation)), folder
+
+    def run(
+        self, command: Sequence[str | Path], variation: Variation = NO_VARIATION
+    ) -> tuple[Result, Path]:
+        """One that has ended, and its folder."""
+        with whole_run.processors(1):
+            running, folder = self.start(command, variation)
+            wait(running)
+        return running.finish(), folder
+
+    def counts(self, command: Sequence[str | Path]) -> bytes:
+        """The counts file of a run that went well."""
+        result, folder = self.run(command)
+        assert result.failure is None
+        return (folder / "counts.bin").read_bytes()
+
+    def with_guest(self, folder: str, **other: object) -> "Restorer":
+        """Another guest's, below ``folder``."""
+        guest = replace_guest(self.guest, **other)
+        return replace(self, guest=guest, folder=self.folder / folder)
+
+
+def replace_guest(guest: Guest, **other: object) -> Guest:
+    """``guest`` with other fields."""
+    fields = {name: getattr(guest, name) for name in guest.__struct_fields__}
+    return Guest(**{**fields, **other})
+
+
+def wait(*runs: Running) -> None:
+    """Until all of them have ended."""
+    active = list(runs)
+    while active := [run for run in active if not run.process.poll()]:
+        listening = [one for run in active for one in getattr(run.process, "listening", ())]
+        select.select(listening, [], [], 0.05)
