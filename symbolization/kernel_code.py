@@ -18,7 +18,6 @@ from profdiff.symbolization._native import (
     NativeError,
     SymbolIndex,
     disassemble,
-    elf_code,
     place_module,
     split_code,
 )
@@ -26,6 +25,7 @@ from profdiff.symbolization.chains import DTYPES, Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
 from profdiff.symbolization.merge import Merge
 from profdiff.symbolization.places import Object, Places, among, distinct
+from profdiff.symbolization.section_text import texts
 
 FORMAT = 1
 """Version of the file that `KernelCode.save` writes."""
@@ -321,8 +321,8 @@ def _pieces(part: _Part, address: NDArray[np.uint64]) -> Iterator[tuple[int, byt
             ranges.append((start, end))
     first = np.array([start for start, _ in ranges], np.uint64)
     size = np.array([end - start for start, end in ranges], np.uint64)
-    texts = elf_code(str(part.path), first, size)
-    for start, text in zip((first + moved).tolist(), texts, strict=True):
+    found = texts(part.path, part.svma, part.size, first, size)
+    for start, text in zip((first + moved).tolist(), found, strict=True):
         if text:
             yield start, text
 

@@ -65,10 +65,10 @@ class Merge:
 
     def finish(self, inlines_visible: bool) -> Chains:
         """All of it as columns, with each function and frame once."""
-        functions, function_of = _distinct(self._functions)
+        functions, function_of = distinct_rows(self._functions)
         raw = np.concatenate([np.zeros((0, 4), dtype=np.uint32), *self._frames])
         raw[:, 0] = function_of[raw[:, 0]]
-        frames, frame_of = _distinct([raw])
+        frames, frame_of = distinct_rows([raw])
         offsets = np.zeros(len(self._addresses) + 1, dtype=np.int64)
         np.cumsum(self._length, out=offsets[1:])
         bases = np.cumsum([0, *(len(chain) for chain in self._chains)])
@@ -95,7 +95,7 @@ class Merge:
         )
 
 
-def _distinct(parts: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def distinct_rows(parts: list[NDArray[np.uint32]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Distinct rows in the order of first appearance, and for each row its new index."""
     rows = np.concatenate([np.zeros((0, 4), dtype=np.uint32), *parts])
     known: dict[bytes, int] = {}

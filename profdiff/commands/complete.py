@@ -64,14 +64,47 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
 
 @_quiet
 def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Session folders, those of several parts too, and where none begins so, the folders
+    """Session folders, those of several parts and suites too, and where none begins so, the folders
     that may hold one."""
-    from profdiff.session.folder import is_session, is_several
+    from profdiff.session.folder import is_session, is_several, is_suite
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
     places = {entry: Path(entry).expanduser() for entry in folders}
-    found = [entry for entry, place in places.items() if is_session(place) or is_several(place)]
+    kinds = (is_session, is_several, is_suite)
+    found = [entry for entry, place in places.items() if any(kind(place) for kind in kinds)]
     return found or [_shown(entry) for entry in folders]
+
+
+@_quiet
+def cells(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The cells of the suite."""
+    from profdiff.commands.newest import newest
+    from profdiff.session.folder import is_suite
+    from profdiff.session.suite import Suite
+    from profdiff.session.suite_cells import cells as located
+
+    words = [context.params.get("session"), *context.args]
+    given = next((Path(word) for word in words if word and is_suite(Path(word))), None)
+    return _beginning(typed, list(located(Suite.open(given or newest(Path())))))
+
+
+@_quiet
+def suites(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The suites that come along, TOML files, and folders that may hold one."""
+    from profdiff.commands.suite_file import installed
+
+    entries = [entry for entry in _entries(typed) if entry.endswith(".toml")]
+    folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
+    return [*_beginning(typed, installed()), *entries, *map(_shown, folders)]
+
+
+@_quiet
+def workloads(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The workloads of the suite that the command line names."""
+    from profdiff.commands.suite_file import located, names
+
+    given = context.params.get("suite")
+    return _beginning(typed, names(located(given))) if given else []
 
 
 @_quiet

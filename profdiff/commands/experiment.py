@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,97 +11,15 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
+from profdiff.commands.experiment_file import ExperimentCommand, GivenSuite
+from profdiff.commands.option_types import Collectors, Compilers, Cpus, Memory, Names
 
 if TYPE_CHECKING:
+    from profdiff.recording.experiment import Asked
     from profdiff.recording.experiments import Experiments
-
-
-class Memory(click.ParamType[int]):
-    """MiB, or with a suffix: 512, 512M, 2G."""
-
-    name = "size"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d{1,7})([MG]?)(iB|B)?", str(value), re.IGNORECASE)
-        if not match:
-            self.fail(f"{value!r} is not a size: write 512M or 2G", param, ctx)
-        mebibytes = int(match[1]) * (1024 if match[2].upper() == "G" else 1)
-        if mebibytes < 64:
-            self.fail("a guest needs at least 64M", param, ctx)
-        return mebibytes
-
-
-class Collectors(click.ParamType[list[str]]):
-    """Names of collectors, separated by commas."""
-
-    name = "collectors"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
-        names = value if isinstance(value, list) else str(value).split(",")
-        known = registry.recording()
-        if unknown := [name for name in names if name not in known]:
-            self.fail(f"{unknown[0]!r} is not a collector ({', '.join(known)})", param, ctx)
-        return names
-
-
-class Names(click.ParamType[list[Architecture]]):
-    """Names of architectures, separated by commas."""
-
-    name = "architectures"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[Architecture]:
-        names = str(value).split(",") if not isinstance(value, list) else value
-        known = {name: named(name) for name in names}
-        for name, one in known.items():
-            if one is None:
-                every = ", ".join(one.arch for one in ARCHITECTURES)
-                self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
-        return list(dict.fromkeys(one for one in known.values() if one))
-
-
-class Compilers(click.ParamType[list[str]]):
-    """Names of compilers, separated by commas."""
-
-    name = "compilers"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[str]:
-        from profdiff.session.kinds import is_compiler
-
-        names = str(value).split(",") if not isinstance(value, list) else value
-        for name in names:
-            if not is_compiler(name):
-                self.fail(f"{name!r}: name a compiler as PATH has it: gcc-14", param, ctx)
-        return list(dict.fromkeys(names))
-
-
-class Cpus(click.ParamType[list[int]]):
-    """Numbers of vCPUs, separated by commas."""
-
-    name = "cpus"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> list[int]:
-        if isinstance(value, list):
-            return value
-        numbers = [
-            int(part) for part in str(value).split(",") if part.isdecimal() and len(part) < 4
-        ]
-        if len(numbers) != len(str(value).split(",")) or not all(0 < n < 256 for n in numbers):
-            self.fail(f"{value!r}: write numbers from 1 to 255, separated by commas", param, ctx)
-        return list(dict.fromkeys(numbers))
+    from profdiff.recording.suites import SuitePlan
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -123,6 +41,33 @@ def _options() -> list[click.Parameter]:
             "A TOML file whose keys are these options.  [default: profdiff.toml in this "
             "folder, if no COMMAND is given]",
             metavar="FILE",
+        ),
+        _option(
+            "--suite",
+            "Record several workloads: a TOML file with [[workload]] entries, or a suite that "
+            "comes along. Other keys of the file are defaults for all of them.",
+            metavar="FILE|NAME",
+            shell_complete=complete.suites,
+        ),
+        _option(
+            "--only",
+            "Record only the suite's cells whose name matches: 'mprotect*', 'mprotect/anon,*'. "
+            "Repeat the option for more; with --tag, both must hold.",
+            multiple=True,
+            metavar="GLOB",
+            shell_complete=complete.workloads,
+        ),
+        _option(
+            "--tag tags",
+            "Record only the suite's workloads with this tag. Repeat the option for more.",
+            multiple=True,
+            metavar="TAG",
+        ),
+        _option(
+            "--shard",
+            "Record only the I-th of N parts of the runs, into a folder of its own; profdiff merge "
+            "puts the parts together.",
+            metavar="I/N",
         ),
         _option(
             "--kernel kernels",
@@ -155,7 +100,7 @@ def _options() -> list[click.Parameter]:
             "--compilers",
             "Build each kernel (git:REPO@REV) by each of these compilers and record them. With "
             "several, profdiff records one session for each, in its own folder, and reports which "
-            "changes are there under all of them.  [default: the cc= of each SPEC, or gcc]",
+            "changes all of them show.  [default: the cc= of each SPEC, or gcc]",
             type=Compilers(),
             metavar="gcc-12,clang-19,...",
         ),
@@ -236,7 +181,8 @@ def _options() -> list[click.Parameter]:
         ),
         _shown(
             "--repeat",
-            "Runs of each cell with each collector. In guests, each run boots anew.",
+            "Runs of each cell with each collector. In guests, each run boots anew, or restores "
+            "its machine (--restore).",
             click.IntRange(1, 10**6),
             1,
             metavar="N",
@@ -268,6 +214,14 @@ def _options() -> list[click.Parameter]:
             is_flag=True,
         ),
         _option(
+            "--restore/--no-restore",
+            "Boot each kernel once, save its machine before the workload comes, and restore it for "
+            "each run, which takes less than a tenth of the time. Under KVM, guests boot. "
+            "Counts differ a little from those of --no-restore (docs/restored-machines.md).  "
+            "[default: --restore with --suite]",
+            default=None,
+        ),
+        _option(
             "--observe/--no-observe",
             "After the measurement, run the workload once more in the guest and observe its "
             "system calls and memory.",
@@ -278,6 +232,13 @@ def _options() -> list[click.Parameter]:
             "Number of guests to run in parallel.  [default: number of CPUs]",
             type=click.IntRange(1),
             metavar="N",
+        ),
+        _option(
+            "--cluster",
+            "Run the guests on the workers of a Dask cluster, as many as it has room for: a "
+            "scheduler's address or its file (FILE.json), N workers on this machine, or one on "
+            "each host. Needs profdiff[cluster].",
+            metavar="ADDRESS|local:N|ssh:HOST,...",
         ),
         _option(
             "--yes",
@@ -305,57 +266,96 @@ def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def experiments(options: dict[str, Any]) -> Experiments:
     """From the values of ``experiment_options``. Raises as ``Experiments.of``."""
-    from profdiff.recording.experiment import Asked
     from profdiff.recording.experiments import Experiments
+
+    for name, told in (("only", "--only"), ("tags", "--tag")):
+        if options[name]:
+            raise InputError(f"{told} is of a suite: add --suite FILE")
+    return Experiments.of(asked(options, click.get_current_context()))
+
+
+def suite(options: dict[str, Any]) -> SuitePlan | None:
+    """The suite that the values of ``experiment_options`` are of, planned; None if they are of one
+    workload. Raises as ``SuitePlan.of``."""
+    from profdiff.recording.shard import Shard
+    from profdiff.recording.suites import AskedSuite, SuitePlan
+
+    context = click.get_current_context()
+    given = GivenSuite.of(context)
+    if given is None:
+        return None
+    command = context.command
+    assert isinstance(command, ExperimentCommand)  # noqa: S101
+    each = []
+    for entry in given.file.entries:
+        own = command.context_of(context, given, entry)
+        if own.params["restore"] is None:
+            own.params["restore"] = True
+        each.append((entry.told, asked(own.params, own)))
+    return SuitePlan.of(
+        AskedSuite(
+            name=given.file.name,
+            output=options["output"],
+            command=["profdiff", *sys.argv[1:]],
+            each=each,
+            only=options["only"],
+            tags=options["tags"],
+            shard=Shard.parse(options["shard"]) if options["shard"] else None,
+        )
+    )
+
+
+def asked(options: dict[str, Any], context: click.Context) -> Asked:
+    """What the options of one workload say, which ``context`` parsed. Raises InputError."""
+    from profdiff.recording.experiment import Asked
     from profdiff.recording.sweep import Asked as AskedSweep
     from profdiff.session import manifest as m
 
-    context = click.get_current_context()
     # What an experiment file says of a collector that the command line replaces counts for nothing.
     given = {
         name
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    kernels, series = _kernels(options)
+    kernels, series = _kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
     swept = (options[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
     own = {option.name or "" for one in registry.recording().values() for option in one.options}
-    return Experiments.of(
-        Asked(
-            kernels=kernels,
-            series=series,
-            architectures=options["architectures"] or [],
-            compilers=options["compilers"] or [],
-            output=options["output"],
-            collectors=options["collectors"] or [],
-            options={name: options[name] for name in own},
-            given=given,
-            sweep=AskedSweep(*swept),
-            files=options["files"],
-            sysroots=options["sysroots"],
-            guest=m.Guest(**{name: options[name] for name in machine}),
-            cpu_models=options["cpu_models"],
-            repeat=options["repeat"],
-            twin_repeat=options["twin_repeat"],
-            verify=options["verify"],
-            order=m.Order(seed=options["seed"], vary=options["vary_boots"]),
-            observe=options["observe"],
-            qemu=options["qemu"],
-            command=options["command"],
-        )
+    return Asked(
+        kernels=kernels,
+        series=series,
+        architectures=options["architectures"] or [],
+        compilers=options["compilers"] or [],
+        output=options["output"],
+        collectors=options["collectors"] or [],
+        options={name: options[name] for name in own},
+        given=given,
+        sweep=AskedSweep(*swept),
+        files=options["files"],
+        sysroots=options["sysroots"],
+        guest=m.Guest(
+            **{name: options[name] for name in machine}, restored=bool(options["restore"])
+        ),
+        cpu_models=options["cpu_models"],
+        repeat=options["repeat"],
+        twin_repeat=options["twin_repeat"],
+        verify=options["verify"],
+        order=m.Order(seed=options["seed"], vary=options["vary_boots"]),
+        observe=options["observe"],
+        qemu=options["qemu"],
+        command=options["command"],
     )
 
 
-def _kernels(options: dict[str, Any]) -> tuple[list[str], frozenset[str]]:
+def _kernels(options: dict[str, Any], context: click.Context) -> tuple[list[str], frozenset[str]]:
     """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
     InputError when there are none."""
     from profdiff.recording.series import Series, labels
 
     text, kernels = options["series"], list(options["kernels"])
     # What the command line says of kernels replaces what an experiment file says of them.
-    if text and kernels and _is_default("kernels") != _is_default("series"):
-        text, kernels = (None, kernels) if _is_default("series") else (text, [])
+    if text and kernels and _is_default(context, "kernels") != _is_default(context, "series"):
+        text, kernels = (None, kernels) if _is_default(context, "series") else (text, [])
     if text:
         series = Series.parse(text).kernels()
         return [*series, *kernels], frozenset(labels(series)[1:])
@@ -364,7 +364,7 @@ def _kernels(options: dict[str, Any]) -> tuple[list[str], frozenset[str]]:
     return kernels, frozenset()
 
 
-def _is_default(name: str) -> bool:
+def _is_default(context: click.Context, name: str) -> bool:
     """Whether the value of an option comes from an experiment file."""
-    source = click.get_current_context().get_parameter_source(name)
+    source = context.get_parameter_source(name)
     return source is click.core.ParameterSource.DEFAULT_MAP

@@ -4,52 +4,111 @@ A value is written as TOML has it; a list is what the option takes with commas o
 table what it takes as NAME=VALUE. Paths that exist beside the file are meant from there.
 """
 
-import errno
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
-from profdiff.base import bounded
 from profdiff.base.errors import InputError
+from profdiff.collectors.kernels.git_spec import (
+    FIRST_OPTION,
+    PREFIX,
+    is_git,
+    names_file,
+    split_repository,
+)
+from profdiff.commands.suite_file import Entry, SuiteFile, is_suite, load, located
+from profdiff.commands.toml_file import read
 
 DEFAULT_FILE = Path("profdiff.toml")
-_MAX_SIZE = 2**20
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
 _PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
-_GIT = "git:"
-# As collectors/kernels/git_spec.py takes them apart.
-_OPTION = re.compile(r",(?=[a-z]+=)")
 _PATCH = re.compile(r"\+([^+~]+)")
 # Of the command line alone.
-_NO_KEYS = {"experiment", "everything", "yes"}
+_NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
+# Where a context keeps the suite that its options are of.
+_SUITE = "profdiff.suite"
+
+
+@dataclass(frozen=True)
+class GivenSuite:
+    """A suite that was asked for. ``arguments`` of the command line; ``outer``: values by parameter
+    that hold for all its workloads."""
+
+    file: SuiteFile
+    arguments: list[str]
+    outer: Mapping[str, Any]
+
+    @staticmethod
+    def of(ctx: click.Context) -> "GivenSuite | None":
+        """The one that a command's options are of; None if they are of one workload."""
+        found: GivenSuite | None = ctx.meta.get(_SUITE)
+        return found
 
 
 class ExperimentCommand(click.Command):
     """A command whose options have their defaults from ``--experiment FILE``, or from profdiff.toml
-    in the current folder where no COMMAND is given."""
+    in the current folder where no COMMAND is given; or of which each workload of ``--suite`` has
+    its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
-        command, file = given.get("command"), given.get("experiment")
+        command, file, suite = (given.get(name) for name in ("command", "experiment", "suite"))
+        commanded = isinstance(command, tuple) and bool(command)
         # What was not given is no string and no tuple, but click's own mark.
-        if isinstance(file, str):
-            ctx.default_map = self.defaults(Path(file))
-        elif not (isinstance(command, tuple) and command) and DEFAULT_FILE.is_file():
-            ctx.default_map = self.defaults(DEFAULT_FILE)
+        if not isinstance(file, str):
+            by_default = not commanded and not isinstance(suite, str) and DEFAULT_FILE.is_file()
+            file = str(DEFAULT_FILE) if by_default else None
+        ctx.default_map = {}
+        if file is not None:
+            content = read(Path(file))
+            if is_suite(content):
+                self._take_suite(ctx, args, load(Path(file), self))
+            else:
+                ctx.default_map = self.values(Path(file), content)
+        # A shell that completes words wants no errors.
+        if isinstance(suite, str) and not ctx.resilient_parsing:
+            if _SUITE in ctx.meta:
+                raise InputError(f"{file} is a suite: leave --experiment or --suite out")
+            self._take_suite(ctx, args, load(located(suite), self))
+        if commanded and _SUITE in ctx.meta:
+            raise InputError("a suite has commands of its own: leave COMMAND out")
         return super().parse_args(ctx, args)
 
     def defaults(self, file: Path) -> dict[str, Any]:
         """The values of ``file`` by parameter. Raises InputError."""
+        return self.values(file, read(file))
+
+    def _take_suite(self, ctx: click.Context, args: list[str], suite: SuiteFile) -> None:
+        if "suite" not in (parameter.name for parameter in self.params):
+            raise InputError(f"{ctx.command_path} is of one workload, and that file has several")
+        outer = {**(ctx.default_map or {}), **suite.values}
+        ctx.default_map = outer
+        ctx.meta[_SUITE] = GivenSuite(suite, list(args), outer)
+
+    def values(self, file: Path, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of a file's keys by parameter. Raises InputError."""
         return {
             parameter.name or "": _value(file, key, value, parameter)
-            for key, value in read(file).items()
+            for key, value in keys.items()
             for parameter in [self._parameter(file, key)]
         }
+
+    def context_of(self, ctx: click.Context, suite: "GivenSuite", entry: Entry) -> click.Context:
+        """The context with the options of one workload of the suite: those of the command line,
+        then its own, then its file's. Raises InputError."""
+        own = click.Context(self, info_name=ctx.info_name, parent=ctx.parent)
+        own.default_map = {**suite.outer, **entry.values}
+        try:
+            super().parse_args(own, list(suite.arguments))
+        except click.UsageError as error:
+            raise InputError(f"workload {entry.told.name}: {error.format_message()}") from error
+        return own
 
     def _parameter(self, file: Path, key: str) -> click.Parameter:
         known: dict[str, click.Parameter] = {}
@@ -65,21 +124,6 @@ class ExperimentCommand(click.Command):
             hint = f": did you mean {near[0]}?" if near else f" (known: {', '.join(sorted(known))})"
             raise InputError(f"{file}: unknown key {key}{hint}")
         return known[name]
-
-
-def read(file: Path) -> dict[str, Any]:
-    """What the file holds. Raises InputError when it is absent, too large or no TOML."""
-    import tomllib
-
-    try:
-        return tomllib.loads(bounded.read(file, _MAX_SIZE).decode())
-    except OSError as error:
-        if error.errno == errno.EFBIG:
-            raise InputError(f"{file} is too large to be an experiment") from error
-        raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
-    # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not valid TOML: {error}") from error
 
 
 def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> object:
@@ -125,7 +169,7 @@ def _from(file: Path, text: str) -> str:
     # In debian:SUITE,arch=ARCH, what stands before = is no label.
     if not equals or "/" in label or ":" in label:
         label, equals, path = "", "", text
-    if path.startswith(_GIT):
+    if is_git(path):
         return f"{label}{equals}{_git_from(file, path)}"
     first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
     beside = file.parent / first
@@ -140,15 +184,16 @@ def _from(file: Path, text: str) -> str:
 def _git_from(file: Path, spec: str) -> str:
     """``git:REPO...`` with the repository, patches and a config beside ``file`` as seen from
     here."""
-    body, *options = _OPTION.split(spec.removeprefix(_GIT))
-    ends = [at for at, sign in enumerate(body) if at and sign in "@+~"] + [len(body)]
-    found = next((end for end in ends if _exists(file.parent / body[:end])), None)
-    if found is None:
+    body, *options = FIRST_OPTION.split(spec.removeprefix(PREFIX))
+    try:
+        repository, rest = split_repository(body, spec, file.parent)
+    except InputError:
         return spec
-    changes = _PATCH.sub(lambda one: "+" + _beside(file, one[1]), body[found:])
-    named = (option.partition("=") for option in options)
-    told = [f",{name}={_beside(file, value)}" for name, _, value in named]
-    return f"{_GIT}{_beside(file, body[:found])}{changes}{''.join(told)}"
+    changes = _PATCH.sub(lambda one: "+" + _beside(file, one[1]), rest)
+    made = f"{PREFIX}{_beside(file, repository)}{changes}"
+    for name, _, value in (option.partition("=") for option in options):
+        made += f",{name}={_beside(file, value) if names_file(name, value) else value}"
+    return made
 
 
 def _beside(file: Path, path: str) -> str:

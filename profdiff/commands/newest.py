@@ -6,12 +6,13 @@ from profdiff.base.errors import SessionError
 
 
 def newest(folder: Path) -> Path:
-    """What was recorded last in ``folder``: a session, or a folder of several sessions, which is
-    one with its parts. Raises SessionError."""
-    from profdiff.session.folder import is_several
+    """What was recorded last in ``folder``: a session, a suite, or a folder of several sessions,
+    which are one with their parts. Raises SessionError."""
+    from profdiff.session.folder import is_several, is_suite
 
     # In the folder of several sessions, all of them are meant.
-    places = [folder] if is_several(folder) else [*folder.iterdir(), folder]
+    parts = is_several(folder) or is_suite(folder)
+    places = [folder] if parts else [*folder.iterdir(), folder]
     times = {place: time for place in places if (time := _last_written(place)) is not None}
     if not times:
         raise SessionError(
@@ -23,8 +24,12 @@ def newest(folder: Path) -> Path:
 def _last_written(folder: Path) -> float | None:
     """When what is recorded in ``folder`` was last written, in seconds since 1970; None: there is
     nothing."""
-    from profdiff.session.folder import is_session, kind_of
+    from profdiff.session.folder import SUITE_FILE, is_session, is_suite, kind_of
 
+    if is_suite(folder):
+        every = [folder / SUITE_FILE, *folder.glob("*/manifest.json")]
+        every += folder.glob("*/*/manifest.json")
+        return max(file.stat().st_mtime for file in every)
     if is_session(folder):
         return (folder / "manifest.json").stat().st_mtime
     kind = kind_of(folder)

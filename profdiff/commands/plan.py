@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.base.terminal import printable, say
-from profdiff.commands.experiment import experiment_options, experiments
+from profdiff.commands.experiment import experiment_options, experiments, suite
 from profdiff.commands.experiment_file import ExperimentCommand
+from profdiff.commands.sharded import chosen_runs, wanted_shard
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Experiment
-    from profdiff.recording.schedule import Estimate
+    from profdiff.recording.schedule import Chosen, Estimate
+    from profdiff.recording.suites import SuitePlan
 
 _SHOWN = 40
 
@@ -27,9 +29,16 @@ def plan(everything: bool, **options: Any) -> None:
     would take. plan runs and writes nothing."""
     from profdiff.recording.schedule import Estimate
 
+    if (wanted := suite(options)) is not None:
+        _show_suite(wanted, options)
+        return
+    shard = wanted_shard(options)
     asked = experiments(options)
     shown = None if everything else _SHOWN
-    estimates = [_show(one, options, shown) for one in asked.each]
+    chosen = chosen_runs(shard, asked.each)
+    estimates = [
+        _show(one, options, shown, runs) for one, runs in zip(asked.each, chosen, strict=True)
+    ]
     if len(estimates) > 1:
         whole = Estimate(
             sum(one.low for one in estimates),
@@ -39,9 +48,46 @@ def plan(everything: bool, **options: Any) -> None:
         say(f"{asked.folder}: {whole} in all" if whole.high else f"{asked.folder}: nothing to do")
 
 
-def _show(asked: Experiment, options: dict[str, Any], most: int | None) -> Estimate:
-    """Say what is to be recorded into one session, at most ``most`` runs of it, and how long it
-    takes, which is returned."""
+def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
+    """Say what a suite has: a line for each workload, and how long all take."""
+    from profdiff.base.temporary import temporary_folder
+    from profdiff.recording import schedule
+    from profdiff.recording.plan import continued
+
+    jobs = options["jobs"] or os.cpu_count() or 1
+    done = runs = 0
+    low = high = 0.0
+    for one in asked.each:
+        experiment = one.experiment
+        manifest = continued(experiment.folder, experiment.planned)
+        with temporary_folder() as temporary:
+            recorders = experiment.recorders(manifest, temporary)
+        pending = schedule.missing_runs(manifest, experiment.kernels, recorders, one.wanted)
+        estimate = schedule.estimate(manifest, pending, jobs)
+        low, high = low + estimate.low, high + estimate.high
+        done += sum(run.failure is None for run in manifest.runs)
+        runs += len(pending)
+        tags = f"  ({', '.join(one.workload.tags)})" if one.workload.tags else ""
+        told = f"{one.cells:4} cells {len(pending):6,} runs  {one.workload.about}{tags}"
+        say(printable(f"{one.name:24} {told}").rstrip())
+    kernels = {kernel.label for one in asked.each for kernel in one.experiment.planned.kernels}
+    say(
+        f"{asked.folder}: {_count(len(asked.each), 'workload')}, {_count(asked.cells, 'cell')}, "
+        f"{len(kernels)} kernels; {done:,} runs done, {runs:,} to do"
+    )
+    if runs:
+        say(str(schedule.Estimate(low, high, done)))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _show(
+    asked: Experiment, options: dict[str, Any], most: int | None, chosen: Chosen | None
+) -> Estimate:
+    """Say what is to be recorded into one session, of what is ``chosen``, at most ``most`` runs of
+    it, and how long it takes, which is returned."""
     from profdiff.base.temporary import temporary_folder
     from profdiff.collectors import registry
     from profdiff.recording import schedule
@@ -51,7 +97,7 @@ def _show(asked: Experiment, options: dict[str, Any], most: int | None) -> Estim
     manifest = continued(asked.folder, asked.planned)
     with temporary_folder() as temporary:
         recorders = asked.recorders(manifest, temporary)
-    pending = schedule.missing_runs(manifest, asked.kernels, recorders)
+    pending = schedule.missing_runs(manifest, asked.kernels, recorders, chosen)
     done = sum(run.failure is None for run in manifest.runs)
     failed = len(manifest.runs) - done
     by_collector = Counter(run.recorder.collector.name for run in pending)

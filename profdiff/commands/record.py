@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,16 @@ import click
 
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import confirm, say, tell
-from profdiff.commands.experiment import experiment_options, experiments
+from profdiff.commands.experiment import experiment_options, experiments, suite
 from profdiff.commands.experiment_file import ExperimentCommand
+from profdiff.commands.record_suite import record_suite
+from profdiff.commands.sharded import chosen_runs, wanted_shard
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
+    from profdiff.recording.cluster.cluster import Cluster
     from profdiff.recording.experiment import Experiment
+    from profdiff.recording.schedule import Chosen
     from profdiff.session.folder import Session
     from profdiff.session.several import Several
 
@@ -40,24 +46,50 @@ def record(**options: Any) -> None:
     counts are those between the marks. Run the same command again to resume an interrupted
     recording.
     """
+    from profdiff.recording import machines
     from profdiff.recording.experiments import session_folder
 
+    jobs = options["jobs"] or os.cpu_count() or 1
+    if (wanted := suite(options)) is not None:
+        with _place(options["cluster"], [one.experiment for one in wanted.each]) as place:
+            record_suite(wanted, jobs, place)
+        return
+    shard = wanted_shard(options)
     if not options["command"]:
         _agree(session_folder(options["output"], ()), options["yes"])
     asked = experiments(options)
     for note in dict.fromkeys(one.note for one in asked.each if one.note):
         tell(f"note: {note}")
-    jobs = options["jobs"] or os.cpu_count() or 1
-    with asked.recording() as several:
-        if several is None:
-            (one,) = asked.each
-            _conclude(_record(one, jobs), one.kernels)
-        else:
-            _record_several(several, asked.each, jobs)
+    chosen = chosen_runs(shard, asked.each)
+    with _place(options["cluster"], asked.each) as place:
+        prepared = machines.saved(asked.each, jobs, tell, chosen)
+        asked = replace(asked, each=prepared.each)
+        with asked.recording() as several:
+            if several is None:
+                (one,) = asked.each
+                session = _record(one, jobs, place, chosen[0])
+                _conclude(session, one.kernels, whole=shard is None)
+            else:
+                _record_several(several, asked.each, jobs, place, chosen)
 
 
-def _record(asked: Experiment, jobs: int) -> Session:
-    """Make the runs that a session lacks, ``jobs`` at a time. The folder is locked."""
+@contextlib.contextmanager
+def _place(text: str | None, each: Sequence[Experiment]) -> Iterator[Cluster | None]:
+    """The cluster that ``--cluster`` names, or None. Raises InputError, MissingError, OSError."""
+    if text is None:
+        yield None
+        return
+    from profdiff.recording.cluster.cluster import cluster
+
+    with cluster(
+        text, [qemu for one in each for qemu in one.equipment.emulators.values()]
+    ) as found:
+        yield found
+
+
+def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen | None) -> Session:
+    """Make the runs that a session lacks, or of them those that are ``chosen``, ``jobs`` at a time,
+    or in a ``place`` as many as that has room for. The folder is locked."""
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import origin, plan, run, schedule
@@ -69,22 +101,23 @@ def _record(asked: Experiment, jobs: int) -> Session:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
         origin.remember(session.folder, session.manifest)
         recorders = asked.recorders(session.manifest, temporary)
-        pending = schedule.missing_runs(session.manifest, asked.kernels, recorders)
+        pending = schedule.missing_runs(session.manifest, asked.kernels, recorders, chosen)
         left = schedule.runs_left(session.manifest, pending, jobs)
         with progress(len(pending), left) as display:
             if not pending:
                 display.say(f"{asked.folder}: all runs are already recorded")
-            run.record(
-                session,
-                asked.kernels,
-                recorders,
-                jobs=jobs,
-                progress=display,
-            )
+            batch = run.Batch(session, asked.kernels, recorders, chosen=chosen)
+            run.record_batches([batch], jobs=jobs, progress=display, place=place)
     return session
 
 
-def _record_several(several: Several, each: Sequence[Experiment], jobs: int) -> None:
+def _record_several(
+    several: Several,
+    each: Sequence[Experiment],
+    jobs: int,
+    place: Cluster | None,
+    chosen: Sequence[Chosen | None],
+) -> None:
     """Record one part after the other, and say what all together show. A kernel without a
     result on one does not keep the others from being recorded. Raises RunError for it then."""
     from profdiff.base.terminal import columns
@@ -92,14 +125,15 @@ def _record_several(several: Several, each: Sequence[Experiment], jobs: int) -> 
     from profdiff.reports import joint_text
 
     errors = []
-    for asked in each:
+    for asked, runs in zip(each, chosen, strict=True):
         tell(f"recording {asked.folder}")
-        session = _record(asked, jobs)
+        session = _record(asked, jobs, place, runs)
         summary.symbolize(session, asked.kernels)
         for line in [*summary.holes(session.manifest), *summary.failed(session.manifest.runs)]:
             tell(f"{asked.folder.name}: {line}")
         try:
-            _refuse_without_result(session, asked.kernels)
+            if runs is None:
+                _refuse_without_result(session, asked.kernels)
         except RunError as error:
             errors.append(f"{asked.folder.name}: {error}")
     told = joint_text.summary(several, columns())
@@ -130,15 +164,17 @@ def _agree(folder: Path, yes: bool) -> None:
         )
 
 
-def _conclude(session: Session, kernels: list[KernelFiles]) -> None:
-    """Symbolize, print the summary, and fail if a kernel has no result at all."""
+def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> None:
+    """Symbolize, print the summary, and fail if a kernel has no result at all, unless the session
+    is a shard."""
     from profdiff.commands import record_summary as summary
 
     summary.symbolize(session, kernels)
     for line in summary.lines(session):
         say(line)
     say(f"profdiff report {shlex.quote(str(session.folder))}")
-    _refuse_without_result(session, kernels)
+    if whole:
+        _refuse_without_result(session, kernels)
 
 
 def _refuse_without_result(session: Session, kernels: Sequence[KernelFiles]) -> None:
@@ -152,6 +188,8 @@ def _refuse_without_result(session: Session, kernels: Sequence[KernelFiles]) -> 
                 for r in session.manifest.runs
                 if r.kernel == kernel.label and r.collector == collector and r.failure
             ]
+            if failed and all(run.not_there for run in failed):
+                continue
             last = failed[-1].failure if failed else None
             if last:
                 for line in last.console:

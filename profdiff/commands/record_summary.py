@@ -9,6 +9,7 @@ from profdiff.base.errors import SessionError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
+from profdiff.profile import kept_functions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
@@ -20,12 +21,14 @@ _LARGEST = 3
 
 
 def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
-    """Resolve every place of every kernel with a result, and keep the chains in the session.
+    """Resolve every place of every kernel with a result, and keep the chains in the session, and
+    what each function executed.
 
     Raises InputError for a damaged debug ELF, SessionError, OSError.
     """
     for kernel in kernels:
         keep(session, kernel.label, module_files(kernel.modules))
+    kept_functions.keep(session)
 
 
 def lines(session: Session) -> list[str]:
@@ -54,16 +57,22 @@ def holes(manifest: Manifest) -> list[str]:
 
 def failed(runs: Sequence[Run]) -> list[str]:
     """A line for each message of failed runs."""
-    by_message: dict[str, list[str]] = {}
+    by_message: dict[str, list[Run]] = {}
     for run in runs:
         if run.failure:
-            by_message.setdefault(units.printable(run.failure.message), []).append(run.id)
-    return [
-        f"failed run {ids[0]}: {message}"
-        if len(ids) == 1
-        else f"{len(ids):,} runs failed alike: {message}"
-        for message, ids in by_message.items()
-    ]
+            by_message.setdefault(units.printable(run.failure.message), []).append(run)
+    return [_failed_alike(message, alike) for message, alike in by_message.items()]
+
+
+def _failed_alike(message: str, runs: Sequence[Run]) -> str:
+    number, first = len(runs), runs[0]
+    if first.not_there:
+        return f"{first.id}: {message}" if number == 1 else f"{number:,} runs: {message}"
+    return (
+        f"failed run {first.id}: {message}"
+        if number == 1
+        else f"{number:,} runs failed alike: {message}"
+    )
 
 
 def _totals(comparison: Comparison) -> list[str]:

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from profdiff.collectors.records import ABSENT
 from profdiff.recording.schedule import PendingRun
 from profdiff.session import manifest as m
 
@@ -13,17 +15,27 @@ _ENOUGH = 3
 _Machine = tuple[str, str, int | None]
 
 
+@dataclass(frozen=True)
+class Boots:
+    """What several sessions of one recording know of the same kernels: which ``failed`` to boot,
+    and those of which a run ``finished``, by label and collector."""
+
+    failed: set[_Machine] = field(default_factory=set)
+    finished: set[tuple[str, str]] = field(default_factory=set)
+
+
 class Alike:
     """Which runs are left out of this recording.
 
     Of deterministic guests (emulated, no ``--vary-boots``): a cell that failed is not repeated, and
-    a kernel makes no more runs once it did not boot, or failed with one message at three points and
-    finished none. Where nothing has finished and two kernels failed with one message, no kernel
-    makes more runs: the command is wrong, not a kernel. The next recording tries again: only the
-    failures of this one count.
+    a kernel makes no more runs once it did not boot, or failed with one message at three points,
+    and finished none; ``boots`` is what others of the recording know of that. Where nothing has
+    finished and two kernels failed with one message, no kernel makes more runs: the command is
+    wrong, not a kernel. The next recording tries again: only the failures of this one count.
     """
 
-    def __init__(self, manifest: m.Manifest) -> None:
+    def __init__(self, manifest: m.Manifest, boots: "Boots | None" = None) -> None:
+        self._boots = boots if boots is not None else Boots()
         self._vary = manifest.order.vary
         self._points = manifest.points
         finished = [run for run in manifest.runs if run.failure is None]
@@ -31,6 +43,7 @@ class Alike:
         failed = [run for run in manifest.runs if run.failure is not None]
         self._failed_before = {(run.kernel, run.collector, run.point) for run in failed}
         self._failed: set[tuple[str, str, int]] = set()
+        self._absent: set[tuple[str, str, int]] = set()
         self._at: dict[tuple[_Machine, str], set[int]] = {}
         self._hopeless: set[_Machine] = set()
         self._kernels: dict[str, set[str]] = {}
@@ -51,6 +64,11 @@ class Alike:
         label, collector, point = self._cell(pending)
         if failure is None:
             self._finished.add((label, collector))
+            self._boots.finished.add((label, collector))
+            return
+        if failure.kind == ABSENT:
+            # What a kernel lacks at one point it may have at the next.
+            self._absent.add((label, collector, point))
             return
         self._failed.add((label, collector, point))
         machine = self._machine(pending)
@@ -59,6 +77,8 @@ class Alike:
         never = (label, collector) not in self._finished
         if never and (failure.kind == "boot" or len(alike) >= _ENOUGH):
             self._hopeless.add(machine)
+            if failure.kind == "boot":
+                self._boots.failed.add(machine)
         if failure.kind == "workload":
             self._kernels.setdefault(failure.message, set()).add(label)
 
@@ -67,7 +87,12 @@ class Alike:
         kept = []
         wrong = not self._finished and any(len(labels) > 1 for labels in self._kernels.values())
         for pending in waiting:
-            hopeless = self._machine(pending) in self._hopeless
+            if self._cell(pending) in self._absent:
+                continue
+            machine = self._machine(pending)
+            hopeless = machine in self._hopeless or (
+                machine in self._boots.failed and machine[:2] not in self._boots.finished
+            )
             hopeless = hopeless or (wrong and self._deterministic(pending))
             if hopeless or self._cell(pending) in self._failed:
                 self._left_out[pending.kernel.label] += 1

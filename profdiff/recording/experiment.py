@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,15 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.by_architecture import value_for
 from profdiff.collectors.guest import initramfs, memory
+from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
-from profdiff.collectors.records import Value
+from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import plan, sweep
+from profdiff.recording.known import Known
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
@@ -70,14 +73,23 @@ class Equipment:
     emulators: Mapping[str, Qemu | None]
 
     @staticmethod
-    def of(asked: Asked, architecture: Architecture | None) -> "Equipment":
+    def of(
+        asked: Asked, architecture: Architecture | None, known: Known | None = None
+    ) -> "Equipment":
         """The collectors that were asked for, or the one that fits. Raises InputError,
         MissingError."""
+        known = known or Known()
         guest = asked.guest
         if architecture:
             guest = m.replace(guest, cpu=value_for("--cpu", asked.cpu_models, architecture))
         names, options = _collectors(asked, architecture)
-        emulators = {name: _emulator(asked, name, architecture, guest.cpu) for name in names}
+        emulators = {
+            name: known.get(
+                ("emulator", name, architecture, guest.cpu, tuple(asked.qemu)),
+                partial(_emulator, asked, name, architecture, guest.cpu),
+            )
+            for name in names
+        }
         return Equipment(architecture, guest, names, options, emulators)
 
 
@@ -85,7 +97,7 @@ class Equipment:
 class Experiment:
     """What is going to be recorded into the session ``folder``. ``kernels`` are located, twins too.
     ``own``: the guest's own programs; ``note``: what its user must know of what is counted, before
-    anything runs."""
+    anything runs. ``machines``: by key, those that were saved before, or why they could not be."""
 
     asked: Asked
     folder: Path
@@ -95,6 +107,7 @@ class Experiment:
     own: list[GuestFile]
     planned: m.Manifest
     note: str | None
+    machines: Mapping[str, MachineState | Failure] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -103,15 +116,19 @@ class Experiment:
         command: Sequence[str],
         kernels: Sequence[Located],
         equipment: Equipment,
+        known: Known | None = None,
     ) -> "Experiment":
         """``command`` on ``kernels``, the first of which there is. Raises InputError, MissingError,
         SessionError."""
+        known = known or Known()
         architecture = equipment.architecture
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
             raise InputError(_too_few(kernels))
         described = [
-            plan.describe_hole(one) if isinstance(one, Hole) else plan.describe_kernel(one)
+            plan.describe_hole(one)
+            if isinstance(one, Hole)
+            else known.get(("kernel", one), partial(plan.describe_kernel, one))
             for one in kernels
         ]
         if asked.twin_repeat:
@@ -126,7 +143,11 @@ class Experiment:
         else:
             remote = any(one.machine is not None and one.machine.host for one in located)
             prepared = prepare_for_machine(command, asked.files, *folders, remote=bool(remote))
-        own = initramfs.own_files(architecture) if architecture else []
+        own = (
+            known.get(("own files", architecture), partial(initramfs.own_files, architecture))
+            if architecture
+            else []
+        )
         if architecture:
             memory.refuse(equipment.guest.memory, located, [*prepared.files, *own])
         counting = [one for one in map(registry.collector, equipment.collectors) if one.profiles]
@@ -172,6 +193,7 @@ class Experiment:
                 or _emulator(self.asked, name, self.equipment.architecture, guest.cpu),
                 observe=self.asked.observe,
                 folder=folder / name,
+                machines=self.machines,
             )
             for name in manifest.collectors
         ]

@@ -4,6 +4,7 @@ under each of several compilers."""
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from profdiff.base.errors import InputError
@@ -12,6 +13,7 @@ from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.recording import located, plan
 from profdiff.recording.experiment import Asked, Equipment, Experiment
+from profdiff.recording.known import Known
 from profdiff.session.folder import Session, is_session, is_several, kind_of, recording
 from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
 from profdiff.session.several import Several, opened
@@ -29,9 +31,11 @@ class Experiments:
     kind: Kind = ARCHITECTURE
 
     @staticmethod
-    def of(asked: Asked) -> "Experiments":
+    def of(asked: Asked, known: Known | None = None) -> "Experiments":
         """All are planned before anything is recorded: what one part lacks must not show when the
-        other is done. Raises InputError, MissingError, SessionError."""
+        other is done. ``known``: what other experiments found. Raises InputError, MissingError,
+        SessionError."""
+        known = known or Known()
         if asked.architectures and asked.compilers:
             raise InputError(
                 "--arch and --compilers: one folder has parts of one kind: leave --arch out and "
@@ -49,8 +53,8 @@ class Experiments:
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)
         if kind is COMPILER:
-            return _by_compiler(asked, folder, command, names)
-        return _by_architecture(asked, folder, command, names)
+            return _by_compiler(asked, folder, command, names, known)
+        return _by_architecture(asked, folder, command, names, known)
 
     @contextmanager
     def recording(self) -> Iterator[Several | None]:
@@ -58,20 +62,24 @@ class Experiments:
         are several. Raises InputError when another is at work, OSError."""
         with ExitStack() as locks:
             locks.enter_context(recording(self.folder))
-            made = None
-            if self.names:
-                command = self.each[0].planned.command
-                if is_several(self.folder):
-                    made = Several.open(self.folder).with_parts(self.names)
-                else:
-                    made = Several.create(self.folder, self.names, command, self.kind)
-                for one in self.each:
-                    locks.enter_context(recording(one.folder))
+            made = self.made()
+            for one in self.each if made else ():
+                locks.enter_context(recording(one.folder))
             yield made
+
+    def made(self) -> Several | None:
+        """What the sessions lie in if there are several, made if it is not there. Raises InputError
+        when something else is, OSError."""
+        if not self.names:
+            return None
+        if is_several(self.folder):
+            return Several.open(self.folder).with_parts(self.names)
+        command = self.each[0].planned.command
+        return Several.create(self.folder, self.names, command, self.kind)
 
 
 def _by_architecture(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str]
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Known
 ) -> Experiments:
     wanted = asked.architectures
     if names:
@@ -84,21 +92,30 @@ def _by_architecture(
             f"{wanted[0].arch}={plain[0]}"
         )
     if not wanted:
-        kernels, architecture = located.together(asked.kernels, asked.series)
-        equipment = Equipment.of(asked, architecture)
-        return Experiments(folder, (), [Experiment.of(asked, folder, command, kernels, equipment)])
+        kernels, architecture = known.get(
+            ("together", *asked_kernels(asked)),
+            partial(located.together, asked.kernels, asked.series),
+        )
+        equipment = Equipment.of(asked, architecture, known)
+        one = Experiment.of(asked, folder, command, kernels, equipment, known)
+        return Experiments(folder, (), [one])
     # Before kernels are fetched.
-    equipped = [Equipment.of(asked, one) for one in wanted]
-    found = located.for_each(asked.kernels, wanted, asked.series)
+    equipped = [Equipment.of(asked, one, known) for one in wanted]
+    found = known.get(
+        ("for each", *wanted, *asked_kernels(asked)),
+        partial(located.for_each, asked.kernels, wanted, asked.series),
+    )
     each = [
-        Experiment.of(asked, folder / one.arch if names else folder, command, found[one], equipment)
+        Experiment.of(
+            asked, folder / one.arch if names else folder, command, found[one], equipment, known
+        )
         for one, equipment in zip(wanted, equipped, strict=True)
     ]
     return Experiments(folder, names, each)
 
 
 def _by_compiler(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str]
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Known
 ) -> Experiments:
     wanted: Sequence[str] = asked.compilers
     if names:
@@ -106,14 +123,24 @@ def _by_compiler(
     arguments = located.specified(asked.kernels, wanted)
     architecture = located.only_architecture(arguments[wanted[0]])
     # Before kernels are built.
-    equipment = Equipment.of(asked, architecture)
+    equipment = Equipment.of(asked, architecture, known)
     located.check_compilers(wanted, architecture)
-    found = located.under_each(arguments, asked.series)
+    found = known.get(
+        ("under each", *wanted, *asked_kernels(asked)),
+        partial(located.under_each, arguments, asked.series),
+    )
     each = [
-        Experiment.of(asked, folder / name if names else folder, command, found[name], equipment)
+        Experiment.of(
+            asked, folder / name if names else folder, command, found[name], equipment, known
+        )
         for name in wanted
     ]
     return Experiments(folder, names, each, COMPILER)
+
+
+def asked_kernels(asked: Asked) -> tuple[str | frozenset[str], ...]:
+    """What was asked for of kernels, to find it again."""
+    return (frozenset(asked.series), *asked.kernels)
 
 
 def _kind(asked: Asked, folder: Path) -> Kind:

@@ -156,8 +156,10 @@ def _specified(
 ) -> list[KernelArgument]:
     """``argument``, or the same for each architecture where it says none."""
     spec = absolute(argument.spec)
-    if is_git(spec) and not GitSpec.parse(spec).architecture:
+    if is_git(spec):
         parsed = GitSpec.parse(spec)
+        if parsed.architecture:
+            return [argument]
         return [
             KernelArgument(argument.label, str(replace(parsed, architecture=one)))
             for one in architectures
@@ -177,11 +179,11 @@ def specified(texts: Sequence[str], compilers: Sequence[str]) -> dict[str, list[
     for argument in arguments:
         if not is_git(argument.spec):
             raise InputError(
-                f"{argument.label} ({argument.spec}) is built already: --compilers builds kernels "
+                f"{argument.label} ({argument.spec}) is already built: --compilers builds kernels "
                 "from git (git:REPO@REV)"
             )
         if named := GitSpec.parse(argument.spec).compiler:
-            raise InputError(f"{argument.label} says cc={named}: leave that out, or --compilers")
+            raise InputError(f"{argument.label} says cc={named}: leave out that or --compilers")
     return {name: [_built_by(name, argument) for argument in arguments] for name in compilers}
 
 

@@ -140,13 +140,12 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     if not is_session(folder):
         return planned
     old = Session.open(folder).manifest
-    difference = _difference(old, planned)
-    if difference:
+    if told := difference(old, planned):
         raise InputError(
-            f"{folder} holds a recording with {difference}: name another folder with -o, or "
+            f"{folder} holds a recording with {told}: name another folder with -o, or "
             "delete that one"
         )
-    return m.replace(_updated(old, planned), kernels=_every_kernel(old, planned))
+    return m.replace(updated(old, planned), kernels=_every_kernel(old, planned))
 
 
 def added(folder: Path, planned: m.Manifest) -> list[str]:
@@ -228,7 +227,7 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
     return None
 
 
-def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
+def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     """``old`` with what a later command may change besides kernels: how often, how long, how many
     ops it was; how collectors record, too, where no run has a result yet."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
@@ -255,11 +254,11 @@ def _updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
     )
 
 
-def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
+def difference(old: m.Manifest, new: m.Manifest) -> str | None:
     """What tells two plans apart, in words; None if one session can hold both."""
     if others := _other_kernels(old, new):
         return others
-    old = _updated(old, new)
+    old = updated(old, new)
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new):
@@ -281,9 +280,15 @@ def _difference(old: m.Manifest, new: m.Manifest) -> str | None:
     if old.order != new.order:
         vary = " --vary-boots" if old.order.vary else ""
         return f"--seed {old.order.seed}{vary}"
+    return _other_guest(old.guest, new.guest)
+
+
+def _other_guest(old: m.Guest | None, new: m.Guest | None) -> str | None:
     for field in m.Guest.__struct_fields__:
-        was = getattr(old.guest, field, None)
-        if was != getattr(new.guest, field, None):
+        was, now = getattr(old, field, None), getattr(new, field, None)
+        if field == "restored" and bool(was) != bool(now):
+            return "--restore" if was else "--no-restore"
+        if field not in ("restored", "not_restored") and was != now:
             return f"no --{field}" if was is None else f"--{field} {was}"
     return None
 

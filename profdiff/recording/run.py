@@ -5,9 +5,10 @@ All runs are polled from this one thread, so that an interrupt finds them all he
 
 import re
 import shlex
-import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from statistics import median
 
@@ -16,27 +17,68 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
 from profdiff.base.progress import Progress
+from profdiff.base.waiting import wait
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Job, Recorder, Running
-from profdiff.recording.alike import Alike
-from profdiff.recording.schedule import PendingRun, missing_runs, runs_left
+from profdiff.recording.alike import Alike, Boots
+from profdiff.recording.cluster.cluster import Cluster
+from profdiff.recording.schedule import Chosen, Pace, PendingRun, missing_runs, runs_left
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import substitute
 from profdiff.symbolization.running_kernel import gnu_build_id
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.05
 _NAMED = 3
+# Of the runs that wait, how many are looked through for one that suits a node.
+_WINDOW = 2_000
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The runs that ``session`` lacks, on ``kernels`` by ``recorders``, or of them those that are
+    ``chosen``. ``name``: of its workload, where several are recorded."""
+
+    session: Session
+    kernels: Sequence[KernelFiles]
+    recorders: Sequence[Recorder]
+    name: str = ""
+    chosen: Chosen | None = None
+
+    def missing(self) -> list[PendingRun]:
+        """The runs that are to be made."""
+        return missing_runs(self.session.manifest, self.kernels, self.recorders, self.chosen)
+
+
+class _Begun:
+    """A batch whose runs are being made: ``waiting`` ones are not started yet."""
+
+    def __init__(self, batch: Batch, boots: Boots) -> None:
+        self.session, self.name = batch.session, batch.name
+        self.alike = Alike(batch.session.manifest, boots)
+        self.waiting = self.alike.ordered(batch.missing())
+        self.before = len(batch.session.manifest.runs)
+        self.ids = {run.id for run in batch.session.manifest.runs}
+
+    def called(self, pending: PendingRun) -> str:
+        """A run as progress tells of it."""
+        return f"{self.name}: {pending.name}" if self.name else pending.name
 
 
 @dataclass(frozen=True)
 class _Active:
+    batch: _Begun
     pending: PendingRun
     run: Running
     folder: Path
     started: str
+
+    @property
+    def name(self) -> str:
+        """As progress tells of it."""
+        return self.batch.called(self.pending)
 
 
 def record(
@@ -46,8 +88,18 @@ def record(
     *,
     jobs: int,
     progress: Progress,
+    place: Cluster | None = None,
 ) -> None:
-    """Make the missing runs, ``jobs`` at a time, and enter each in the manifest as it ends.
+    """Make the missing runs of one session, as ``record_batches``."""
+    batches = [Batch(session, kernels, recorders)]
+    record_batches(batches, jobs=jobs, progress=progress, place=place)
+
+
+def record_batches(
+    batches: Sequence[Batch], *, jobs: int, progress: Progress, place: Cluster | None = None
+) -> None:
+    """Make the missing runs, batch after batch, ``jobs`` at a time, and enter each in its session's
+    manifest as it ends. With a ``place``, guests run there, as many as it has room for.
 
     What deterministic guests would only fail at again is left out (``Alike``).
 
@@ -55,31 +107,95 @@ def record(
     workload does not print the metric that it should, OSError, and whatever the collector raises;
     all runs have ended then, finished ones are kept.
     """
-    alike = Alike(session.manifest)
-    waiting = alike.ordered(missing_runs(session.manifest, kernels, recorders))
-    before = len(session.manifest.runs)
+    boots = Boots()
+    begun = [_Begun(batch, boots) for batch in batches]
+    pace = Pace(sum(len(one.waiting) for one in begun))
+    ready = deque(one for one in begun if one.waiting)
     active: list[_Active] = []
+    # Of a cluster, many runs end at a time: their manifest is written once.
+    entered: dict[Path, Session] = {}
+    for recorder in (recorder for batch in batches for recorder in batch.recorders):
+        recorder.place = place
     try:
-        while waiting or active:
-            while waiting and _may_start(waiting[0], active, jobs):
-                active.append(_start(session, waiting.pop(0)))
+        while ready or active:
+            if place is not None:
+                for line in place.look():
+                    progress.say(line)
+                jobs = place.slots
+            while ready and _may_start(ready[0].waiting[0], active, jobs):
+                batch, number = _next(ready, place)
+                active.append(_start(batch, batch.waiting.pop(number)))
+                _drop_empty(ready)
             for item in list(active):
-                progress.phase(item.pending.name, item.run.process.phase)
+                progress.phase(item.name, item.run.process.phase)
                 if item.run.process.poll():
                     active.remove(item)
-                    run = _enter(session, item)
-                    alike.ended(item.pending, run.failure)
-                    waiting = alike.without(waiting)
-                    left = [*waiting, *(one.pending for one in active)]
-                    told = runs_left(session.manifest, left, jobs, before)
-                    progress.ended(item.pending.name, outcome(run), told)
-                    _refuse_unreadable(session, run)
-            time.sleep(_POLL_SECONDS)
+                    run = _enter(item.batch.session, item)
+                    entered[item.batch.session.folder] = item.batch.session
+                    if place is None:
+                        _save(entered)
+                    _leave_out(item, run, ready)
+                    pace.ended(sum(len(one.waiting) for one in ready) + len(active))
+                    told = str(pace) if len(begun) > 1 else _left(item, active, jobs)
+                    progress.ended(item.name, outcome(run), told, failed=run.failed)
+                    _refuse_unreadable(item.batch.session, run)
+            _save(entered)
+            if ready or active:
+                _pause(active)
     finally:
+        _save(entered)
         for item in active:
             item.run.process.stop()
-    for line in alike.lines():
+    for one in begun:
+        for line in one.alike.lines():
+            progress.say(f"{one.name}: {line}" if one.name else line)
+    for line in place.lines() if place else ():
         progress.say(line)
+
+
+def _save(entered: dict[Path, Session]) -> None:
+    """Write the manifests of sessions that got runs."""
+    while entered:
+        _, session = entered.popitem()
+        session.save(session.manifest)
+
+
+def _next(ready: Sequence[_Begun], place: Cluster | None) -> tuple[_Begun, int]:
+    """The batch and the row of the run that is to be started: the first, or one that suits the
+    node of a ``place`` that is free."""
+    if place is None:
+        return ready[0], 0
+    rows = list(islice(((one, n) for one in ready for n in range(len(one.waiting))), _WINDOW))
+    return rows[place.choice(one.waiting[n].kernel for one, n in rows)]
+
+
+def _leave_out(item: _Active, run: m.Run, ready: deque[_Begun]) -> None:
+    """Drop what would only fail as ``run`` did. That a kernel does not boot holds for all
+    batches."""
+    item.batch.alike.ended(item.pending, run.failure)
+    boots = run.failure is None or run.failure.kind != "boot"
+    for one in [item.batch] if boots else list(ready):
+        one.waiting = one.alike.without(one.waiting)
+    _drop_empty(ready)
+
+
+def _drop_empty(ready: deque[_Begun]) -> None:
+    for one in [one for one in ready if not one.waiting]:
+        ready.remove(one)
+
+
+def _left(item: _Active, active: Sequence[_Active], jobs: int) -> str:
+    """What the only batch still lacks, in words."""
+    pending = [*item.batch.waiting, *(one.pending for one in active)]
+    return runs_left(item.batch.session.manifest, pending, jobs, item.batch.before)
+
+
+def _pause(active: Sequence[_Active]) -> None:
+    """Until a run has something to tell, but no longer than between two looks at them."""
+    wait(
+        [one for item in active for one in getattr(item.run.process, "listening", ())],
+        _POLL_SECONDS,
+    )
 
 
 def _may_start(pending: PendingRun, active: list[_Active], jobs: int) -> bool:
@@ -88,7 +204,13 @@ def _may_start(pending: PendingRun, active: list[_Active], jobs: int) -> bool:
     return len(active) < jobs
 
 
-def _start(session: Session, pending: PendingRun) -> _Active:
+def _start(batch: _Begun, pending: PendingRun) -> _Active:
+    """Raises InputError when the session has such a run."""
+    session = batch.session
+    # Its folder would go, and no session with two runs of one id is read.
+    if pending.id in batch.ids:
+        raise InputError(f"{session.folder} has a run {pending.id} already: record into another -o")
+    batch.ids.add(pending.id)
     folder = session.run_folder(pending.id)
     manifest = session.manifest
     variation = NO_VARIATION
@@ -101,11 +223,11 @@ def _start(session: Session, pending: PendingRun) -> _Active:
     guest_argv = pending.recorder.workload.guest_argv
     argv = tuple(substitute(word, point.parameters) for word in guest_argv)
     job = Job(pending.kernel, argv, point.cpus or 1, folder, variation)
-    return _Active(pending, pending.recorder.start(job), folder, m.timestamp())
+    return _Active(batch, pending, pending.recorder.start(job), folder, m.timestamp())
 
 
 def _enter(session: Session, item: _Active) -> m.Run:
-    """Add the ended run to the manifest, and what it told of its kernel."""
+    """Add the ended run to the manifest, and what it told of its kernel; ``_save`` writes it."""
     result = item.run.finish()
     prefix = f"runs/{item.pending.id}"
     run = m.Run(
@@ -119,6 +241,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         wall_seconds=round(item.run.process.wall_seconds, 3),
         files={what: f"{prefix}/{name}" for what, name in sorted(result.files.items())},
         qemu=item.run.emulator,
+        node=item.run.node,
         sampling=result.sampling,
         failure=result.failure,
         exit_status=result.exit_status,
@@ -131,7 +254,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         _told(session, kernel, item, result) if kernel.label == run.kernel else kernel
         for kernel in manifest.kernels
     ]
-    session.save(m.replace(manifest, kernels=kernels, runs=[*manifest.runs, run]))
+    session.manifest = m.replace(manifest, kernels=kernels, runs=[*manifest.runs, run])
     return run
 
 
@@ -216,7 +339,7 @@ def _keep_config(session: Session, item: _Active, result: Result) -> str | None:
 def outcome(run: m.Run) -> str:
     """A run's outcome in one line."""
     if run.failure:
-        return f"failed: {run.failure.message}"
+        return run.failure.message if run.not_there else f"failed: {run.failure.message}"
     if run.sampling:
         return f"sampled {' and '.join(run.sampling.events)} ({run.wall_seconds:.1f} s)"
     if run.measured:

@@ -2,8 +2,11 @@
 
 import os
 import random
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
+from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.collectors import registry
@@ -15,6 +18,9 @@ from profdiff.session.points import cells, recorded_at, titles
 # Where nothing was recorded yet: boot, settle and a short workload, on processors of different
 # years that do nothing else.
 _ASSUMED_SECONDS = (5.0, 20.0)
+_ASSUMED_RESTORED = (0.3, 2.0)
+# The first runs do what later ones need not.
+_PACE_RUNS = 4
 
 
 @dataclass(frozen=True)
@@ -35,28 +41,122 @@ class PendingRun:
         return f"{self.id} ({self.title})" if self.title else self.id
 
 
+class Place(NamedTuple):
+    """A run's place in a plan: a kernel's label, a collector, a row of the points, and which of the
+    cell's runs it is, from 0."""
+
+    kernel: str
+    collector: str
+    point: int
+    turn: int
+
+
+Chosen = Callable[[Place], bool]
+"""Whether a run of the plan is to be made now."""
+
+
+def places(manifest: m.Manifest, kernels: Sequence[str], collector: str) -> Iterator[Place]:
+    """All runs of a plan by one collector, on kernels by their labels. Each round has one of every
+    cell that has as many, in an order that the manifest's seed draws, so that no kernel is always
+    first."""
+    points = recorded_at(manifest, collector)
+    twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
+    for turn in range(max(manifest.repeat, manifest.twin_repeat)):
+        round_ = [(point, kernel) for point in points for kernel in kernels]
+        random.Random(f"{manifest.order.seed}:{turn}").shuffle(round_)  # noqa: S311
+        for point, kernel in round_:
+            if turn < (manifest.twin_repeat if kernel in twins else manifest.repeat):
+                yield Place(kernel, collector, point, turn)
+
+
 def missing_runs(
-    manifest: m.Manifest, kernels: Sequence[KernelFiles], recorders: Sequence[Recorder]
+    manifest: m.Manifest,
+    kernels: Sequence[KernelFiles],
+    recorders: Sequence[Recorder],
+    chosen: Chosen | None = None,
 ) -> list[PendingRun]:
-    """The runs that are still to be made. Each round has one of every cell that lacks one, in an
-    order that the manifest's seed draws, so that no kernel is always first."""
+    """The runs that are still to be made, or of them those that are ``chosen``. A kernel that lacks
+    what the workload calls will lack it the next time, too."""
     missing: list[PendingRun] = []
     known, told = cells(manifest), titles(manifest)
+    files = {kernel.label: kernel for kernel in kernels}
     twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
     for recorder in recorders:
-        points = recorded_at(manifest, recorder.collector.name)
-        for turn in range(max(manifest.repeat, manifest.twin_repeat)):
-            round_ = [(point, kernel) for point in points for kernel in kernels]
-            random.Random(f"{manifest.order.seed}:{turn}").shuffle(round_)  # noqa: S311
-            for point, kernel in round_:
-                wanted = manifest.twin_repeat if kernel.label in twins else manifest.repeat
-                made = known.get((kernel.label, recorder.collector.name, point), ())
-                if turn >= wanted - sum(run.failure is None for run in made):
-                    continue
-                number = len(made) + turn + 1
-                name = _run_id(manifest, kernel.label, recorder.collector.name, point, number)
-                missing.append(PendingRun(name, kernel, recorder, point, number, told[point]))
+        name = recorder.collector.name
+        lacking = {
+            key: _numbers(
+                key,
+                manifest.twin_repeat if key[0] in twins else manifest.repeat,
+                known.get(key, ()),
+                chosen,
+            )
+            for key in [(label, name, p) for label in files for p in recorded_at(manifest, name)]
+        }
+        for place in places(manifest, list(files), name):
+            numbers = lacking[place[:3]]
+            if place.turn < len(numbers):
+                number = numbers[place.turn]
+                run = _run_id(manifest, place.kernel, name, place.point, number)
+                kernel = files[place.kernel]
+                missing.append(
+                    PendingRun(run, kernel, recorder, place.point, number, told[place.point])
+                )
     return missing
+
+
+def still_failed(manifest: m.Manifest, chosen: Chosen | None = None) -> list[m.Run]:
+    """The failed runs of the cells that have fewer results than the plan wants, or than what of it
+    is ``chosen``: of the others, a later run gave what they did not."""
+    twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
+    lacking = set()
+    for key, made in cells(manifest).items():
+        wanted = manifest.twin_repeat if key[0] in twins else manifest.repeat
+        if _numbers(key, wanted, made, chosen):
+            lacking.add(key)
+    return [
+        run
+        for run in manifest.runs
+        if run.failed and (run.kernel, run.collector, run.point) in lacking
+    ]
+
+
+def in_no_shard(manifest: m.Manifest) -> int:
+    """How many runs of the plan nobody has made: neither with a result nor failed."""
+    known = cells(manifest)
+    missing = 0
+    for kernel in manifest.kernels:
+        wanted = manifest.twin_repeat if kernel.twin_of else manifest.repeat
+        for name in manifest.collectors if not kernel.hole else ():
+            for point in recorded_at(manifest, name):
+                made = known.get((kernel.label, name, point), ())
+                done = sum(run.failure is None or run.not_there for run in made)
+                # A shard makes a failed run again as many numbers behind as the plan has runs.
+                turns = {run.repetition % wanted for run in made} if wanted else ()
+                missing += wanted - min(wanted, max(done, len(turns)))
+    return missing
+
+
+def _numbers(
+    cell: tuple[str, str, int], wanted: int, made: Sequence[m.Run], chosen: Chosen | None
+) -> list[int]:
+    """The repetitions of a cell that are still to be made, of ``wanted`` ones. A failed run is made
+    again under another number, and where only some runs are chosen, one that no other shard has."""
+    done = {run.repetition for run in made if run.failure is None or run.not_there}
+    taken = {run.repetition for run in made}
+    if chosen is None or all(chosen(Place(*cell, turn)) for turn in range(wanted)):
+        # Of merged shards, some may have been left out: what they have stays theirs.
+        free = (number for number in count(1) if number not in taken)
+        return list(islice(free, max(0, wanted - len(done))))
+    found = []
+    for turn in range(wanted):
+        own = turn + 1
+        # Failed ones and the run itself are those that are as far behind as the plan has runs.
+        if not chosen(Place(*cell, turn)) or any(one % wanted == own % wanted for one in done):
+            continue
+        while own in taken:
+            own += wanted
+        found.append(own)
+    return found
 
 
 def _run_id(
@@ -98,7 +198,9 @@ def estimate(
     ranges = {key: _range(seconds) for key, seconds in made.items()}
     # A guest shares the processors with what runs already.
     share = 1 + os.getloadavg()[0] / (os.cpu_count() or 1)
-    assumed = (_ASSUMED_SECONDS[0] * share, _ASSUMED_SECONDS[1] * share)
+    restored = manifest.guest is not None and manifest.guest.restored
+    seconds = _ASSUMED_RESTORED if restored else _ASSUMED_SECONDS
+    assumed = (seconds[0] * share, seconds[1] * share)
     low = high = 0.0
     for one in pending:
         name = one.recorder.collector.name
@@ -124,3 +226,27 @@ def runs_left(
         return ""
     runs = f"{len(pending)} run{'' if len(pending) == 1 else 's'} left"
     return f"{runs}, {estimate(manifest, pending, jobs, since)}"
+
+
+class Pace:
+    """How fast the runs of several sessions are made: ``total`` from now on."""
+
+    def __init__(self, total: int) -> None:
+        self._total = self._left = total
+        self._started = time.monotonic()
+
+    def ended(self, left: int) -> None:
+        """A run has ended, and so many are left."""
+        self._left = left
+
+    def __str__(self) -> str:
+        """What is left in words, "" for nothing; how long it takes once a few runs have ended."""
+        if not self._left:
+            return ""
+        runs = f"{self._left:,} run{'' if self._left == 1 else 's'} left"
+        done = self._total - self._left
+        if done < min(_PACE_RUNS, self._total):
+            return runs
+        seconds = (time.monotonic() - self._started) / done * self._left
+        scatter = 1 + 1 / (1 + done) ** 0.5
+        return f"{runs}, {units.span(seconds / scatter, seconds * scatter)}"

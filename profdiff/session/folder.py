@@ -20,6 +20,9 @@ from profdiff.session.kinds import KINDS, Kind
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 
 _MANIFEST = "manifest.json"
+SUITE_FILE = "suite.json"
+"""What makes a folder one of a suite (``session.suite``)."""
+
 # Of the manifest, and of each file that a run left but recordings and counts.
 _MAX_FILE = 256 * 2**20
 # As many of a folder's sessions are named in a message.
@@ -43,6 +46,8 @@ class Session:
         except (FileNotFoundError, NotADirectoryError):
             if is_several(folder):
                 raise InputError(_several(folder)) from None
+            if is_suite(folder):
+                raise InputError(_suite(folder)) from None
             raise SessionError(
                 f"{folder} is not a session: it has no {_MANIFEST} (profdiff record makes one)"
             ) from None
@@ -63,8 +68,9 @@ class Session:
     def refuse_occupied(folder: Path) -> None:
         """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
         kind = kind_of(folder)
-        if is_session(folder) or kind:
+        if is_session(folder) or kind or is_suite(folder):
             held = f"sessions of several {kind.plural}" if kind else "a session"
+            held = "a suite" if is_suite(folder) else held
             raise InputError(
                 f"-o {folder}: the folder is not empty, it holds {held}: name another one"
             )
@@ -148,14 +154,36 @@ class Session:
         return folder
 
 
+_held: set[Path] = set()
+"""The folders that this process records into."""
+
+
 @contextlib.contextmanager
 def recording(folder: Path) -> Iterator[None]:
-    """Keep other recorders out of a session's folder, or of one with several sessions, which is
-    made if absent; what a killed one left half written goes. Raises InputError when one is at
-    work, OSError."""
-    if not (is_session(folder) or is_several(folder)):
+    """Keep other recorders out of a session's folder, of one with several sessions, or of a
+    suite's with all its parts, which is made if absent; what a killed one left half written goes.
+    Raises InputError when one is at work, OSError."""
+    if not (is_session(folder) or is_several(folder) or is_suite(folder)):
         Session.refuse_occupied(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    place = folder.resolve()
+    # A suite is a part's folder's, or that of the several that it is one of.
+    suite = next((one for one in (place.parent, place.parent.parent) if is_suite(one)), None)
+    with contextlib.ExitStack() as locks:
+        if suite and suite not in _held:
+            # With others that record other parts of it.
+            locks.enter_context(_locked(suite, fcntl.LOCK_SH))
+        locks.enter_context(_locked(folder, fcntl.LOCK_EX))
+        for name in ("", "kernels", "symbols", "workload"):
+            remove_unfinished(folder / name)
+        _held.add(place)
+        locks.callback(_held.discard, place)
+        yield
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    """Raises InputError when another recorder is at work, SessionError, OSError."""
     # A stranger's session may have a link or a FIFO of that name.
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -168,11 +196,9 @@ def recording(folder: Path) -> Iterator[None]:
         ) from None
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(f"{folder} is being recorded by another process") from None
-        for name in ("", "kernels", "symbols", "workload"):
-            remove_unfinished(folder / name)
         yield
     finally:
         os.close(descriptor)
@@ -201,7 +227,7 @@ def is_session(folder: Path) -> bool:
 def kind_of(folder: Path) -> Kind | None:
     """What the sessions in ``folder`` differ by; None unless it holds several, and is none itself
     (``several``)."""
-    if is_session(folder):
+    if is_session(folder) or is_suite(folder):
         return None
     return next((kind for kind in KINDS if (folder / kind.file).is_file()), None)
 
@@ -209,6 +235,18 @@ def kind_of(folder: Path) -> Kind | None:
 def is_several(folder: Path) -> bool:
     """Whether ``folder`` holds a session for each of several architectures, or compilers."""
     return kind_of(folder) is not None
+
+
+def is_suite(folder: Path) -> bool:
+    """Whether ``folder`` holds a suite: a part for each of several workloads."""
+    return (folder / SUITE_FILE).is_file() and not is_session(folder)
+
+
+def _suite(folder: Path) -> str:
+    """Why such a folder is no session."""
+    parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
+    told = " or ".join(str(folder / name) for name in parts[:_NAMED])
+    return f"{folder} holds a suite: name one of its workloads{f', {told}' if told else ''}"
 
 
 def _several(folder: Path) -> str:

@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from profdiff.collectors.kernels.built_from import BuiltFrom as BuiltFrom
+from profdiff.collectors.records import ABSENT, Name, Part, Text, Value
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest
 from profdiff.collectors.records import Instructions as Instructions
 from profdiff.collectors.records import Measured as Measured
-from profdiff.collectors.records import Name, Part, Text, Value
+from profdiff.collectors.records import Node as Node
 from profdiff.collectors.records import Qemu as Qemu
 from profdiff.collectors.records import Sampling as Sampling
 from profdiff.collectors.records import Window as Window
@@ -130,6 +131,7 @@ class Run(Part, frozen=True, kw_only=True):
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
     files: dict[str, SafePath]
     qemu: Qemu | None = None
+    node: Node | None = None
     sampling: Sampling | None = None
     failure: Failure | None = None
     exit_status: int | None = None
@@ -137,10 +139,22 @@ class Run(Part, frozen=True, kw_only=True):
     instructions: Instructions | None = None
     measured: list[Measured] = msgspec.field(default_factory=list)
 
+    @property
+    def not_there(self) -> bool:
+        """Whether its kernel lacks what the workload calls: no result, and no trouble."""
+        return self.failure is not None and self.failure.kind == ABSENT
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has no result though its kernel has what the workload calls."""
+        return self.failure is not None and not self.not_there
+
 
 class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
-    collectors, by the option's name. ``bisection``: what the kernels are the evidence of."""
+    collectors, by the option's name. ``bisection``: what the kernels are the evidence of.
+    ``functions``: the file of what each function executed itself at every setting, which ``record``
+    wrote for the exact collector."""
 
     schema: str
     profdiff: str
@@ -158,6 +172,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]
     bisection: Bisection | None = None
+    functions: SafePath | None = None
 
     @property
     def compared(self) -> list[Kernel]:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.session.manifest import Manifest, Run
+from profdiff.session.manifest import Manifest, Point, Run
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,11 @@ class Setting:
 def settings(manifest: Manifest) -> list[Setting]:
     """The settings of a session, in the order of its points. Where points have a shorter one, those
     that have none are only subtracted."""
-    every = manifest.points
+    return settings_of(manifest.points)
+
+
+def settings_of(every: Sequence[Point]) -> list[Setting]:
+    """The settings that points make, as ``settings``."""
     paired = any(point.shorter is not None for point in every)
     found = []
     for row, point in enumerate(every):

@@ -8,7 +8,7 @@ another's. In sessions of their own they cannot be added up.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple, NoReturn
+from typing import Annotated, NoReturn
 
 import msgspec
 
@@ -26,23 +26,20 @@ _MOST = 64
 _Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MOST)]
 
 
-class _Architectures(Part, frozen=True):
+class _Architectures(Part, frozen=True, rename={"names": ARCHITECTURE.plural}):
     schema: str
-    architectures: _Names
+    names: _Names
     command: list[Text]
 
 
-class _Compilers(Part, frozen=True):
+class _Compilers(Part, frozen=True, rename={"names": COMPILER.plural}):
     schema: str
-    compilers: _Names
+    names: _Names
     command: list[Text]
 
 
-class _Content(NamedTuple):
-    """What the file of either kind says."""
-
-    names: list[str]
-    command: list[str]
+_File = _Architectures | _Compilers
+_FILES: dict[Kind, type[_File]] = {ARCHITECTURE: _Architectures, COMPILER: _Compilers}
 
 
 @dataclass(frozen=True)
@@ -118,12 +115,8 @@ def opened(folder: Path) -> dict[str, Session]:
 
 
 def _save(made: Several) -> Several:
-    kind, names, command = made.kind, list(made.names), list(made.command)
-    content: Part
-    if kind is COMPILER:
-        content = _Compilers(schema=kind.schema, compilers=names, command=command)
-    else:
-        content = _Architectures(schema=kind.schema, architectures=names, command=command)
+    kind = made.kind
+    content = _FILES[kind](schema=kind.schema, names=list(made.names), command=list(made.command))
     data = msgspec.json.format(msgspec.json.encode(content), indent=1)
     write_atomic(made.folder / kind.file, data + b"\n")
     return made
@@ -133,17 +126,12 @@ class _Schema(msgspec.Struct):
     schema: str
 
 
-def _decode(path: Path, data: bytes, kind: Kind) -> _Content:
+def _decode(path: Path, data: bytes, kind: Kind) -> _File:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
         if schema != kind.schema:
             raise SessionError(f"{path} has schema {schema!r}, this profdiff reads {kind.schema}")
-        if kind is COMPILER:
-            compilers = msgspec.json.decode(data, type=_Compilers)
-            found = _Content(compilers.compilers, compilers.command)
-        else:
-            architectures = msgspec.json.decode(data, type=_Architectures)
-            found = _Content(architectures.architectures, architectures.command)
+        found = msgspec.json.decode(data, type=_FILES[kind])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged: {error}") from error
     # Each is a folder's name, too: nothing else gets through.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, error_line, need_kernel, need_program, profdiff
+from support import EXAMPLE, RESTORED, error_line, need_kernel, need_program, profdiff
 
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument
@@ -16,7 +16,7 @@ from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
 from profdiff.session.several import Several
 
-QUICK = ["--collector", "timed", "--settle", "0", "--timeout", "300"]
+QUICK = ["--collector", "timed", *RESTORED, "--timeout", "300"]
 ARCH = ["--arch", "x86_64,arm64"]
 PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -144,7 +144,7 @@ def arguments() -> list[str | Path]:
         "old": [need_kernel("v6.12.107"), old],
         "new": [need_kernel("v6.18.15"), new],
     }
-    quick = QUICK[QUICK.index("--settle") :]
+    quick = QUICK[2:]
     rest = ["--ops", "20", "--no-call-tree", "--", EXAMPLE, "4", "20"]
     return [*quick, *ARCH, *named(kernels), *rest]
 

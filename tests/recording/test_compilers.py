@@ -9,7 +9,7 @@ import made_repository
 import pytest
 import small_linux
 from made_repository import Made
-from support import EXAMPLE, ROOT, error_line, need_program, profdiff
+from support import EXAMPLE, RESTORED, ROOT, error_line, need_program, profdiff, shared_states
 from synthetic_joint import joint
 
 from profdiff.base.errors import InputError, SessionError
@@ -20,7 +20,7 @@ from profdiff.session.several import Several
 
 COMPILERS = ["gcc-12", "gcc-11"]
 BOTH = ["--compilers", ",".join(COMPILERS)]
-QUICK = ["--settle", "0", "--timeout", "300", "--no-observe"]
+QUICK = [*RESTORED, "--timeout", "300", "--no-observe"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,7 +32,7 @@ def _programs() -> None:
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of what is built here."""
-    return tmp_path_factory.mktemp("cache")
+    return shared_states(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
@@ -121,7 +121,10 @@ def test_what_a_user_can_get_wrong(repository: Path, tmp_path: Path) -> None:
     elsewhere = ["-o", tmp_path / "arch", "--", EXAMPLE, "4", "20"]
     for arguments, said in [
         ([*BOTH, "--arch", "x86_64", old, new, *workload], "--arch and --compilers: "),
-        ([*BOTH, old, "--kernel=new=debian:bookworm", *workload], "new (debian:bookworm) is built"),
+        (
+            [*BOTH, old, "--kernel=new=debian:bookworm", *workload],
+            "new (debian:bookworm) is already built",
+        ),
         ([*BOTH, old, f"--kernel=n={git}new,cc=gcc-12", *workload], "n says cc=gcc-12: leave"),
         ([*BOTH, old, f"--kernel=n={git}new,arch=arm64", *workload], "for different architectures"),
         (["--compilers", "gcc-12,gcc-99", old, new, *workload], "gcc-99 is not installed"),

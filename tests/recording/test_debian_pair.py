@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, LIGHT, profdiff
+from support import EXAMPLE, RESTORED, profdiff
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels.apt import Apt
@@ -20,7 +20,7 @@ def test_the_stock_pair_shows_inlined_functions(tmp_path: Path, qemu: object) ->
         pytest.skip(f"Debian's archive cannot be reached: {error}")
     session = tmp_path / "pair.profdiff"
     profdiff(
-        *("record", "--kernel", "base=debian:bookworm-backports"),
+        *("record", *RESTORED, "--kernel", "base=debian:bookworm-backports"),
         *("--kernel", "new=debian:trixie-backports", "--ops", "40000", "-o", session),
         *("--", EXAMPLE, "400", "200", "4000", "20"),
     )
@@ -49,7 +49,7 @@ def test_a_kernel_without_debug_symbols_says_so(tmp_path: Path, qemu: object) ->
     session = tmp_path / "pair.profdiff"
     result = profdiff(
         *("record", "--kernel", "a=debian:6.17.13", "--kernel", "b=debian:6.17.13"),
-        *("--no-call-tree", "--append", LIGHT, "-o", session, "--", EXAMPLE, "400", "20"),
+        *("--no-call-tree", *RESTORED, "-o", session, "--", EXAMPLE, "400", "20"),
     )
     assert "inlined functions will not be visible" in result.stderr
     text = profdiff("report", session).stdout

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, LIGHT, error_line, profdiff
+from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
 
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.session.folder import Session
 
-QUICK = ["--settle", "0", "--timeout", "120"]
+QUICK = [*RESTORED, "--timeout", "120"]
+BOOTS = ["--settle", "0", "--timeout", "120"]
 # Where the collector does not matter: what takes the least.
-FAILS = ["--collector", "timed", "--no-observe", "--append", LIGHT, *QUICK]
+FAILS = ["--collector", "timed", "--no-observe", *QUICK]
 
 
 @pytest.fixture
@@ -187,7 +188,7 @@ def test_one_kernel_failing_leaves_the_others_reported(
 ) -> None:
     body = "case $(uname -r) in 6.18*) exit 1;; esac"
     kernels = [f"--kernel=a={old_kernel}", f"--kernel=b={new_kernel}"]
-    quick = [*QUICK, "--no-call-tree", "--append", LIGHT]
+    quick = [*QUICK, "--no-call-tree"]
     line, session = failed_record(tmp_path, *kernels, *quick, "--", script(tmp_path, body))
     assert line.startswith("b has no result")
     text = profdiff("report", session.folder).stdout
@@ -236,7 +237,7 @@ def test_a_window_that_never_opens_or_closes(
 ) -> None:
     named = {"never": old_kernel, "opened": new_kernel, "closed": newest_kernel}
     kernels = [f"--kernel={label}={kernel}" for label, kernel in named.items()]
-    quick = [*QUICK, "--no-call-tree", "--append", LIGHT]
+    quick = [*QUICK, "--no-call-tree"]
     line, session = failed_record(tmp_path, *kernels, *quick, "--", compile_c(WINDOWS))
     failures = {run.kernel: run.failure for run in session.manifest.runs}
     assert failures.keys() == named.keys()
@@ -252,7 +253,7 @@ def test_a_window_that_never_opens_or_closes(
 def test_a_kernel_that_never_starts_init(two: list[str], tmp_path: Path) -> None:
     append = ["--append", f"{LIGHT} rdinit=/nothing-here"]
     session = tmp_path / "s.profdiff"
-    arguments = ["record", "-o", session, *two, *QUICK, *append, "--", "/bin/true"]
+    arguments = ["record", "-o", session, *two, *BOOTS, *append, "--", "/bin/true"]
     result = profdiff(*arguments, status=2)
     assert "the kernel panicked while booting: " in error_line(result)
     assert "console: " in result.stderr
@@ -273,10 +274,10 @@ def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.guest
 def test_a_kernel_that_uses_fewer_processors(two: list[str], tmp_path: Path) -> None:
-    """The fixture kernels have CONFIG_NR_CPUS=8."""
-    light = ["--collector", "timed", "--settle", "0", "--no-observe"]
-    line, session = failed_record(tmp_path, *two, *light, "--cpus", "9", "--", "true")
-    said = "the kernel used 8 of 9 vCPUs: give it a config with CONFIG_SMP=y and a CONFIG_NR_CPUS"
+    """As one whose CONFIG_NR_CPUS is less."""
+    light = ["--collector", "timed", "--settle", "0", "--no-observe", "--append", "nr_cpus=1"]
+    line, session = failed_record(tmp_path, *two, *light, "--cpus", "2", "--", "true")
+    said = "the kernel used 1 of 2 vCPUs: give it a config with CONFIG_SMP=y and a CONFIG_NR_CPUS"
     assert said in line
     failures = [run.failure for run in session.manifest.runs]
     assert failures

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support import EXAMPLE, LIGHT, ROOT, error_line, need_program, profdiff
+from support import EXAMPLE, RESTORED, ROOT, error_line, need_program, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.session.folder import Session
@@ -63,7 +63,15 @@ def test_nothing_is_recorded_twice(
     counted_and_sampled: Path, old_kernel: Path, new_kernel: Path
 ) -> None:
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
-    command = ["record", "--collector", "exact,perf", *kernels, "-o", counted_and_sampled]
+    command = [
+        "record",
+        *RESTORED,
+        "--collector",
+        "exact,perf",
+        *kernels,
+        "-o",
+        counted_and_sampled,
+    ]
     again = profdiff(*command, "--", EXAMPLE, "400", "2000")
     assert "all runs are already recorded" in again.stderr
     other = profdiff(*command, "--count", "99999", "--", EXAMPLE, "400", "2000", status=2)
@@ -83,7 +91,7 @@ def test_an_event_that_the_guest_lacks(
     old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path: Path
 ) -> None:
     need_perf()
-    command = ["record", "--collector", "perf", "--event", "cache-misses", "--append", LIGHT]
+    command = ["record", "--collector", "perf", "--event", "cache-misses", *RESTORED]
     command += ["--kernel", old_kernel, "--kernel", new_kernel, "-o", tmp_path / "s"]
     line = error_line(profdiff(*command, "--", EXAMPLE, "4", "2", status=2))
     assert "perf cannot record there" in line
@@ -120,7 +128,7 @@ def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
     source.write_text(ARM)
     kernels = ["a=debian:bookworm/cloud-arm64", "b=debian:bookworm-backports/cloud-arm64"]
     command = ["record", *(x for kernel in kernels for x in ("--kernel", kernel)), "--ops", "60000"]
-    command += ["--collector", "perf"]
+    command += [*RESTORED, "--collector", "perf"]
     session = tmp_path / "arm.profdiff"
     profdiff(*command, "-o", session, "--", source)
     runs = Session.open(session).manifest.runs

@@ -84,7 +84,7 @@ def test_what_is_no_series_is_refused(repository: MadeRepository, text: str, mes
 
 @pytest.mark.parametrize("text", ["git:/no/such@a..b", "git:", "git:@a..b", "git:x\0@a..b"])
 def test_a_repository_that_is_no_folder_is_named(text: str) -> None:
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         Series.parse(text)
 
 

@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 import small_linux
 from made_repository import Made, make
-from support import error_line, profdiff
+from support import RESTORED, error_line, profdiff, shared_states
 
 from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest
 
-LIGHT = ["--collector", "timed", "--no-observe", "--settle", "0", "--append", "noapictimer"]
+TIMED = ["--collector", "timed", "--no-observe", *RESTORED]
 
 
 def test_a_series_is_recorded_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_linux.kernels(monkeypatch)
-    for name in ("PROFDIFF_CACHE", "CCACHE_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
+    cache = shared_states(tmp_path / "cache")
+    monkeypatch.setenv("PROFDIFF_CACHE", str(cache))
+    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
     commits = {
         "v1": Made(small_linux.tree("v6.12.107"), subject="Linux 6.12"),
         "broken": Made(small_linux.tree("broken"), ["v1"], "mm/mprotect: hoist a check"),
@@ -30,7 +31,7 @@ def test_a_series_is_recorded_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
 
     def record(tip: str, *more: str, status: int = 0) -> str:
         words = ["record", "--series", f"git:{repository.folder}@v1..{tip}", *more, "-o", folder]
-        done = profdiff(*words, *LIGHT, "--", "true", status=status)
+        done = profdiff(*words, *TIMED, "--", "true", status=status)
         return error_line(done) if status else done.stdout + done.stderr
 
     # Nothing is recorded of a series whose commits all fail to build.
@@ -86,7 +87,7 @@ def test_a_series_is_recorded_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
         {"v1": commits["v1"], "slow": Made(small_linux.tree("v6.18.15"), ["v1"], "mm: a helper")},
     )
     words = ["--series", f"git:{dropped.folder}@v1..slow"]
-    refused = profdiff("record", *words, "-o", folder, *LIGHT, "--", "true", status=2)
+    refused = profdiff("record", *words, "-o", folder, *TIMED, "--", "true", status=2)
     assert "where it has 1-hoist-a-check, kernel 2 of 4, the series now has 1-a-helper" in (
         error_line(refused)
     )
@@ -96,5 +97,5 @@ def test_a_series_is_recorded_and_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     # A kernel of the same label from another history is another kernel.
     words = ["--kernel", f"base=git:{repository.folder}@v1"]
     words += ["--kernel", f"2-use-a-helper=git:{repository.folder}@fast"]
-    refused = profdiff("record", *words, "-o", folder, *LIGHT, "--", "true", status=2)
+    refused = profdiff("record", *words, "-o", folder, *TIMED, "--", "true", status=2)
     assert "another kernel called 2-use-a-helper" in error_line(refused)

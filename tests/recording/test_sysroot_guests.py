@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import need_program, profdiff
+from support import RESTORED, need_program, profdiff
 
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.guest.userland import foreign_perf
@@ -86,7 +86,7 @@ def test_a_script_whose_interpreter_is_in_the_root_folder(root: Path, tmp_path: 
     script.write_text("#!/usr/bin/app first\n")
     kernel = "a=debian:bookworm/cloud-arm64"
     session = tmp_path / "s"
-    command = ["record", "--kernel", kernel, "--aa", "1", "--settle", "1", "--sysroot", root]
+    command = ["record", "--kernel", kernel, "--aa", "1", *RESTORED, "--sysroot", root]
     profdiff(*command, "--collector", "exact", "-o", session, "--", script, "last")
     recorded = Session.open(session)
     manifest = recorded.manifest

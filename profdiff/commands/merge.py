@@ -1,0 +1,52 @@
+"""``profdiff merge``: shards of a recording, put together."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from profdiff.base.terminal import say
+from profdiff.commands import complete
+
+# As many workloads are named in a message.
+_NAMED = 8
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("session", type=_FOLDER, shell_complete=complete.sessions)
+@click.argument("shards", nargs=-1, required=True, type=_FOLDER, shell_complete=complete.sessions)
+def merge(session: Path, shards: tuple[Path, ...]) -> None:
+    """Put the runs of SHARDS into SESSION. merge creates SESSION if it does not exist.
+
+    Shards are what profdiff record --shard I/N leaves: sessions or suites that were recorded with
+    the same options, each with some of the runs. SESSION then is as if one process had recorded all
+    of them. merge refuses shards of other kernels, options, workloads or of another QEMU. A run
+    that several shards have is taken once if it is the same in all of them; otherwise merge refuses
+    it. SESSION changes only when all files of a shard are there. merge says how many runs of the
+    plan are in no shard.
+    """
+    from profdiff.recording.merge import merge as merged
+    from profdiff.recording.schedule import in_no_shard
+    from profdiff.session.suite import Suite, is_suite
+
+    found = merged(session, shards)
+    runs = [run for one in found for run in one.manifest.runs]
+    failed = sum(run.failed for run in runs)
+    absent = sum(run.not_there for run in runs)
+    done = len(runs) - failed - absent
+    say(f"{session}: {done:,} runs with a result, {absent:,} not there, {failed:,} failed")
+    if lacking := sum(in_no_shard(one.manifest) for one in found):
+        what = "run of the plan is" if lacking == 1 else "runs of the plan are"
+        say(f"{lacking:,} {what} in no shard")
+    if is_suite(session):
+        suite = Suite.open(session)
+        begun = {workload.name for workload, _, _ in suite.recorded()}
+        # What their plans are, only a shard that began them would know.
+        if lost := [one.name for one in suite.workloads if one.name not in begun]:
+            what = "workload has" if len(lost) == 1 else "workloads have"
+            more = ", …" if len(lost) > _NAMED else ""
+            say(f"{len(lost):,} {what} no run in any shard: {', '.join(lost[:_NAMED])}{more}")
+    say(f"profdiff report {shlex.quote(str(session))}")

@@ -1,0 +1,221 @@
+"""A suite that is going to be recorded: each workload an experiment, on kernels that are found
+once; and which of its cells are wanted."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError, ProfdiffError
+from profdiff.base.near import did_you_mean
+from profdiff.collectors.architecture import Architecture, host
+from profdiff.collectors.guest import initramfs
+from profdiff.collectors.workload.compilation import compiled
+from profdiff.recording import located, sweep
+from profdiff.recording.experiment import Asked, Experiment
+from profdiff.recording.experiments import Experiments, asked_kernels
+from profdiff.recording.known import Known
+from profdiff.recording.schedule import Place
+from profdiff.recording.shard import Shard
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session, is_suite, recording
+from profdiff.session.points import settings, settings_of
+from profdiff.session.suite import Suite, SuiteWorkload, cell_names, names_of
+
+
+@dataclass(frozen=True)
+class AskedSuite:
+    """What the command line and a suite's file say. ``each``: every workload with its experiment.
+    ``only``: patterns of cells' names; ``tags``: of which a workload has one; none of both: all."""
+
+    name: str
+    output: Path | None
+    command: Sequence[str]
+    each: Sequence[tuple[SuiteWorkload, Asked]]
+    only: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    shard: Shard | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where it is recorded: ``-o``, or the suite's name."""
+        suffix = self.shard.suffix if self.shard else ""
+        return self.output or Path(f"{self.name}{suffix}.profdiff")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A session of a suite. ``name``: the workload's, with that of its part where it has several;
+    ``chosen``: rows of the plan's points that are wanted; ``runs``: those of a shard, None: all."""
+
+    name: str
+    workload: SuiteWorkload
+    experiment: Experiment
+    chosen: Set[int]
+    runs: Set[Place] | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells of it are wanted."""
+        return sum(one.point in self.chosen for one in settings(self.experiment.planned))
+
+    def wanted(self, place: Place) -> bool:
+        """Whether a run of the plan is to be made."""
+        return place.point in self.chosen and (self.runs is None or place in self.runs)
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """A suite that is found, checked and described. ``each``: the sessions with a cell that is
+    wanted; ``several``: by workload, the folder of those that have a session for each of several
+    architectures or compilers."""
+
+    asked: AskedSuite
+    each: Sequence[Planned]
+    several: Mapping[str, Experiments]
+
+    @property
+    def folder(self) -> Path:
+        """The suite's."""
+        return self.asked.folder
+
+    @property
+    def cells(self) -> int:
+        """How many are wanted."""
+        return sum(one.cells for one in self.each)
+
+    @staticmethod
+    def of(asked: AskedSuite) -> "SuitePlan":
+        """Everything is planned before anything is recorded. Raises InputError, which names the
+        workload, MissingError, SessionError."""
+        known = Known()
+        folder = asked.folder
+        if not is_suite(folder):
+            Session.refuse_occupied(folder)
+        wanted = [one for one in asked.each if _may_have(asked, *one, known)]
+        each: list[Planned] = []
+        several: dict[str, Experiments] = {}
+        _compile(wanted)
+        for workload, one in wanted:
+            with _naming(workload.name):
+                made = Experiments.of(replace(one, output=folder / workload.name), known)
+            if made.names:
+                several[workload.name] = made
+            each += _planned(asked, workload, made)
+        if not each:
+            raise InputError(_no_cell(asked))
+        if asked.shard:
+            plans = {one.name: one.experiment.planned for one in each}
+            runs = asked.shard.runs(plans, {one.name: one.chosen for one in each})
+            each = [replace(one, runs=runs[one.name]) for one in each]
+        return SuitePlan(asked, each, several)
+
+    @contextmanager
+    def recording(self) -> Iterator[Suite]:
+        """Keep other recorders out, and make the folder. Raises InputError when another is at work,
+        OSError."""
+        told = [workload for workload, _ in self.asked.each]
+        with recording(self.folder):
+            if is_suite(self.folder):
+                yield Suite.open(self.folder).with_workloads(told, self.asked.command)
+            else:
+                yield Suite.create(self.folder, self.asked.name, self.asked.command, told)
+
+
+def _compile(wanted: Sequence[tuple[SuiteWorkload, Asked]]) -> None:
+    """Compile what is to be compiled side by side. Whatever goes wrong shows when it is planned,
+    which compiles it again."""
+    folders = cache_folder("workloads"), initramfs.guest_resources()
+    sources = {Path(one.command[0]) for _, one in wanted if one.command[:1]}
+    architectures = {a for _, one in wanted for a in one.architectures or [host()]}
+
+    def each(source: Path, architecture: Architecture) -> None:
+        with suppress(ProfdiffError, OSError):
+            compiled(source, *folders, architecture)
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for source in sources:
+            for architecture in architectures if source.suffix == ".c" else ():
+                threads.submit(each, source, architecture)
+
+
+def _planned(asked: AskedSuite, workload: SuiteWorkload, made: Experiments) -> Iterator[Planned]:
+    for one in made.each:
+        part = one.folder.name if made.names else ""
+        chosen = chosen_points(one.planned, workload.name, part, asked.only)
+        if chosen:
+            name = f"{workload.name}@{part}" if part else workload.name
+            yield Planned(name, workload, one, chosen)
+
+
+def chosen_points(
+    manifest: m.Manifest, workload: str, part: str, patterns: Sequence[str]
+) -> set[int]:
+    """Rows of the points of all cells whose name matches one of ``patterns``, those that are
+    subtracted too; without patterns all."""
+    every = settings(manifest)
+    names = cell_names(manifest, every, workload, part)
+    return {
+        point
+        for setting, name in zip(every, names, strict=True)
+        if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+        for point in setting.points
+    }
+
+
+def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Known) -> bool:
+    """Whether a workload has a cell that is wanted, before it is compiled."""
+    if asked.tags and not set(asked.tags) & set(workload.tags):
+        return False
+    if not asked.only:
+        return True
+    return any(
+        fnmatchcase(name, pattern)
+        for name in _names(workload, one, known)
+        for pattern in asked.only
+    )
+
+
+def _names(workload: SuiteWorkload, one: Asked, known: Known) -> list[str]:
+    """Of a workload's cells."""
+    guests = bool(one.architectures or one.compilers)
+    with _naming(workload.name):
+        if not guests:
+            _, architecture = known.get(
+                ("together", *asked_kernels(one)),
+                lambda: located.together(one.kernels, one.series),
+            )
+            guests = architecture is not None
+        points = sweep.points(one.sweep, one.command, in_guests=guests).every
+    parts = [*(a.arch for a in one.architectures), *one.compilers]
+    every = settings_of(points)
+    return [
+        name
+        for part in (parts if len(parts) > 1 else [""])
+        for name in names_of(every, workload.name, part)
+    ]
+
+
+def _no_cell(asked: AskedSuite) -> str:
+    told = [workload for workload, _ in asked.each]
+    known = sorted({tag for one in told for tag in one.tags})
+    if asked.tags and not set(asked.tags) & set(known):
+        tag = asked.tags[0]
+        return f"--tag {tag}: no workload has it: {did_you_mean(tag, known) or ', '.join(known)}"
+    names = [one.name for one in told]
+    asked_for = asked.only[0] if asked.only else ""
+    near = did_you_mean(asked_for.rstrip("*").partition("/")[0], names)
+    return f"--only {asked_for}: no cell of {asked.name} matches{f': {near}' if near else ''}"
+
+
+@contextmanager
+def _naming(workload: str) -> Iterator[None]:
+    """An error in a workload names it."""
+    try:
+        yield
+    except ProfdiffError as error:
+        raise type(error)(f"workload {workload}: {error}") from error

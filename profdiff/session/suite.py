@@ -1,0 +1,212 @@
+"""A suite: several workloads recorded on the same kernels. A folder with a part for each workload:
+an ordinary session, or a folder of several (``session.several``)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from profdiff.base import bounded
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import InputError, SessionError
+from profdiff.collectors.records import Part, Text
+from profdiff.session.folder import SUITE_FILE, Session, inside, is_session, is_several
+from profdiff.session.folder import is_suite as is_suite
+from profdiff.session.manifest import Label, Manifest
+from profdiff.session.points import Setting
+from profdiff.session.several import Several
+
+SCHEMA = "profdiff.suite/1"
+MOST_WORKLOADS = 4_000
+"""More are no suite but a hostile file."""
+
+_MAX_FILE = 16 * 2**20
+# What a cell's name may hold; a label holds nothing else.
+_FOREIGN = re.compile(r"[^A-Za-z0-9._+-]")
+
+Tag = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._+-]{0,63}\Z")]
+Op = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class SuiteWorkload(Part, frozen=True):
+    """A workload of a suite. ``name`` is its part's folder, too; ``op``: what one op of it is, a
+    singular noun; ``nonlinear``: why its counts per op depend on how many ops there are, "" if they
+    do not."""
+
+    name: Label
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=64)] = msgspec.field(default_factory=list)
+    op: Op = "op"
+    about: Text = ""
+    nonlinear: Text = ""
+
+
+class _Content(Part, frozen=True):
+    schema: str
+    name: Text
+    command: list[Text]
+    workloads: Annotated[list[SuiteWorkload], msgspec.Meta(min_length=1, max_length=MOST_WORKLOADS)]
+
+
+class _Schema(msgspec.Struct):
+    schema: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite's folder. ``name``: the suite's; ``command``: the newest command line that recorded;
+    ``workloads`` in the order of the suite's file. Some of them may have no part yet."""
+
+    folder: Path
+    name: str
+    command: Sequence[str]
+    workloads: Sequence[SuiteWorkload]
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is a session, shown as a suite of one workload."""
+        return False
+
+    @staticmethod
+    def open(folder: Path) -> "Suite":
+        """Read which workloads a folder has. Raises SessionError when it is no suite's, or what
+        says so is damaged, hostile or of a newer schema."""
+        path = inside(folder, SUITE_FILE)
+        try:
+            data = bounded.read(path, _MAX_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            raise SessionError(
+                f"{folder} has no {SUITE_FILE}: profdiff record --suite makes it"
+            ) from None
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        content = _decode(path, data)
+        return Suite(folder, content.name, content.command, content.workloads)
+
+    @staticmethod
+    def create(
+        folder: Path, name: str, command: Sequence[str], workloads: Sequence[SuiteWorkload]
+    ) -> "Suite":
+        """Make a folder for the workloads' parts, which are not made. Raises InputError when it
+        holds something else, or a workload cannot be in a suite, OSError."""
+        Session.refuse_occupied(folder)
+        refuse_names([one.name for one in workloads])
+        folder.mkdir(parents=True, exist_ok=True)
+        return _save(Suite(folder, name, list(command), list(workloads)))
+
+    def with_workloads(
+        self, more: Sequence[SuiteWorkload], command: Sequence[str] | None = None
+    ) -> "Suite":
+        """With those of ``more`` that it lacks behind its own; what is told of the others is told
+        as ``more`` has it, and ``command`` is what made it last. Raises InputError when a workload
+        cannot be in a suite, OSError."""
+        every = {one.name: one for one in self.workloads} | {one.name: one for one in more}
+        refuse_names(list(every))
+        newest = list(self.command if command is None else command)
+        if list(every.values()) == list(self.workloads) and newest == list(self.command):
+            return self
+        return _save(Suite(self.folder, self.name, newest, list(every.values())))
+
+    def part(self, name: str) -> Path:
+        """The folder of one of the workloads, which need not exist yet. Raises InputError when the
+        suite has no such workload, SessionError when a link leads out of it."""
+        if name not in (one.name for one in self.workloads):
+            raise InputError(f"{self.folder} has no workload {name}")
+        return inside(self.folder, name)
+
+    def recorded(self) -> Iterator[tuple[SuiteWorkload, str, Session]]:
+        """What has been begun, in order, one opened after the other: the workload; "", or what its
+        part is called (``arm64``, ``gcc-12``) where it has several; the session. Raises
+        SessionError."""
+        for workload in self.workloads:
+            folder = inside(self.folder, workload.name)
+            if is_session(folder):
+                yield workload, "", Session.open(folder)
+            elif is_several(folder):
+                several = Several.open(folder)
+                for name in several.names:
+                    if is_session(part := several.part(name)):
+                        yield workload, name, Session.open(part)
+
+
+def refuse_names(names: Sequence[str]) -> None:
+    """Raise InputError unless workloads can have these names in one suite."""
+    if len(names) > MOST_WORKLOADS:
+        raise InputError(f"the suite has {len(names):,} workloads, more than {MOST_WORKLOADS:,}")
+    seen: set[str] = set()
+    for name in names:
+        if problem := problem_with(name):
+            raise InputError(f"workload {name[:80]!r}: {problem}")
+        if name in seen:
+            raise InputError(f"the workload {name} is given twice: give each another name")
+        seen.add(name)
+
+
+def problem_with(name: str) -> str | None:
+    """Why a workload of a suite cannot have this name; None if it can."""
+    try:
+        msgspec.convert(name, Label)
+    except msgspec.ValidationError:
+        return (
+            "a name has at most 64 letters, digits, '.', '_', '+' and '-', and begins with a "
+            "letter or a digit"
+        )
+    # Its folder lies beside files of ours.
+    return "a name does not end with .json" if name.endswith(".json") else None
+
+
+def cell_names(
+    manifest: Manifest, settings: Sequence[Setting], workload: str, part: str = ""
+) -> list[str]:
+    """What each of a session's ``settings`` is called as a cell of a suite: ``mprotect/anon,64k``,
+    ``mprotect/2vcpus``, with ``part`` ``mprotect/anon@arm64``. Names that would be equal are
+    numbered (``~2``). ``manifest`` is of the session."""
+    return names_of(settings, workload, part)
+
+
+def names_of(settings: Sequence[Setting], workload: str, part: str = "") -> list[str]:
+    """As ``cell_names``, of what is no session yet."""
+    names: list[str] = []
+    alike: dict[str, int] = {}
+    behind = f"@{_plain(part)}" if part else ""
+    for setting in settings:
+        values = [_value(setting, name) for name in setting.varied]
+        name = f"{workload}/{','.join(values)}" if values else workload
+        alike[name] = number = alike.get(name, 0) + 1
+        names.append(f"{name}{f'~{number}' if number > 1 else ''}{behind}")
+    return names
+
+
+def _value(setting: Setting, name: str) -> str:
+    value = setting.value(name)
+    return f"{value}vcpus" if name == "vCPUs" else _plain(value)
+
+
+def _plain(text: str) -> str:
+    return _FOREIGN.sub("_", text)
+
+
+def _save(made: Suite) -> Suite:
+    content = _Content(
+        schema=SCHEMA,
+        name=made.name,
+        command=list(made.command),
+        workloads=list(made.workloads),
+    )
+    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    write_atomic(made.folder / SUITE_FILE, data + b"\n")
+    return made
+
+
+def _decode(path: Path, data: bytes) -> _Content:
+    try:
+        schema = msgspec.json.decode(data, type=_Schema).schema
+        if schema != SCHEMA:
+            raise SessionError(f"{path} has schema {schema[:80]!r}, this profdiff reads {SCHEMA}")
+        content = msgspec.json.decode(data, type=_Content)
+        refuse_names([one.name for one in content.workloads])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
+        raise SessionError(f"{path} is damaged: {error}") from error
+    return content

@@ -1,0 +1,116 @@
+"""The chains and the code of one kernel that several recordings kept, each of what it executed, as
+one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.kernel_code import KernelCode
+from profdiff.symbolization.merge import distinct_rows
+from profdiff.symbolization.places import CODE, KERNEL_HALF, place_keys
+
+
+def joined_chains(every: Sequence[Chains]) -> Chains:
+    """The chains of all places that any of them has, sorted; of a place that several have, those of
+    the first. Raises ValueError where one does not tell the places of user space apart (format
+    1)."""
+    strings: dict[str, int] = {"": 0}
+    reasons: dict[str, int] = {}
+    functions, frames, keys, members, lengths = [], [], [], [], []
+    symbol, reason, frame_count, function_count = [], [], 0, 0
+    for one in every:
+        texts = np.array([strings.setdefault(t, len(strings)) for t in one.strings], np.uint32)
+        known = np.array([reasons.setdefault(t, len(reasons)) for t in one.reasons], np.uint8)
+        named = (texts[one.function_name], texts[one.function_object], texts[one.function_file])
+        functions.append(np.stack([*named, one.function_line], axis=1))
+        own = (one.frame_function + np.uint32(function_count), one.frame_inlined.astype(np.uint32))
+        frames.append(np.stack([*own, texts[one.frame_file], one.frame_line], axis=1))
+        keys.append(place_keys(one.address, _code(one)))
+        members.append(one.frames + np.uint32(frame_count))
+        lengths.append(np.diff(one.offsets.astype(np.int64)))
+        symbol.append(texts[one.symbol])
+        reason.append(known[one.reason])
+        function_count += len(one.function_name)
+        frame_count += len(one.frame_function)
+    table, function_of = distinct_rows(functions)
+    raw = np.concatenate([np.zeros((0, 4), np.uint32), *frames])
+    raw[:, 0] = function_of[raw[:, 0]]
+    frame_table, frame_of = distinct_rows([raw])
+    merged = np.concatenate(keys)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    whole = Chains(
+        strings=list(strings),
+        function_name=table[:, 0].copy(),
+        function_object=table[:, 1].copy(),
+        function_file=table[:, 2].copy(),
+        function_line=table[:, 3].copy(),
+        frame_function=frame_table[:, 0].copy(),
+        frame_inlined=frame_table[:, 1].astype(np.bool_),
+        frame_file=frame_table[:, 2].copy(),
+        frame_line=frame_table[:, 3].copy(),
+        offsets=offsets.astype(np.uint32),
+        frames=frame_of[np.concatenate(members)],
+        symbol=np.concatenate(symbol),
+        reason=np.concatenate(reason),
+        address=merged["address"],
+        reasons=list(reasons),
+        inlines_visible=all(one.inlines_visible for one in every),
+    )
+    known_keys, first = np.unique(merged, return_index=True)
+    found = whole.taken(first)
+    user = found.address < KERNEL_HALF
+    return Chains(**{**vars(found), "code": np.ascontiguousarray(known_keys["code"][user])})
+
+
+def _code(one: Chains) -> NDArray[np.void]:
+    code, user = np.zeros(len(one), CODE), one.address < KERNEL_HALF
+    if len(one.code):
+        code[user] = one.code
+    elif user.any():
+        raise ValueError("these chains do not tell the places of user space apart")
+    return code
+
+
+def joined_code(every: Sequence[KernelCode]) -> KernelCode:
+    """The code of all ranges that any of them has; those that overlap are one. Raises ValueError
+    for several architectures."""
+    if len({one.architecture for one in every}) > 1:
+        raise ValueError("the code is of several architectures")
+    ranges: list[tuple[int, bytes]] = []
+    for one in every:
+        text, ends = one.text.tobytes(), np.cumsum(one.size.astype(np.int64)).tolist()
+        starts = [0, *ends[:-1]]
+        places = zip(one.start.tolist(), starts, ends, strict=False)
+        ranges += [(address, text[start:end]) for address, start, end in places]
+    found: list[tuple[int, bytearray]] = []
+    for address, text in sorted(ranges):
+        if found and address < found[-1][0] + len(found[-1][1]):
+            begin, before = found[-1]
+            before += text[begin + len(before) - address :]
+        else:
+            found.append((address, bytearray(text)))
+    names: dict[str, int] = {}
+    reference, number, offset = [], [], []
+    for one in every:
+        own = np.array([names.setdefault(name, len(names)) for name in one.names], np.uint32)
+        reference.append(one.reference)
+        number.append(own[one.reference_name] if len(own) else one.reference_name)
+        offset.append(one.reference_offset)
+    known, first = np.unique(np.concatenate(reference), return_index=True)
+    return KernelCode(
+        architecture=every[0].architecture,
+        start=np.array([address for address, _ in found], np.uint64),
+        size=np.array([len(text) for _, text in found], np.uint32),
+        text=np.frombuffer(b"".join(bytes(text) for _, text in found), np.uint8),
+        chains=_without_code(joined_chains([one.chains for one in every])),
+        names=list(names),
+        reference=known,
+        reference_name=np.concatenate(number)[first],
+        reference_offset=np.concatenate(offset)[first],
+    )
+
+
+def _without_code(one: Chains) -> Chains:
+    return one.taken(np.arange(len(one)))
