@@ -12,6 +12,7 @@ from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.base.near import did_you_mean
 from profdiff.base.units import printable
 from profdiff.commands import complete
+from profdiff.commands.cell import CELL, locate
 from profdiff.commands.newest import newest
 from profdiff.commands.output import (
     ASCII,
@@ -100,6 +101,7 @@ class _Wanted(NamedTuple):
     help="Show this point of the sweep; vCPUs=N is a parameter too.  [default: the point with the "
     "largest change]",
 )
+@CELL
 @click.option(
     "--context",
     type=click.IntRange(0),
@@ -127,6 +129,7 @@ def annotate(
     labels: tuple[str, ...],
     metric: str | None,
     at: str | None,
+    cell: str | None,
     context: int | None,
     addresses: bool,
     side_by_side: bool | None,
@@ -144,6 +147,8 @@ def annotate(
     from profdiff.session.folder import is_several
 
     folder, name = _arguments(session, function)
+    typed = f"profdiff annotate {folder} --cell NAME {name}"
+    folder, at = locate(folder, cell, at, typed)
     wanted = _Wanted(name, at, metric, inlined_at, labels, sources)
 
     def asked(columns: int) -> "Asked":
@@ -161,16 +166,19 @@ def annotate(
 
 def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     """The session's folder and the function: of one word, the function."""
-    from profdiff.session.folder import is_session, is_several
+    from profdiff.session.folder import is_session, is_several, is_suite
+
+    def known(word: str) -> bool:
+        place = Path(word)
+        return is_session(place) or is_several(place) or is_suite(place)
 
     if not first or second == "":
         raise InputError("name a FUNCTION: profdiff report lists them")
-    if second is None and (is_session(Path(first)) or is_several(Path(first))):
+    if second is None and known(first):
         raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
     if second is None:
         return newest(Path()), first
-    known = is_session(Path(first)) or is_several(Path(first))
-    if not known and (is_session(Path(second)) or is_several(Path(second))):
+    if not known(first) and known(second):
         raise InputError(f"SESSION comes first: profdiff annotate {second} {first}")
     return Path(first), second
 
@@ -198,7 +206,7 @@ def _of_parts(opened: "Several", wanted: _Wanted, *, per_op: bool | None) -> "Jo
     from profdiff.views.joint_annotation import joint_annotation
 
     sessions = opened.sessions()
-    setting = JointResults.gather(sessions).choose(wanted.at)
+    setting = JointResults.gather(sessions, opened.kind).choose(wanted.at)
     found: dict[str, Annotation] = {}
     errors: dict[str, ProfdiffError] = {}
     for name, session in sessions.items():
@@ -237,7 +245,7 @@ def _found(
     for label in wanted.labels:
         _check_label(f"--kernel {label}", label, comparison.labels)
     given = _trees(wanted.sources, comparison)
-    trees = {**_own_trees(comparison), **given}
+    trees = {**given, **_own_trees(comparison, given)}
     found = Annotations(comparison, opened, trees).annotation(
         wanted.function,
         inlined_at=_place(wanted.inlined_at, wanted.function),
@@ -308,9 +316,13 @@ def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sour
     return trees
 
 
-def _own_trees(comparison: "Comparison") -> "dict[str, Sources]":
-    """What profdiff built kernels from, where it is still there."""
-    built = [(one.label, one.source) for one in comparison.kernels if one.source]
+def _own_trees(comparison: "Comparison", given: "Mapping[str, Sources]") -> "dict[str, Sources]":
+    """What profdiff built the other kernels from, where it is still there."""
+    built = [
+        (one.label, one.source)
+        for one in comparison.kernels
+        if one.source and one.label not in given
+    ]
     if not built:
         return {}
     from profdiff.sources.sources import Sources

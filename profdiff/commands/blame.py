@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from profdiff.commands import complete
+from profdiff.commands.cell import CELL, locate
 from profdiff.commands.newest import newest
 from profdiff.commands.output import (
     ASCII,
@@ -61,6 +62,7 @@ from profdiff.reports.blame_forms import BLAME_FORMS, Asked
     help="Blame the delta at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )
+@CELL
 @TOP
 @PER_OP
 @WIDTH
@@ -74,6 +76,7 @@ def blame(
     ignore_revs_file: Path | None,
     label: str | None,
     at: str | None,
+    cell: str | None,
     top: int | None,
     per_op: bool | None,
     width: int | None,
@@ -92,7 +95,9 @@ def blame(
     from profdiff.session.folder import Session
     from profdiff.views.blame import of_findings
 
-    opened = Session.open(session or newest(Path()))
+    folder = session or newest(Path())
+    folder, at = locate(folder, cell, at, f"profdiff blame {folder} --cell NAME")
+    opened = Session.open(folder)
     results = Results.gather(opened.manifest)
     setting = choose(opened.manifest, at, results)
     if per_op and setting.ops is None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import ProfdiffError, UndecidedError, told
+from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
 from profdiff.base.terminal import say
 from profdiff.commands import complete
+from profdiff.commands.cell import CELL, locate
 from profdiff.commands.newest import newest
 from profdiff.commands.output import SESSION, form_options, targets, with_options, write_forms
 from profdiff.reports.forms import CHECK_FORMS
@@ -18,6 +19,7 @@ from profdiff.reports.forms import CHECK_FORMS
 if TYPE_CHECKING:
     from profdiff.evidence.judging import Found
     from profdiff.session.folder import Session
+    from profdiff.session.kinds import Kind
 
 
 @click.command()
@@ -48,17 +50,19 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE,...",
     help="Check only this point of the sweep.  [default: all points]",
 )
+@CELL
 @partial(with_options, form_options(CHECK_FORMS))
 def check(
     session: Path | None,
     texts: tuple[str, ...],
     labels: tuple[str, ...],
     at: str | None,
+    cell: str | None,
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
     newest session in this folder. With several architectures or compilers, check judges each one
-    separately.
+    separately, and of a suite each cell; what a kernel lacks is no change there.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
@@ -66,41 +70,47 @@ def check(
     with _undecided_unless(ProfdiffError):
         from profdiff.evidence.condition import Condition, exit_status
         from profdiff.evidence.judging import judge
+        from profdiff.evidence.suite_judging import judge_suite
         from profdiff.reports import judgements
-        from profdiff.session.folder import kind_of
-        from profdiff.session.kinds import ARCHITECTURE
+        from profdiff.session.folder import is_suite
+        from profdiff.session.suite import Suite
 
         conditions = [Condition.parse(text) for text in texts]
-        folder = _undecided_folder(session)
-        found = _found(folder, at)
-        kind = kind_of(folder) or ARCHITECTURE
-        judged = judge(found, conditions, labels, kind)
+        with _undecided_unless():
+            folder = session or newest(Path())
+        whole = is_suite(folder) and cell is None
+        if whole:
+            if at is not None:
+                raise InputError(f"--at {at}: {folder} is a suite: name a cell with --cell")
+            with _undecided_unless(InputError):
+                judged = judge_suite(Suite.open(folder), conditions, labels)
+        else:
+            folder, at = locate(folder, cell, at, "")
+            found, kind = _found(folder, at)
+            judged = judge(found, conditions, labels, kind)
         for one in judged:
+            if whole and one.outcome == "does not hold":
+                continue
             say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
             say(f"  {judgements.sentence(one)}")
+        if whole:
+            passed = sum(one.outcome == "does not hold" for one in judged)
+            say(f"{passed:,} of {len(judged):,} pass")
         write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), judged)
         return exit_status(judged)
 
 
-def _undecided_folder(session: Path | None) -> Path:
-    """What is checked. Raises UndecidedError."""
-    with _undecided_unless():
-        return session or newest(Path())
-
-
-def _found(folder: Path, at: str | None) -> "Found":
-    """What was found at each point, by part. Raises InputError for a point that there is
-    not, UndecidedError."""
+def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
+    """What was found at each point, by part, and what parts differ by. Raises InputError for a
+    point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
     from profdiff.evidence.joint_results import JointResults
     from profdiff.profile import session_facts
-    from profdiff.session.folder import kind_of
-    from profdiff.session.kinds import ARCHITECTURE
     from profdiff.session.state import compare_states
 
     with _undecided_unless():
-        sessions = _sessions(folder)
-        joint = JointResults.gather(sessions, kind_of(folder) or ARCHITECTURE)
+        sessions, kind = _sessions(folder)
+        joint = JointResults.gather(sessions, kind)
     chosen = [joint.choose(at)] if at else joint.settings
     found = {}
     with _undecided_unless():
@@ -111,19 +121,24 @@ def _found(folder: Path, at: str | None) -> "Found":
             results, facts = joint.parts[name], session_facts.read(one)
             state = compare_states(one, results.runs)
             found[name] = [Findings.of(one, own, results, facts, state) for own in settings]
-    return found
+    return found, kind
 
 
-def _sessions(folder: Path) -> "dict[str, Session]":
-    """By part, "" where there is one only. Raises SessionError, UndecidedError."""
-    from profdiff.session.folder import is_several
-    from profdiff.session.several import Several, opened
+def _sessions(folder: Path) -> "tuple[dict[str, Session], Kind]":
+    """By part, "" where there is one only, and what parts differ by. Raises SessionError,
+    UndecidedError."""
+    from profdiff.session.folder import Session, is_several
+    from profdiff.session.kinds import ARCHITECTURE
+    from profdiff.session.several import Several
 
-    sessions = opened(folder)
-    for name in Several.open(folder).names if is_several(folder) else ():
+    if not is_several(folder):
+        return {"": Session.open(folder)}, ARCHITECTURE
+    several = Several.open(folder)
+    sessions = several.sessions()
+    for name in several.names:
         if name not in sessions:
             raise UndecidedError(f"{name} was not recorded yet: finish the recording")
-    return sessions
+    return sessions, several.kind
 
 
 @contextlib.contextmanager

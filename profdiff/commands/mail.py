@@ -15,6 +15,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
+from profdiff.commands.cell import CELL, locate
 from profdiff.mail.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     "NAME=VALUE,...",
     "Point of the sweep to report.  [default: the point with the largest change]",
 )
+@CELL
 @_option("--output -o", "FILE", "Write the draft to FILE.  [default: only print it]", default="-")
 @_option(
     "--thread",
@@ -133,6 +135,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
 def mail(
     session: Path | None,
     at: str | None,
+    cell: str | None,
     output: str,
     thread: str | None,
     reply_to: str | None,
@@ -182,6 +185,7 @@ def mail(
             "--thread, or write 'introduced'"
         )
     folder = session or newest(Path())
+    folder, at = locate(folder, cell, at, f"profdiff mail {folder} --cell NAME")
     several = is_several(folder)
     if several and (repo or attach):
         Several.open(folder).refuse("--repo" if repo else "--attach")
@@ -256,16 +260,17 @@ def _suspects(
     kernel: str,
 ) -> "Blame | None":
     """What blame says of a kernel, in ``repo`` or what profdiff built the kernels from; None where
-    nobody asked and it cannot tell. Raises InputError."""
+    nobody asked, and it cannot tell or a bisection found the culprit. Raises InputError."""
     from profdiff.recording.origin import is_own
     from profdiff.views.blame import of_findings
 
-    session = findings.session
-    # A stranger's session may name any repository here, and a mail goes out.
-    if repo is None and not (session and is_own(session.folder, session.manifest)):
-        return None
-    if repo is None and not all(one.source for one in findings.kernels):
-        return None
+    if repo is None:
+        session = findings.session
+        if findings.manifest.bisection or not all(one.source for one in findings.kernels):
+            return None
+        # A stranger's session may name any repository here, and a mail goes out.
+        if not (session and is_own(session.folder, session.manifest)):
+            return None
     try:
         return of_findings(findings, repo, given, kernel)
     except InputError:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from profdiff.commands.cell import CELL, locate
 from profdiff.commands.newest import newest
 from profdiff.commands.output import SESSION, Output, output_options, refuse_per_op
+from profdiff.commands.suite_report import Selected, report_suite, suite_options
 from profdiff.reports.forms import Subject
 
 if TYPE_CHECKING:
@@ -27,25 +29,36 @@ if TYPE_CHECKING:
     help="Show functions at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )
+@CELL
+@suite_options
 @output_options
-def report(session: Path | None, at: str | None, output: Output) -> None:
+def report(
+    session: Path | None, at: str | None, cell: str | None, asked: Selected, output: Output
+) -> None:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
     functions that cost more. SESSION defaults to the newest session in this folder. With several
-    architectures or compilers, report shows their changes side by side.
+    architectures or compilers, report shows their changes side by side. Of a suite, report shows
+    how many cells cost more, the cells that do, and the functions that make it.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
     from profdiff.evidence.findings import choose
     from profdiff.evidence.results import Results
     from profdiff.profile.recordings import Recordings
-    from profdiff.session.folder import Session, is_session, is_several
+    from profdiff.session.folder import Session, is_session, is_several, is_suite
 
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
     page = output.targets.get("html")
-    if session is None and page and (is_session(Path(page)) or is_several(Path(page))):
+    kinds = (is_session, is_several, is_suite)
+    if session is None and page and any(kind(Path(page)) for kind in kinds):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
+    if cell is None and is_suite(folder):
+        report_suite(folder, at, asked, output)
+        return
+    asked.refuse(folder)
+    folder, at = locate(folder, cell, at, "")
     if is_several(folder):
         _several(folder, at, output)
         return

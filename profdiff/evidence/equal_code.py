@@ -1,5 +1,6 @@
 """Whether another kernel has the same code for all that one executed: what it would count then is
-known without a boot. ``docs/equal-code.md`` says what is compared, and what nobody sees so."""
+known without a boot. ``docs/equal-code.md`` says what is compared, and what the comparison does not
+see."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from profdiff.symbolization._native import (
 from profdiff.symbolization.kernel_chains import open_index
 from profdiff.symbolization.places import KERNEL_HALF
 
-EQUAL, UNKNOWN = verdicts().index("equal"), verdicts().index("unknown")
+_UNKNOWN = "unknown"
 
 
 class Different(NamedTuple):
@@ -114,21 +115,22 @@ def _compared(debug_elf: Path, candidate: Path, svma: NDArray[np.uint64]) -> Equ
         found = compare_code(str(debug_elf), str(candidate), svma)
     except NativeError as error:
         raise InputError(str(error)) from error
+    names = verdicts()
     every = [
-        Different(name, verdicts()[verdict], detail)
+        Different(name, names[verdict], detail)
         for name, verdict, detail in zip(
             found.name, found.verdict.tolist(), found.detail, strict=True
         )
-        if verdict != EQUAL
+        if names[verdict] != "equal"
     ]
+    unknown = [one for one in every if one.why == _UNKNOWN]
     if mine is not None and mine == other:
-        every = [one for one in every if one.why != verdicts()[UNKNOWN]]
-    unknown = [one for one in every if one.why == verdicts()[UNKNOWN]]
+        unknown = []
     if outside := int((found.function < 0).sum()):
-        unknown.append(Different("code outside of vmlinux", verdicts()[UNKNOWN], _places(outside)))
+        unknown.append(Different("code outside of vmlinux", _UNKNOWN, _places(outside)))
     return EqualCode(
         functions=len(found.name),
-        different=tuple(one for one in every if one.why != verdicts()[UNKNOWN]),
+        different=tuple(one for one in every if one.why != _UNKNOWN),
         unknown=tuple(unknown),
     )
 
@@ -138,4 +140,4 @@ def _places(number: int) -> str:
 
 
 def _incomparable(reason: str) -> EqualCode:
-    return EqualCode(0, unknown=(Different("the kernel", verdicts()[UNKNOWN], reason),))
+    return EqualCode(0, unknown=(Different("the kernel", _UNKNOWN, reason),))

@@ -72,7 +72,7 @@ class JointResults:
     kind: Kind = ARCHITECTURE
 
     @staticmethod
-    def gather(sessions: Mapping[str, Session], kind: Kind = ARCHITECTURE) -> "JointResults":
+    def gather(sessions: Mapping[str, Session], kind: Kind) -> "JointResults":
         """Of the sessions of a folder, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:

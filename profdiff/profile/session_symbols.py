@@ -7,8 +7,9 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import architecture
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel, Run
-from profdiff.symbolization._native import NativeError, elf_build_id
+from profdiff.symbolization._native import NativeError
 from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.section_text import build_id
 
 Modules = Mapping[str, Path]
 
@@ -43,7 +44,7 @@ def _debug_elf(kernel: Kernel) -> Path | None:
             "profdiff report where it was recorded"
         )
     try:
-        found = elf_build_id(str(path))
+        found = build_id(path)
     except NativeError as error:
         raise InputError(str(error)) from error
     if found != kernel.build_id:

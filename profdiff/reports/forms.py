@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from profdiff.base import terminal, units
+from profdiff.base.errors import InputError
 from profdiff.views.selection import Selection
 
 if TYPE_CHECKING:
@@ -65,13 +66,17 @@ class Form(NamedTuple, Generic[Shown]):
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import text
 
-    _, per_op, _, _, ratios, classes = subject.asked
-    found = subject.find()
+    asked, found = subject.asked, subject.find()
     return as_text(
-        subject.asked,
+        asked,
         target,
         lambda selection, width: text.render(
-            found, selection, width=width, per_op=per_op, ratios=ratios, classes=classes
+            found,
+            selection,
+            width=width,
+            per_op=asked.per_op,
+            ratios=asked.ratios,
+            classes=asked.classes,
         ),
     )
 
@@ -90,6 +95,10 @@ def _page(subject: Subject, target: str) -> bytes:
     from profdiff.reports import html
 
     return html.render(subject.find(), subject.others()).encode(errors="backslashreplace")
+
+
+def _site(subject: Subject, target: str) -> None:
+    raise InputError("--site is of a suite: --html makes the page of one session")
 
 
 def _folded_diff(subject: Subject, target: str) -> Parts:
@@ -188,6 +197,13 @@ FORMS: tuple[Form[Subject], ...] = (
         _page,
         "[FILE]",
         lambda name: f"{name}.html",
+    ),
+    Form(
+        "site",
+        "Write a suite's report as a folder of web pages: one for each cell, with the same as JSON "
+        "beside it.",
+        _site,
+        "DIR",
     ),
     Form(
         "folded",

@@ -121,8 +121,8 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     """What the report says first. Of a long ladder, whose tables say the rest: the kernel that
     changes most, and the last one."""
     found, every = findings.manifest.bisection, findings.comparisons
-    long = len(findings.kernels) > _FEW and largest_change(findings.results, findings.setting)
-    if long and found is None and side is None:
+    long = len(findings.kernels) > _FEW and found is None and side is None
+    if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
         return [told.sentence, *told.more]
     each = [one.sentence for comparison in every for one in answers.answers(comparison, side)]

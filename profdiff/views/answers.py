@@ -20,8 +20,7 @@ class Largest(Record, frozen=True):
     def names(self) -> str:
         """The functions on one printable line."""
         named = (units.shorten(units.printable(name), _LONGEST) for name in self.functions)
-        *first, last = named
-        return f"{', '.join(first)} and {last}" if first else last
+        return units.listed(named)
 
 
 class Answer(Record, frozen=True):

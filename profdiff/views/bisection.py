@@ -176,9 +176,11 @@ def _reverted(found: kept.Bisection) -> Sequence[str]:
             return [f"Partly confirmed: to revert it on top of bad undoes only{undone}."]
         case "not":
             return [f"Not confirmed: to revert it on top of bad undoes{undone or ' nothing'}."]
-        case "not measured":
-            return []
-    return [f"Not confirmed by a revert: reverted on top of bad, it {found.revert}."]
+        case "does not apply":
+            return ["Not confirmed: the commit does not revert cleanly on top of bad."]
+        case "does not build":
+            return ["Not confirmed: with the commit reverted, bad does not build."]
+    return []
 
 
 def _others(found: kept.Bisection) -> Sequence[str]:
@@ -195,7 +197,7 @@ def _others(found: kept.Bisection) -> Sequence[str]:
             f"No other step above {above} was found between {found.good.commit[:_DIGITS]} and "
             f"{found.bad.commit[:_DIGITS]}; steps that cancel each other are not seen."
         )
-    elif found.all_above is None and found.explained is not None and found.explained < 0.9:
+    elif found.explained is not None and found.explained < 0.9:
         told.append("It is not all of the change: bisect --all finds the other steps.")
     return told
 

@@ -33,7 +33,7 @@ class BuiltFrom(Record, frozen=True):
 
 
 class Hole(Record, frozen=True):
-    """A kernel that there is not. ``reason``: why it could not be built."""
+    """A kernel that could not be built. ``reason``: why."""
 
     label: str
     spec: str

@@ -54,7 +54,9 @@ class Kernel(Record, frozen=True):
 
 class Guest(Record, frozen=True):
     """The machine that every run had; ``cpus`` at the setting; ``cpu``: QEMU's ``-cpu``, null for
-    the architecture's default. ``arch``: null where no run says it."""
+    the architecture's default. ``arch``: null where no run says it. ``restored``: runs in emulated
+    guests restored a machine that was saved, they did not boot; ``not_restored``: why they booted
+    although that was asked for."""
 
     arch: str | None
     cpu: str | None
@@ -62,6 +64,8 @@ class Guest(Record, frozen=True):
     cpus: int | None
     append: str
     settle: float
+    restored: bool
+    not_restored: str | None
 
 
 class Recorded(Record, frozen=True):
@@ -199,6 +203,8 @@ def guest(findings: Findings) -> Guest | None:
         cpus=findings.setting.cpus,
         append=one.append,
         settle=one.settle,
+        restored=one.restored,
+        not_restored=one.not_restored,
     )
 
 

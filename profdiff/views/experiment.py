@@ -253,18 +253,18 @@ def kernel_by_kernel(told: Results, one: results.Result) -> Grid:
     columns = zip(one.cells, one.changes, one.steps, strict=True)
     measured = dict(zip(told.labels, columns, strict=True))
     changes = [change for _, *both in measured.values() for change in both if change]
-    row_of = _row if any(one.verdict is not Verdict.EXACT for one in changes) else _exact_row
+    header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
+    parts, row_of = [0, 0, 1, 1, 1, 2, 2], _row
+    if all(one.verdict is Verdict.EXACT for one in changes):
+        header = "kernel, count, to base, delta, to previous, delta"
+        parts, row_of = [0, 1, 1, 2, 2], _exact_row
     rows: list[list[Entry]] = []
     for kernel in told.manifest.kernels:
         if kernel.label in measured:
             rows.append([kernel.label, *row_of(*measured[kernel.label])])
         elif kernel.hole:
-            rows.append([kernel.label, "not built", *([None] * (len(row_of(*_NOTHING)) - 1))])
+            rows.append([kernel.label, "not built", *[None] * (len(parts) - 1)])
     at = f" ({one.setting.title})" if one.setting.title else ""
-    header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
-    parts = [0, 0, 1, 1, 1, 2, 2]
-    if row_of is _exact_row:
-        header, parts = "kernel, count, to base, delta, to previous, delta", [0, 1, 1, 2, 2]
     return Grid(
         title=f"{result.title(one)}, kernel by kernel{at}",
         names=1,
@@ -272,10 +272,6 @@ def kernel_by_kernel(told: Results, one: results.Result) -> Grid:
         parts=parts,
         rows=rows,
     )
-
-
-_Row = tuple[results.Cell, Estimate | None, Estimate | None]
-_NOTHING: _Row = (results.Cell([], 0, 0), None, None)
 
 
 def _row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:

@@ -9,12 +9,11 @@ what the parts have in common.
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 from msgspec import Meta
 
 from profdiff.session.kinds import KindName
 from profdiff.views.annotation import Annotation, Line
-from profdiff.views.record import Counts, Record
+from profdiff.views.record import Counts, Record, schema_of
 
 SCHEMA: Final = "profdiff.joint-annotation/1"
 
@@ -129,5 +128,4 @@ class _Merged:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all documents; ``joint-annotation.schema.json`` is a copy."""
-    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
-    return {**draft, **msgspec.json.schema(JointAnnotation)}
+    return schema_of(JointAnnotation, SCHEMA)

@@ -112,7 +112,7 @@ def _lead(here: Sequence[_Seen], kind: Kind, unlike: bool) -> str:
     directions = [seen.direction for seen in here]
     change = "The change" if unlike else "The same change"
     if unsure := [seen.part for seen in here if seen.direction == "unsure"]:
-        return f"{change}, not certain {kind.at(_and(unsure))}"
+        return f"{change}, not certain {kind.at(units.listed(unsure))}"
     if len(here) < 2:
         return f"The change {kind.word} one {kind.name} alone"
     if set(directions) == {"unchanged"}:
@@ -136,8 +136,8 @@ def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
             if kernel.label == label and (found := _VERSION.match(kernel.release or ""))
         }
         if len(set(versions.values())) > 1:
-            listed = _and(
-                [f"{version} {joint.kind.at(name)}" for name, version in versions.items()]
+            listed = units.listed(
+                f"{version} {joint.kind.at(name)}" for name, version in versions.items()
             )
             told.append(f"{label} is {listed}")
     return f"Not the same kernels: {'; '.join(told)}." if told else ""
@@ -211,8 +211,3 @@ def _ranges(some: Sequence[_Seen], *, counted: bool) -> str:
 def _ratio(change: Estimate) -> float:
     base, other = change.medians
     return other / base if base > 0 else float("inf")
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

@@ -12,7 +12,7 @@ _LEADS: Mapping[Extent, str] = {
     "all": "Under all{} compilers",
     "one": "Only or mostly under one{} compiler, so that compiler's code and not the algorithm",
     "some": "Only or mostly under some{} compilers",
-    "elsewhere": "No code of it under the other{} compilers, which can have it in other functions",
+    "elsewhere": "No code under the other{} compilers, which may have it in other functions",
     "opposed": "More under some{} compilers and less under others",
     "unsure": "Not certain under all{} compilers",
 }
@@ -52,23 +52,18 @@ def _of_kernel(found: JointFunctions, one: KernelExtents) -> Iterator[str]:
             for part, shares in one.shares.items()
         ]
         measured = lead.format(" measured" if one.unmeasured else "")
-        yield f"{measured}: {_and(names)} ({', '.join(of)} of what differs there)."
+        yield f"{measured}: {units.listed(names)} (of what differs: {', '.join(of)})."
     if one.unmeasured and one.functions:
-        yield f"Not measured under {_and(one.unmeasured)}."
+        yield f"Not measured under {units.listed(one.unmeasured)}."
 
 
 def _named(row: JointFunction, kernel: str, extent: Extent) -> str:
     verdict = row.verdicts[kernel]
     if extent not in ("one", "some", "elsewhere"):
         return row.title
-    hardly = f"; hardly under {_and(verdict.hardly)}" if verdict.hardly else ""
+    hardly = f"; hardly under {units.listed(verdict.hardly)}" if verdict.hardly else ""
     return f"{row.title} ({', '.join(verdict.under)}{hardly})"
 
 
 def _functions(number: int) -> str:
     return "1 function" if number == 1 else f"{number:,} functions"
-
-
-def _and(names: list[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

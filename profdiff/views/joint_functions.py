@@ -53,7 +53,7 @@ class JointFunction(Record, frozen=True):
 
     @property
     def self_by_part(self) -> dict[str, Counts | None]:
-        """Its counts without what it calls or inlines, by architecture."""
+        """Its counts without what it calls or inlines, by part."""
         return {name: one.self if one else None for name, one in self.parts.items()}
 
 

@@ -37,12 +37,15 @@ def guest_arch(runs: Iterable[Run]) -> str | None:
 
 
 def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
-    """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``; "" without a guest."""
+    """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``, ``restored`` if they did
+    not boot for each run; "" without a guest."""
     described = manifest.guest
     if described is None:
         return ""
     told = " ".join(filter(None, [guest_arch(runs), described.cpu]))
     size = f"{cpus} vCPU, {described.memory} MiB"
+    if described.restored:
+        size += ", restored"
     return units.printable(f"{told}, {size}" if told else size)
 
 

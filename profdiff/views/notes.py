@@ -11,7 +11,7 @@ from profdiff.views.record import Record
 
 _NAMED = 3
 # Instructions of a timer tick with what it wakes. Of a change below ten of them, one is a tenth.
-_TICK = 10_000
+TICK = 10_000
 
 
 class Note(Record, frozen=True):
@@ -47,8 +47,8 @@ def _notes(results: Results) -> Iterator[Note]:
         more = f", and {len(short) - _NAMED:,} more points" if len(short) > _NAMED else ""
         where = f" at {'; '.join(short[:_NAMED])}{more}" if short[0] else ""
         text = (
-            f"kernels differ by fewer than {10 * _TICK:,} instructions{where}: a timer tick, some "
-            f"{_TICK:,}, falls into a run or not; record more ops there"
+            f"kernels differ by fewer than {10 * TICK:,} instructions{where}: a timer tick, some "
+            f"{TICK:,}, falls into a run or not; record more ops there"
         )
         yield Note(kind="ticks", text=text)
     changes = [change for result in every for change in result.changes if change]
@@ -76,7 +76,7 @@ def _short(results: Results) -> list[str]:
             for change in one.changes
             if change and change.verdict is Verdict.EXACT
         ]
-        if any(0 < delta < 10 * _TICK for delta in deltas):
+        if any(0 < delta < 10 * TICK for delta in deltas):
             found.append(one.setting.title)
     return found
 

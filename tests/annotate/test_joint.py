@@ -13,8 +13,8 @@ from support import ROOT
 from synthetic_annotation import On, annotation, row
 
 from profdiff.base import units
+from profdiff.reports.annotation_json import encode
 from profdiff.reports.annotation_text import Asked
-from profdiff.reports.joint_annotation_forms import encode
 from profdiff.reports.joint_annotation_text import render
 from profdiff.session.kinds import COMPILER
 from profdiff.views.annotation import Annotation

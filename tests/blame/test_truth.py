@@ -9,7 +9,7 @@ from blame import truth
 from blame.versions import version
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import LIGHT, profdiff
+from support import RESTORED, profdiff
 from synthetic import build, manifest
 
 from profdiff.collectors.guest.qemu import Qemu
@@ -44,9 +44,7 @@ def recorded_history(old_kernel: Path, qemu: Qemu) -> Path:
         script.chmod(0o755)
         kernels = [f"--kernel={label}={old_kernel}" for label in ("one", "two")]
         files = [f"--file={program}" for program in built]
-        profdiff(
-            "record", *kernels, *files, "--append", LIGHT, "-o", folder / "s.profdiff", "--", script
-        )
+        profdiff("record", *RESTORED, *kernels, *files, "-o", folder / "s.profdiff", "--", script)
 
     return whole_run.once("blame-history", make)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, LIGHT, need_program
+from support import EXAMPLE, RESTORED, need_program
 
 pytestmark = pytest.mark.guest
 
@@ -44,8 +44,8 @@ def test_bisect_finds_the_commit(
         "#!/bin/sh\n"
         f"session={tmp_path}/$(git rev-parse HEAD).profdiff\n"
         f'{program} record --kernel good={old_kernel} --kernel here="$(cat built)" '
-        f"--jobs {whole_run.GUESTS} --settle 0 --no-call-tree --no-observe --ops 4000 "
-        f'--append {LIGHT} -o "$session" -- {EXAMPLE} 400 40 || exit 125\n'
+        f"--jobs {whole_run.GUESTS} --no-call-tree --no-observe --ops 4000 "
+        f'{shlex.join(RESTORED)} -o "$session" -- {EXAMPLE} 400 40 || exit 125\n'
         f"""{program} check "$session" --fail-if 'instructions:kernel > +5%'\n"""
     )
     git(tree, "bisect", "start", commits[-1], commits[0])

@@ -191,3 +191,30 @@ def test_repositories_patches_and_configs_beside_the_file(
     )
     plain = values(folder, 'command = ["true"]\nseries = "v1..v2"\n')
     assert plain["series"] == "v1..v2"
+
+
+def test_what_is_no_path_stays_beside_a_file_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "example"
+    for name in ("arm64", "debian", "gcc-13", "linux"):
+        (folder / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    options = ",config=debian,cc=gcc-13,arch=arm64"
+    seen = values(folder, f'command = ["true"]\nkernel = ["git:linux@v1{options}"]\n')
+    assert seen["kernels"] == (f"git:example/linux@v1{options}",)
+
+
+def test_a_patch_beside_the_file_on_a_repository_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "example"
+    folder.mkdir()
+    (folder / "a.patch").touch()
+    (tmp_path / "linux").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    kernels = [f"git:{tmp_path}/linux@v1", "git:~/linux@v1"]
+    listed = ", ".join(f'"{one}+a.patch"' for one in kernels)
+    seen = values(folder, f'command = ["true"]\nkernel = [{listed}]\n')
+    assert seen["kernels"] == tuple(f"{one}+example/a.patch" for one in kernels)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import EXAMPLE, LIGHT, error_line, profdiff
+from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
 
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
@@ -39,17 +39,18 @@ def data(session: Path, *options: str) -> Any:
 
 
 @pytest.fixture
-def light(kernels: list[str]) -> list[str]:
-    """For what is recorded, not what is counted."""
-    return [*kernels, "--append", LIGHT]
+def kernels(old_kernel: Path, new_kernel: Path, qemu: object) -> list[str]:
+    return ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
 
 
 @pytest.fixture
-def kernels(old_kernel: Path, new_kernel: Path, qemu: object) -> list[str]:
-    return ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}", "--settle", "0"]
+def restored(kernels: list[str]) -> list[str]:
+    return [*kernels, *RESTORED]
 
 
-def test_timed_runs_of_a_sweep_and_more_repetitions_later(light: list[str], tmp_path: Path) -> None:
+def test_timed_runs_of_a_sweep_and_more_repetitions_later(
+    restored: list[str], tmp_path: Path
+) -> None:
     program, session = tmp_path / "touch.c", tmp_path / "s.profdiff"
     program.write_text(TOUCH)
     options = [
@@ -57,10 +58,10 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(light: list[str], tmp_
         *("--metric", "latency:us:lower=values:latency", "--ops", "{pages}", "-o", session),
     ]
     command = ["--", program, "{pages}"]
-    plan = profdiff("plan", *light, *options, *command).stdout
+    plan = profdiff("plan", *restored, *options, *command).stdout
     assert "4 to do" in plan
     assert "assumed" in plan
-    profdiff("record", *light, *options, *command)
+    profdiff("record", *restored, *options, *command)
     # What was not made yet hides nothing: here, exact runs.
     manifest = session / "manifest.json"
     text = manifest.read_text()
@@ -79,8 +80,8 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(light: list[str], tmp_
         assert latency.values == [pages * 3 + 0.5] * 3
         assert (latency.unit, latency.is_total, wall.is_total) == ("us", False, True)
     again = [*options, "--repeat", "2"]
-    assert "4 runs done, 0 failed, 4 to do" in profdiff("plan", *light, *again, *command).stdout
-    profdiff("record", *light, *again, *command)
+    assert "4 runs done, 0 failed, 4 to do" in profdiff("plan", *restored, *again, *command).stdout
+    profdiff("record", *restored, *again, *command)
     assert Session.open(session).manifest.runs[:4] == first
     shown = profdiff("report", session).stdout
     assert "latency, thousand instructions (guest clock" in shown
@@ -105,11 +106,11 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(light: list[str], tmp_
     )
 
 
-def test_a_metric_that_is_not_there_fails_the_run(light: list[str], tmp_path: Path) -> None:
+def test_a_metric_that_is_not_there_fails_the_run(restored: list[str], tmp_path: Path) -> None:
     program, session = tmp_path / "touch.c", tmp_path / "s.profdiff"
     program.write_text(TOUCH)
     result = profdiff(
-        *("record", *light, "--metric", "values:latncy", "-o", session, "--", program, "3"),
+        *("record", *restored, "--metric", "values:latncy", "-o", session, "--", program, "3"),
         status=2,
     )
     assert "latncy" in error_line(result)
@@ -122,10 +123,11 @@ def test_a_metric_that_is_not_there_fails_the_run(light: list[str], tmp_path: Pa
     )
 
 
-def test_boots_that_vary_and_the_base_against_itself(light: list[str], tmp_path: Path) -> None:
+def test_boots_that_vary_and_the_base_against_itself(kernels: list[str], tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
+    light = ["--settle", "0", "--append", LIGHT]
     profdiff(
-        *("record", *light, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
+        *("record", *kernels, *light, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
         *("--no-call-tree", "--no-observe", "-o", session, "--", EXAMPLE, "400", "1000"),
     )
     opened = Session.open(session)
@@ -154,7 +156,7 @@ def test_boots_that_vary_and_the_base_against_itself(light: list[str], tmp_path:
 
 
 def test_two_lengths_cancel_the_start(
-    kernels: list[str], counted_and_sampled: Path, tmp_path: Path
+    restored: list[str], counted_and_sampled: Path, tmp_path: Path
 ) -> None:
     """mprotect-toggle's own marks are left out of the picture: the whole command is counted at two
     lengths without being asked, and the difference has what the marks would have shown."""
@@ -165,9 +167,9 @@ def test_two_lengths_cancel_the_start(
     source.write_text(plain)
     session = tmp_path / "s.profdiff"
     command = ["--", source, "400", "{ops}"]
-    said = profdiff("record", *kernels, "--ops", "400", "-o", session, *command).stderr
+    said = profdiff("record", *restored, "--ops", "400", "-o", session, *command).stderr
     assert "each point also runs with half of {ops}" in said
-    assert "(ops 200): booting" in said
+    assert "(ops 200): restoring" in said
     assert "3 runs left, " in said
     (setting,) = settings(Session.open(session).manifest)
     assert setting.ops == 200
@@ -196,8 +198,8 @@ def test_two_lengths_cancel_the_start(
     assert report["lengths"]["growth"] == []
     assert any("left out: instructions that do not grow with ops" in s for s in report["evidence"])
     # The session is found complete by the same command, and not without its second length.
-    assert "0 to do" in profdiff("plan", *kernels, "--ops", "400", "-o", session, *command).stdout
-    alone = [*kernels, "--ops", "400", "--difference", "none", "-o", session, *command]
+    assert "0 to do" in profdiff("plan", *restored, "--ops", "400", "-o", session, *command).stdout
+    alone = [*restored, "--ops", "400", "--difference", "none", "-o", session, *command]
     assert "another sweep" in error_line(profdiff("plan", *alone, status=2))
 
 

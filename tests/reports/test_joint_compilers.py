@@ -80,25 +80,24 @@ def test_the_sentences(findings: JointFindings) -> None:
     found = joint_functions(findings, Selection())
     assert found is not None
     assert function_sentences(found) == [
-        "Under all compilers: commit and change_pte_range (87.2% under gcc-12, 96.8% under gcc-14, "
-        "100.0% under clang-19 of what differs there).",
+        "Under all compilers: commit and change_pte_range (of what differs: 87.2% under gcc-12, "
+        "96.8% under gcc-14, 100.0% under clang-19).",
         "Only or mostly under one compiler, so that compiler's code and not the algorithm: flush "
-        "(gcc-12; hardly under gcc-14) (11.3% under gcc-12, 0.6% under gcc-14, 0.0% under clang-19 "
-        "of what differs there).",
-        "Only or mostly under some compilers: note (gcc-12, gcc-14) (0.5% under gcc-12, 0.6% under "
-        "gcc-14, 0.0% under clang-19 of what differs there).",
-        "More under some compilers and less under others: walk (1.0% under gcc-12, 1.9% under "
-        "gcc-14, 0.0% under clang-19 of what differs there).",
+        "(gcc-12; hardly under gcc-14) (of what differs: 11.3% under gcc-12, 0.6% under gcc-14, "
+        "0.0% under clang-19).",
+        "Only or mostly under some compilers: note (gcc-12, gcc-14) (of what differs: 0.5% under "
+        "gcc-12, 0.6% under gcc-14, 0.0% under clang-19).",
+        "More under some compilers and less under others: walk (of what differs: 1.0% under "
+        "gcc-12, 1.9% under gcc-14, 0.0% under clang-19).",
     ]
     # Functions that are not shown are counted.
     one = joint_functions(findings, Selection(top=1))
     assert one is not None
     assert function_sentences(one)[:2] == [
-        "Under all compilers: commit and 1 more (87.2% under gcc-12, 96.8% under gcc-14, 100.0% "
-        "under clang-19 of what differs there).",
+        "Under all compilers: commit and 1 more (of what differs: 87.2% under gcc-12, 96.8% under "
+        "gcc-14, 100.0% under clang-19).",
         "Only or mostly under one compiler, so that compiler's code and not the algorithm: 1 "
-        "function (11.3% under gcc-12, 0.6% under gcc-14, 0.0% under clang-19 of what differs "
-        "there).",
+        "function (of what differs: 11.3% under gcc-12, 0.6% under gcc-14, 0.0% under clang-19).",
     ]
 
 
@@ -193,7 +192,7 @@ def test_a_function_that_others_have_no_code_of_is_no_ones(tmp_path: Path) -> No
     assert (flush.extent, flush.under) == ("elsewhere", ["gcc-12"])
     assert flush.told == "gcc-12, else no code"
     assert any(
-        text.startswith("No code of it under the other compilers") and "flush (gcc-12)" in text
+        text.startswith("No code under the other compilers, ") and "flush (gcc-12)" in text
         for text in function_sentences(found)
     )
 
@@ -313,6 +312,22 @@ def test_check_names_the_compiler(folder: Path) -> None:
         "  new under gcc-14 at folio_kib 4: +2.50%, 40,000 to 41,000",
         "  new under clang-19 at folio_kib 4: +0.00%, 38,000 to 38,000",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        (["report"], 2),
+        (["annotate", "flush"], 2),
+        (["check", "--fail-if", "instructions > +1%"], 125),
+    ],
+)
+def test_nothing_recorded_names_compilers(tmp_path: Path, command: list[str], status: int) -> None:
+    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"], COMPILER)
+    name, *more = command
+    said = error_line(profdiff(name, made.folder, *more, status=status))
+    assert "recorded yet: finish the recording" in said
+    assert "architecture" not in said
 
 
 def test_what_is_of_one_compiler_is_refused(folder: Path) -> None:

@@ -22,7 +22,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.reports import html, joint_page, packed_code
 from profdiff.session import manifest as m
-from profdiff.views import bisection, steps
+from profdiff.views import bisection, built_from, steps, suite
 from profdiff.views.blame import Blame
 from profdiff.views.blame import Row as BlameRow
 
@@ -47,8 +47,19 @@ def test_a_module_imports_and_exports_as_can_be_joined(file: Path) -> None:
     assert not re.search(r"\bimport(\(|\.)|^[ \t]+import\b", code, re.M)
 
 
-def test_joined_modules_are_one_script() -> None:
-    joined = html.joined_modules()
+ENTRIES = {"report": "\n// The page:", "suite": "\n// The page of a suite:"}
+ALL_ENTRIES = [*ENTRIES, "atlas"]
+
+
+def test_every_module_is_of_a_page() -> None:
+    heading = {file: file.read_text().partition("\n")[0] for file in MODULES}
+    pages = [html.joined_modules(entry) for entry in ALL_ENTRIES]
+    assert all(any(page.count(line) == 1 for page in pages) for line in heading.values())
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_joined_modules_are_one_script(entry: str) -> None:
+    joined = html.joined_modules(entry)
     assert not re.search(r"^(import|export)\b", joined, re.M)
     assert "</script" not in joined.lower()
     names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", joined, re.M)
@@ -56,9 +67,9 @@ def test_joined_modules_are_one_script() -> None:
     assert [name for name, times in Counter(names).items() if times > 1] == []
     for file in MODULES:
         heading = file.read_text().partition("\n")[0]
-        assert joined.count(heading) == 1
+        assert joined.count(heading) <= 1
     # The last starts the page.
-    assert joined.rindex("\n// The page:") > joined.rindex("\nfunction startTree")
+    assert joined.rindex(ENTRIES[entry]) > joined.rindex("\nfunction startTree")
 
 
 def test_a_module_stands_behind_what_it_imports(
@@ -68,10 +79,11 @@ def test_a_module_stands_behind_what_it_imports(
     (tmp_path / "b.js").write_text("export const b = 1;\nexport let c;\n")
     (tmp_path / "c.d.ts").write_text("export interface C {}\n")
     monkeypatch.setattr(html.resources, "files", lambda package: tmp_path)
-    assert html.joined_modules() == "const b = 1;\nlet c;\n\nconst a = b;\n"
+    (tmp_path / "d.js").write_text("const d = 1;\n")
+    assert html.joined_modules("a") == "const b = 1;\nlet c;\n\nconst a = b;\n"
     (tmp_path / "b.js").write_text('import { a } from "./a.js";\nexport const b = a;\n')
     with pytest.raises(CycleError):
-        html.joined_modules()
+        html.joined_modules("a")
 
 
 def test_the_page_as_it_is_written_has_no_globals(browser: Any, tmp_path: Path) -> None:
@@ -172,12 +184,37 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
     records = {
         "Bisection": bisection.Bisection,
         "FurtherStep": bisection.Step,
+        "Hole": built_from.Hole,
+        "Revision": bisection.Revision,
         "Step": steps.Step,
         "StepFunction": steps.StepFunction,
     }
     parts |= {name: one.__struct_fields__ for name, one in records.items()}
     assert typed == {name: set(part) for name, part in parts.items()}
     assert all(set(table) == set(both["tables"][0]) for table in both["tables"])
+
+
+def test_types_of_a_suite_name_what_its_report_has() -> None:
+    text = (TEMPLATES / "suite.d.ts").read_text()
+    typed = {
+        name: set(re.findall(r"(?:^  |; |\{ )(\w+):", body, re.M))
+        for name, body in re.findall(
+            r"^export interface (Suite(?!Page)\w+) (\{.*?\}$)", text, re.M | re.S
+        )
+    }
+    records = {
+        "SuiteReport": suite.SuiteDocument,
+        "SuiteKernel": suite.SuiteKernel,
+        "SuiteChange": suite.SuiteChange,
+        "SuiteMissing": suite.SuiteMissing,
+        "SuiteCellFunction": suite.SuiteCellFunction,
+        "SuiteCell": suite.SuiteCell,
+        "SuiteFunction": suite.SuiteFunction,
+        "SuiteSummary": suite.SuiteSummary,
+    }
+    fields = {name: set(one.__struct_fields__) for name, one in records.items()}
+    fields["SuiteReport"] |= set(suite.SuiteNoise.__struct_fields__)
+    assert typed == fields
 
 
 @pytest.mark.parametrize("kind", ["js", "ts", "css", "html"])

@@ -110,8 +110,9 @@ def estimates(
             exact = _constant(group.base) & _constant(group.other)
         statistical = np.flatnonzero(~exact)
         step = max(1, _BLOCK // rule.resamples)
-        for at in np.flatnonzero(exact).tolist():
-            result[group.rows[at]] = _exact(group.part(slice(at, at + 1)), planned)
+        if exact.any():
+            part = group.part(np.flatnonzero(exact))
+            result.update(zip(part.rows, _exact(part, planned), strict=True))
         for start in range(0, len(statistical), step):
             part = group.part(statistical[start : start + step])
             result.update(zip(part.rows, _estimated(part, rule, planned, seed), strict=True))
@@ -170,25 +171,33 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
     return made
 
 
-def _exact(part: Experiments, planned: int | None) -> Estimate:
+def _exact(part: Experiments, planned: int | None) -> list[Estimate]:
     """Of sides whose values are all equal: nothing is resampled or tested, and nothing loaded."""
-    base, other = (_unscaled(side.medians()[:, 0], part)[0] for side in (part.base, part.other))
-    change = other / base - 1 if base else math.nan
+    both = (part.base, part.other)
+    bases, others = (_unscaled(side.medians()[:, 0], part) for side in both)
     boots = (part.base.boots, part.other.boots)
     partial = planned is not None and min(boots) < planned
-    return Estimate(
-        boots=boots,
-        medians=(base, other),
-        means=(base, other),
-        median=Interval(change, change, change),
-        mean=Interval(change, change, change),
-        mann_whitney=math.nan,
-        welch=math.nan,
-        smallest_p=smallest_p(*boots),
-        verdict=Verdict.EXACT,
-        quality="partial" if partial else "reliable",
-        reason=_few(boots, planned) if partial else "",
-    )
+    smallest = smallest_p(*boots)
+    made = []
+    for base, other in zip(bases, others, strict=True):
+        change = other / base - 1 if base else math.nan
+        interval = Interval(change, change, change)
+        made.append(
+            Estimate(
+                boots=boots,
+                medians=(base, other),
+                means=(base, other),
+                median=interval,
+                mean=interval,
+                mann_whitney=math.nan,
+                welch=math.nan,
+                smallest_p=smallest,
+                verdict=Verdict.EXACT,
+                quality="partial" if partial else "reliable",
+                reason=_few(boots, planned) if partial else "",
+            )
+        )
+    return made
 
 
 def _few(boots: tuple[int, int], planned: int | None) -> str:

@@ -1,0 +1,85 @@
+"""How much each function executed itself, summed from addresses alone: what a comparison says of
+self counts, without its stacks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.errors import SessionError
+from profdiff.collectors import registry
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.function_identity import Function, match
+from profdiff.profile.kept_chains import chains_of
+from profdiff.profile.kernel_profile import ChainFunctions
+from profdiff.profile.run_files import recorded
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
+from profdiff.session.points import Setting
+
+
+@dataclass(frozen=True)
+class SelfCounts:
+    """``counts``: int64[F, K] of F functions, also those that stand for unresolved addresses, and
+    the K kernels of ``labels``, which have a result."""
+
+    functions: Sequence[Function]
+    labels: Sequence[str]
+    counts: NDArray[np.int64]
+
+
+def exact_collector(session: Session) -> str | None:
+    """The session's first collector that counts every event and tells functions apart."""
+    exact = (name for name in session.profiling if registry.collector(name).kind.exact)
+    return next(exact, None)
+
+
+def counted(session: Session, collector: str, setting: Setting) -> SelfCounts:
+    """What ``Comparison.self_`` and ``Comparison.unresolved`` have at a setting, of an exact
+    collector's first metric; only functions that executed something themselves. Raises
+    SessionError, and InputError for a damaged debug ELF."""
+    found: dict[str, tuple[list[Function], NDArray[np.int64]]] = {}
+    for kernel in session.compared:
+        finished = session.finished(kernel.label, collector)
+        long = [run for run in finished if run.point == setting.point]
+        short = [run for run in finished if run.point == setting.short]
+        if setting.short is not None:
+            number = min(len(long), len(short))
+            long, short = long[:number], short[:number]
+        if long:
+            found[kernel.label] = _of_kernel(session, long, short)
+    matched = match([functions for functions, _ in found.values()])
+    counts = np.zeros((len(matched.functions), len(found)), np.int64)
+    for column, ((_, own), rows) in enumerate(zip(found.values(), matched.numbers, strict=True)):
+        np.add.at(counts[:, column], np.asarray(rows, np.int64), own)
+    some = np.flatnonzero(counts.any(axis=1))
+    functions = [matched.functions[row] for row in some.tolist()]
+    return SelfCounts(functions, list(found), counts[some])
+
+
+def _of_kernel(
+    session: Session, long: Sequence[Run], short: Sequence[Run]
+) -> tuple[list[Function], NDArray[np.int64]]:
+    """The functions, and int64[F] of the run with the (lower) median total, as a comparison
+    chooses it."""
+    read = []
+    for run in [*long, *short]:
+        one = recorded(session, run)
+        if one is None:
+            raise SessionError(f"run {run.id} has no recording")
+        read.append(one)
+    addresses, _ = Addresses.of_runs(read, partial(chains_of, session, long[0]))
+    counts = addresses.counts[:, :, 0]
+    if short:
+        counts = counts[:, : len(long)] - counts[:, len(long) :]
+    totals = counts.sum(axis=0)
+    picked = counts[:, np.argsort(totals, kind="stable")[(len(totals) - 1) // 2]]
+    functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
+    leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1].astype(np.int64)
+    result = np.zeros(len(functions.functions), np.int64)
+    np.add.at(result, leaf, picked)
+    # What only called others, or cancelled out, is no row.
+    some = np.flatnonzero(result)
+    return [functions.functions[row] for row in some.tolist()], result[some]

@@ -1,0 +1,94 @@
+"""The data of a suite's report, put together."""
+
+from profdiff import __version__
+from profdiff.base import guest_clock, units
+from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.evidence.suite_results import SuiteResults
+from profdiff.session.suite import Suite
+from profdiff.views import suite as records
+from profdiff.views import suite_records
+from profdiff.views.notes import TICK
+from profdiff.views.suite_threshold import RELEVANT
+
+_NAMED = 8
+
+
+def build(suite: Suite, threshold: float = RELEVANT) -> records.SuiteDocument:
+    """The report of a suite's folder. Raises as ``SuiteResults.gather``."""
+    return of_results(SuiteResults.gather(suite), threshold)
+
+
+def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.SuiteDocument:
+    """Of what was gathered. ``threshold``: a fraction, from which a change is relevant."""
+    others = results.labels[1:]
+    metric = results.metric
+    summaries = [suite_records.summary(results, label, threshold) for label in others]
+    most = results.functions.largest(others[-1], suite_records.MOST_FUNCTIONS) if others else []
+    return records.SuiteDocument(
+        schema=records.SCHEMA,
+        name=results.suite.name,
+        created=results.created,
+        profdiff=__version__,
+        metric=metric.name if metric else "",
+        unit=metric.unit if metric else "",
+        better=metric.better if metric else "lower",
+        banner=banner(metric),
+        sentence=summaries[-1].sentence if summaries else "there is no second kernel to compare",
+        threshold=threshold,
+        restored=results.restored.copy().pop() if len(results.restored) == 1 else None,
+        noise=suite_records.noise(results),
+        summaries=summaries,
+        kernels=[suite_records.kernel(one) for one in results.kernels.values()],
+        cells=[suite_records.cell(results, one, threshold) for one in results.cells],
+        functions=[suite_records.function(one, others) for one in most],
+        remarks=[*_remarks(results), *_short(results, threshold)],
+    )
+
+
+def banner(metric: Metric | None) -> str:
+    """What values are not, in one line; "" where they are times."""
+    if metric is None:
+        return ""
+    if metric.exact or guest_clock.is_instructions(metric):
+        return "Instructions, not time."
+    return ""
+
+
+def _remarks(results: SuiteResults) -> list[str]:
+    told = list(results.problems)
+    if lacking := results.lacking:
+        named = ", ".join(lacking[:_NAMED])
+        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
+        count = f"{len(lacking):,} workload{' is' if len(lacking) == 1 else 's are'}"
+        told.append(f"{count} not recorded yet: {named}{more}")
+    if len(results.restored) > 1:
+        told.append(
+            "some workloads ran in restored machines and others in booted ones: their counts "
+            "differ by what a boot leaves behind"
+        )
+    told += [
+        f"{label}: not built: {one.hole}" for label, one in results.kernels.items() if one.hole
+    ]
+    return [units.printable(one) for one in told]
+
+
+def _short(results: SuiteResults, threshold: float) -> list[str]:
+    """In how many cells one timer tick more would be much of a relevant change, as the note of each
+    cell's own report says."""
+    count = sum(
+        any(
+            change.relevant(threshold)
+            and {label, results.base} <= set(cell.exact)
+            and abs(change.delta) * ((cell.setting.ops if cell.per_op else None) or 1) < 10 * TICK
+            for label, change in cell.changes.items()
+        )
+        for cell in results.cells
+        if cell.metric and cell.metric.name == INSTRUCTIONS.name
+    )
+    if not count:
+        return []
+    cells = "1 cell that changed differs" if count == 1 else f"{count:,} cells that changed differ"
+    return [
+        f"{cells} by fewer than {10 * TICK:,} instructions in all: a timer tick, some {TICK:,}, "
+        "falls into a run or not; record more ops there"
+    ]

@@ -1,0 +1,153 @@
+"""The data of a suite's report, ``profdiff.suite-report/1``: what ``--json`` writes.
+``profdiff/suite-report.schema.json`` is made of these records; ``docs/suite-report.md`` explains
+it."""
+
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
+
+from profdiff.base.metric import Better
+from profdiff.views.record import Record, Side, schema_of
+
+SCHEMA: Final = "profdiff.suite-report/1"
+
+Verdict = Literal["exact", "changed", "unchanged", "unsure"]
+MissingKind = Literal["not there", "failed", "not recorded"]
+
+
+class SuiteKernel(Record, frozen=True):
+    """A kernel of the suite; null is unknown."""
+
+    label: str
+    release: str | None
+    build_id: str | None
+    compiler: str | None
+
+
+class SuiteChange(Record, frozen=True):
+    """A kernel's value against the base's. ``relative``: a fraction, null where the base is 0;
+    ``delta``: in the cell's unit; ``relevant``: it is sure, and at least the threshold."""
+
+    relative: float | None
+    delta: float
+    verdict: Verdict
+    relevant: bool
+
+
+class SuiteMissing(Record, frozen=True):
+    """Why a kernel has no value in a cell. ``why``: one line, of the run that failed."""
+
+    kind: MissingKind
+    why: str
+
+
+class SuiteCellFunction(Record, frozen=True):
+    """A function that makes a cell's change. ``delta``: of its own count, in the cell's unit;
+    ``share``: of the whole delta of all functions, null where that is 0."""
+
+    name: str
+    object: str
+    side: Side
+    delta: float
+    share: float | None
+
+
+class SuiteCell(Record, frozen=True):
+    """One workload at one point. ``part``: of which architecture or compiler, "" for the only one;
+    ``point``: values of parameters; ``op``: what one operation is; ``session``: its folder,
+    relative to the suite's ("" for the suite's folder itself); ``at``: what ``--at`` takes there,
+    "" for the only point; ``command``: the workload's. ``per_op``: values are per operation.
+    ``values``: by label, null where there is none, of which ``missing`` tells why. ``changes`` and
+    ``functions`` (the three that make most of it): of every kernel but the base that can be
+    compared. ``noise``: how much the base differs from itself (A/A), as a fraction, null where it
+    was not recorded twice. ``reproduce``: the command that records this cell alone."""
+
+    name: str
+    workload: str
+    part: str
+    point: dict[str, str]
+    cpus: int | None
+    tags: list[str]
+    op: str
+    about: str
+    session: str
+    at: str
+    command: str
+    values: dict[str, float | None]
+    per_op: bool
+    changes: dict[str, SuiteChange]
+    missing: dict[str, SuiteMissing]
+    functions: dict[str, list[SuiteCellFunction]]
+    noise: float | None
+    reproduce: str
+
+
+class SuiteFunction(Record, frozen=True):
+    """A function over all cells. By label of each kernel but the base: ``up`` and ``down``, in how
+    many cells its own count grew or fell; ``points``, the sum over cells of its delta as a fraction
+    of the base's whole count there, in percentage points."""
+
+    name: str
+    object: str
+    side: Side
+    up: dict[str, int]
+    down: dict[str, int]
+    points: dict[str, float]
+
+
+class SuiteSummary(Record, frozen=True):
+    """One kernel against the base: of ``compared`` cells, ``more`` cost at least the threshold
+    more, and ``less`` as much less; in ``other`` ones the kernels differ by less than that, or not
+    for sure. ``functions``: names of those that make most of it over all cells."""
+
+    kernel: str
+    compared: int
+    more: int
+    less: int
+    other: int
+    not_there: int
+    failed: int
+    not_recorded: int
+    functions: list[str]
+    sentence: str
+
+
+class SuiteNoise(Record, frozen=True):
+    """A/A: of ``cells`` in which the base was recorded against itself, so many ``differ``; of
+    ``unsure`` ones nobody can tell."""
+
+    cells: int
+    differ: int
+    unsure: int
+    sentence: str
+
+
+class SuiteDocument(Record, frozen=True):
+    """``kernels``: the base first; ``sentence``: of the last kernel; ``summaries``: of every kernel
+    but the base. ``banner``: what values are not. ``threshold``: a fraction, from which a change is
+    relevant. ``restored``: whether guests were restored, null where it differs or no guest ran.
+    ``functions``: those that make most over all cells, of the last kernel, at most 200.
+    ``remarks``: what a reader must know."""
+
+    schema: Literal["profdiff.suite-report/1"]
+    name: str
+    created: str
+    profdiff: str
+    metric: str
+    unit: str
+    better: Better
+    banner: str
+    sentence: str
+    threshold: Annotated[float, Meta(ge=0)]
+    restored: bool | None
+    noise: SuiteNoise | None
+    summaries: list[SuiteSummary]
+    kernels: Annotated[list[SuiteKernel], Meta(min_length=1)]
+    cells: list[SuiteCell]
+    functions: list[SuiteFunction]
+    remarks: list[str]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all documents; ``suite-report.schema.json`` is a copy."""
+    return schema_of(SuiteDocument, SCHEMA)
