@@ -15,6 +15,7 @@ def test_this_machine() -> None:
         "mitigations",
         "recording in x86-64 guests",
         "recording in arm64 guests",
+        "several machines: record --cluster",
     ):
         assert what in shown
     assert "\x1b" not in shown  # a pipe is no terminal

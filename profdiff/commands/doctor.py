@@ -42,6 +42,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
         for architecture in ARCHITECTURES:
             title = f"this machine: recording in {architecture.told} guests"
             _show(title, _guests(architecture))
+        _show("several machines: record --cluster", [_cluster()])
         return
     for argument in parse_arguments(kernels):
         files = locate(argument)
@@ -114,6 +115,23 @@ def _guests(architecture: Architecture) -> list[Finding]:
         what = "guests run on it, except for exact counts" if kvm else "not usable: guests use TCG"
         found.append(Finding("KVM", "ok" if kvm else "note", what))
     return found
+
+
+def _cluster() -> Finding:
+    """What the extra brings, which only --cluster needs."""
+    from importlib import metadata
+
+    lacking = []
+    for name in ("distributed", "cryptography"):
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            lacking.append(name)
+    if lacking:
+        told = f"no {' and no '.join(lacking)}: only --cluster needs it"
+        return Finding("Dask", "note", told, "pip install 'profdiff[cluster]'")
+    told = f"distributed {metadata.version('distributed')}"
+    return Finding("Dask", "ok", told)
 
 
 def _static_libc(architecture: Architecture) -> Finding:

@@ -26,17 +26,18 @@ def building() -> list[Finding]:
         ("ccache", "a revision that was built before is built again in a fraction of the time"),
         ("zstd", "kept kernels take a third of the room"),
     ):
-        there = shutil.which(name)
-        fix = "" if there else f"apt-get install {name}"
-        found.append(Finding(name, "ok" if there else "note", there or f"with it, {what}", fix))
+        found.append(_optional(name, f"with it, {what}"))
     found.append(_compilers())
     for one in ARCHITECTURES:
         if not one.is_host:
-            cross = program(one.compiler)
-            if cross.state != "ok":
-                cross = replace(cross, state="note", value=f"only kernels for {one.told} need it")
-            found.append(cross)
+            found.append(_optional(one.compiler, f"only kernels for {one.told} need it"))
     return [*found, _room()]
+
+
+def _optional(name: str, why: str) -> Finding:
+    """As ``program``; where it is not there, a note of ``why`` it may be wanted."""
+    found = program(name)
+    return found if found.state == "ok" else replace(found, state="note", value=why)
 
 
 def _header(name: str, package: str, needed: bool) -> Finding:

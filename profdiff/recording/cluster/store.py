@@ -1,0 +1,96 @@
+"""A node's files by their content: what travelled there stays there, and is checked when it is
+used."""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from profdiff.base.atomic import write_atomic
+from profdiff.base.cache import cache_folder
+from profdiff.base.errors import InputError
+
+# What a node keeps, in bytes. What was used last stays.
+MOST = 32 << 30
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Store:
+    """The folder ``root`` with a file for each content, named by its sha256."""
+
+    def __init__(self, root: Path, most: int = MOST) -> None:
+        self.root = root
+        self._most = most
+        # Of those that this process has read: what told that they are still the same.
+        self._checked: dict[str, tuple[int, int]] = {}
+
+    def lacking(self, digests: Iterable[str]) -> list[str]:
+        """Those of ``digests`` that are not here."""
+        return [one for one in digests if not self._path(one).is_file()]
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Keep ``data``. Raises InputError when they are not of ``digest``, OSError."""
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise InputError(f"what arrived is not what was sent ({digest[:16]})")
+        self.root.mkdir(parents=True, exist_ok=True)
+        write_atomic(self._path(digest), data, durable=False)
+        self._trim(digest)
+
+    def read(self, digest: str) -> bytes:
+        """The content. Raises FileNotFoundError when it is damaged, which removes it, OSError."""
+        self._check(digest)
+        return self._path(digest).read_bytes()
+
+    def link(self, digest: str, target: Path) -> None:
+        """Make ``target`` the file, which it stays if the store lets it go. Raises as ``read``."""
+        self._check(digest)
+        path = self._path(digest)
+        os.utime(path)
+        try:
+            os.link(path, target)
+        except OSError:
+            shutil.copyfile(path, target)
+
+    def _path(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise InputError(f"{digest!r} is no sha256")
+        return self.root / digest
+
+    def _check(self, digest: str) -> None:
+        path = self._path(digest)
+        status = path.stat()
+        # Once in a process: restored states are large. Links and use change the inode's times.
+        mark = (status.st_ino, status.st_size)
+        if self._checked.get(digest) == mark:
+            return
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                path.unlink(missing_ok=True)
+                # As one that is gone: it can be sent again, and the node is no worse for it.
+                raise FileNotFoundError(f"the file {digest[:16]} was damaged and is sent again")
+        self._checked[digest] = mark
+
+    def _trim(self, newest: str) -> None:
+        """Remove what was not used for the longest time, until the rest is within bounds."""
+        known = []
+        with os.scandir(self.root) as entries:
+            for entry in entries:
+                if _DIGEST.fullmatch(entry.name):
+                    with contextlib.suppress(FileNotFoundError):
+                        status = entry.stat()
+                        known.append((status.st_mtime_ns, status.st_size, entry.name))
+        total = sum(size for _, size, _ in known)
+        for _, size, name in sorted(known):
+            if total <= self._most:
+                break
+            if name != newest:
+                (self.root / name).unlink(missing_ok=True)
+                total -= size
+
+
+def store() -> Store:
+    """This node's. Raises MissingError."""
+    return Store(cache_folder("cluster"))
