@@ -30,8 +30,8 @@ let trunk;
 /** What is made of the stacks of a metric, once.
  * @typedef {{tree: Tree, names: string[], ranks: Int32Array, hasCalls: boolean,
  *   ids: Map<object, number>, trunk: number[]}} Made */
-/** @type {Map<Metric, Made>} */
-const known = new Map();
+/** @type {WeakMap<Metric, Made>} */
+const known = new WeakMap();
 
 /** Take the metric and the kernels of the state. */
 export function choose() {

@@ -13,7 +13,12 @@ export let point = null;
 
 /** Take the document out of the page, where it is gzip in base64. */
 export async function load() {
-  report = await unpacked("data");
+  take(await unpacked("data"));
+}
+
+/** Show another document from now on. @param {Report} shown */
+export function take(shown) {
+  report = shown;
   choosePoint("");
 }
 

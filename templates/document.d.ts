@@ -15,7 +15,7 @@ export interface Report {
   base: string;
   kernels: Kernel[];
   without_result: string[];
-  holes: { label: string; spec: string; reason: string }[];
+  holes: Hole[];
   workload: { argv: string[]; ops: number | null; description: string };
   lengths: {
     parameters: { parameter: string; short: string; long: string }[];
@@ -26,7 +26,7 @@ export interface Report {
   } | null;
   guest: {
     arch: string | null; cpu: string | null; memory_mib: number; cpus: number | null;
-    append: string; settle: number;
+    append: string; settle: number; restored: boolean; not_restored: string | null;
   } | null;
   facts: Facts;
   experiment: Experiment;
@@ -43,8 +43,19 @@ export interface Report {
   parts: Record<string, Partial<Report>>;
 }
 
+/** A kernel that could not be built. */
+export interface Hole {
+  label: string;
+  spec: string;
+  reason: string;
+}
+
 /** A commit that a bisection measured. */
-export interface Revision { commit: string; subject: string; value: number | null }
+export interface Revision {
+  commit: string;
+  subject: string;
+  value: number | null;
+}
 
 /** A further culprit of a bisection. */
 export interface FurtherStep {

@@ -1,5 +1,7 @@
 // Elements of the page. What comes from the recording is put in by textContent, never as markup.
 
+/** @import { Hole } from "./document.d.ts" */
+
 /** Control and format characters would hide or reorder what follows: show them as their codes.
  * @param {unknown} text */
 export function visible(text) {
@@ -51,6 +53,16 @@ export function heading(scope, text, className) {
   const cell = element("th", text, className);
   cell.scope = scope;
   return cell;
+}
+
+/** The row of a kernel that could not be built, and why.
+ * @param {Hole} hole @param {number} columns behind the label's */
+export function holeRow({ label, reason }, columns) {
+  const line = element("tr");
+  const why = element("td", `not built: ${reason}`, "what");
+  why.colSpan = columns;
+  line.append(heading("row", label, "what"), why);
+  return line;
 }
 
 /** Fill an element with one for each text.

@@ -1,7 +1,7 @@
 // What the numbers rest on: kernels, configuration, runs, machine, commands, charts.
 
 import { data, point } from "./data.js";
-import { at, cells, element, fill, heading } from "./elements.js";
+import { at, cells, element, fill, heading, holeRow } from "./elements.js";
 import { chartsOf } from "./experiment.js";
 import { count, fixed, percent } from "./numbers.js";
 
@@ -94,17 +94,6 @@ function sources() {
   return built ? [["Source", ({ source }) => source?.sentence ?? "-"]] : [];
 }
 
-/** Kernels that there are not, and why. */
-function holes() {
-  return data.holes.map(({ label, reason }) => {
-    const line = element("tr");
-    const why = element("td", `not built: ${reason}`);
-    why.colSpan = data.kernels.length;
-    line.append(heading("row", label), why);
-    return line;
-  });
-}
-
 function drawKernels() {
   const head = data.kernels.map(({ label }) => label + (label === data.base ? " (base)" : ""));
   const rows = kernelFacts().map(([title, value]) => {
@@ -112,7 +101,8 @@ function drawKernels() {
     line.prepend(heading("row", title));
     return line;
   });
-  at("kernels").replaceChildren(cells("th", ["Kernel", ...head]), ...rows, ...holes());
+  const holes = data.holes.map((hole) => holeRow(hole, head.length));
+  at("kernels").replaceChildren(cells("th", ["Kernel", ...head]), ...rows, ...holes);
 }
 
 function drawConfig() {
@@ -147,10 +137,13 @@ function drawRuns() {
 function drawEvidence() {
   const lines = [...data.evidence];
   if (data.guest) {
-    const { arch, cpu, memory_mib: memory, cpus, append, settle } = data.guest;
+    const { arch, cpu, memory_mib: memory, cpus, append, settle, restored } = data.guest;
     const machine = [[arch, cpu].filter(Boolean).join(" "), `${memory} MiB`, `${cpus} vCPUs`];
-    const said = `guest: ${machine.filter(Boolean).join(", ")}, ${settle} s to settle`;
+    const begun = restored ? ", restored for each run" : "";
+    const said = `guest: ${machine.filter(Boolean).join(", ")}, ${settle} s to settle${begun}`;
     lines.push(append ? `${said}, command line: ${append}` : said);
+    const { not_restored: why } = data.guest;
+    if (why) lines.push(`guests booted for each run, none was restored: ${why}`);
   }
   fill("evidence", "li", lines);
 }

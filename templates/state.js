@@ -21,6 +21,9 @@ export const state = /** @type {ReturnType<typeof defaults>} */ ({});
 
 /** @typedef {keyof typeof state} Key */
 
+/** Which cell of a suite's page is open; "" on other pages. */
+export const place = { cell: "" };
+
 /** One kernel is shown, against nothing. */
 export const alone = () => state.left === state.right;
 
@@ -110,7 +113,9 @@ export function takeState(given) {
 export function writeAddress(step = false) {
   const fresh = defaults();
   const changed = keys().filter((key) => state[key] !== fresh[key]);
-  const hash = `#${new URLSearchParams(changed.map((key) => [key, state[key]]))}`;
+  const entries = changed.map((key) => [key, state[key]]);
+  if (place.cell) entries.unshift(["cell", place.cell]);
+  const hash = `#${new URLSearchParams(entries)}`;
   if (hash === (location.hash || "#")) return;
   if (step) history.pushState(null, "", hash);
   else history.replaceState(null, "", hash);

@@ -2,7 +2,7 @@
 
 import { metric } from "./chosen.js";
 import { data } from "./data.js";
-import { at, cells, element, heading, scrollByKeys } from "./elements.js";
+import { at, cells, element, heading, holeRow, scrollByKeys } from "./elements.js";
 import { count, formatChange, perOp, signed } from "./numbers.js";
 import { state } from "./state.js";
 
@@ -55,13 +55,7 @@ export function drawSteps() {
   const titles = ["Kernel", "Before", "After", "Delta", "Change", "Function"];
   const left = ["Kernel", "Function"];
   head.append(...titles.map((one) => heading("col", one, left.includes(one) ? "what" : "")));
-  const holes = data.holes.map(({ label, reason }) => {
-    const line = element("tr");
-    const why = element("td", `not built: ${reason}`, "what");
-    why.colSpan = 5;
-    line.append(heading("row", label, "what"), why);
-    return line;
-  });
+  const holes = data.holes.map((hole) => holeRow(hole, titles.length - 1));
   at("steps").replaceChildren(head, ...steps.flatMap(rows), ...(steps.length ? holes : []));
 }
 

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from profdiff.views.annotation import SCHEMA, Annotation
-from profdiff.views.record import schema_of
+from profdiff.views.record import Record, schema_of
 
 
-def encode(annotation: Annotation) -> bytes:
-    """In ASCII, which no terminal takes for an order."""
+def encode(annotation: Record) -> bytes:
+    """An annotation, or a joint one, in ASCII, which no terminal takes for an order."""
     return json.dumps(msgspec.to_builtins(annotation), separators=(",", ":")).encode()
 
 

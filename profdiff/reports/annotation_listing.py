@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from profdiff.base import units
 from profdiff.views.annotation import Annotation, Line, Place, Row
+from profdiff.views.joint_annotation import JointLine
 from profdiff.views.record import Counts
 
 _Value = TypeVar("_Value")
@@ -230,7 +231,7 @@ class _Lines:
         return next((line for line in found if line), None)
 
 
-def titled(line: Line, labels: Sequence[str], file: str = "") -> str:
+def titled(line: Line | JointLine, labels: Sequence[str], file: str = "") -> str:
     """``include/linux/mm.h:83/85: text``: numbers by kernel where they differ, ``-`` on a kernel
     without the line; the file is left out where it is ``file``. A text says whose it is where the
     sources of another kernel are unknown."""
@@ -242,7 +243,7 @@ def titled(line: Line, labels: Sequence[str], file: str = "") -> str:
     return units.printable(f"{where}: {text}" if text.strip() else where)
 
 
-def numbered(line: Line, labels: Sequence[str]) -> str:
+def numbered(line: Line | JointLine, labels: Sequence[str]) -> str:
     """The numbers of a line, one where all kernels have the same."""
     told = [str(line.lines[label]) if line.lines.get(label) else "-" for label in labels]
     return told[0] if len(set(told)) == 1 else "/".join(told)

@@ -1,6 +1,7 @@
 """The function table as CSV: every function, unrounded."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.instruction_classes import CLASSES, instruction_classes
@@ -26,18 +27,13 @@ def render(
     header += [f"samples {label}" for label in labels] if sampled else []
     header += [f"calls {label}" for label in labels] if called else []
     header += [f"delta {label}" for label in labels[1:]]
-    header += [f"step {label}" for label in _stepping(labels)]
+    header += [f"step {label}" for _, label in pairwise(labels[1:])]
     names = CLASSES if classes else ()
     header += [f"{name} {label}" for name in names for label in labels]
     alike = [comparison for comparison in comparisons if comparison.labels == labels]
     return written(
         header, (row for one in alike for row in _rows(one, selection, sampled, called, names))
     )
-
-
-def _stepping(labels: Sequence[str]) -> Sequence[str]:
-    """The kernels that have a kernel before them which is not the base."""
-    return labels[2:]
 
 
 def _rows(
@@ -48,7 +44,7 @@ def _rows(
     names: Sequence[str],
 ) -> Iterator[Line]:
     blank = [""] * len(comparison.labels)
-    steps = list(zip(comparison.labels[1:], _stepping(comparison.labels), strict=False))
+    steps = list(pairwise(comparison.labels[1:]))
     rows = functions.select(comparison, selection)
     by_class = instruction_classes(comparison) if names else None
     table = functions.table(comparison, rows)

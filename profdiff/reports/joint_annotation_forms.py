@@ -1,10 +1,7 @@
 """The output forms of ``profdiff annotate`` for a folder of parts: those of a session."""
 
-import json
 from functools import cached_property
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from profdiff.base import terminal
 from profdiff.reports.annotation_forms import FORMS, ascii_where_needed
@@ -47,12 +44,9 @@ def _text(subject: Subject, target: str) -> str | None:
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    return encode(subject.annotation) + b"\n"
+    from profdiff.reports import annotation_json
 
-
-def encode(annotation: "JointAnnotation") -> bytes:
-    """As JSON in ASCII, which no terminal takes for an order."""
-    return json.dumps(msgspec.to_builtins(annotation), separators=(",", ":")).encode()
+    return annotation_json.encode(subject.annotation) + b"\n"
 
 
 _RENDER = {"text": _text, "json": _json}

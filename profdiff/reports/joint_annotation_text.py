@@ -14,7 +14,6 @@ from profdiff.reports.annotation_text import Asked, ascii_line
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.session.kinds import Kind
-from profdiff.views.annotation import Line
 from profdiff.views.joint_annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts
 from profdiff.views.result import ABSENT
@@ -47,25 +46,24 @@ def _one_by_one(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled
 
 def _by_line(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
     width = max(asked.width, MIN_WIDTH)
-    ops = {name: one.ops for name, one in joint.parts.items()}
     figures = {
-        name: Figures(one, Numbers(ops[name] if asked.per_op is not False else None))
+        name: Figures(one, Numbers(one.ops if asked.per_op is not False else None))
         for name, one in joint.parts.items()
     }
-    columns, rows = _columns(joint, figures), list(_rows(joint, asked.context or 0))
+    columns, rows = _columns(figures), list(_rows(joint, asked.context or 0))
     whole = _Row("all", {name: one.self for name, one in joint.parts.items()})
-    body = [[*_cells(joint, figures, row), row.text] for row in rows]
-    tail = [[*_cells(joint, figures, whole, absolute=True), whole.text]]
+    body = [[*_cells(figures, row), row.text] for row in rows]
+    tail = [[*_cells(figures, whole, absolute=True), whole.text]]
     first = next(iter(figures.values()))
     title = f"{joint.function}: {joint.metric}{first.numbers.title}, {kind.plural} side by side"
     lines: list[Styled] = []
     for block in draw(title, columns, body, width, tail):
-        lines += [*([Styled("")] if lines else []), *_styled(joint, figures, block, rows)]
+        lines += [*([Styled("")] if lines else []), *_styled(figures, block, rows)]
     told = [f"note: {name}: {note}" for name, one in joint.parts.items() for note in notes(one)]
     told = [units.printable(text) for text in [*told, *_missing(joint)]]
     lines += [Styled(""), *(Styled(text) for one in told for text in units.wrap(one, width, 2))]
     lines += [Styled("")] if told else []
-    legend = _legend(joint, kind, figures, absent=any(ABSENT in row for row in body))
+    legend = _legend(kind, figures, absent=any(ABSENT in row for row in body))
     return [*lines, *(Styled(text) for text in units.wrap(legend, width))]
 
 
@@ -73,7 +71,7 @@ def _missing(joint: JointAnnotation) -> list[str]:
     return [units.printable(f"{name}: {why}") for name, why in joint.missing.items()]
 
 
-def _columns(joint: JointAnnotation, figures: Mapping[str, Figures]) -> list[Column]:
+def _columns(figures: Mapping[str, Figures]) -> list[Column]:
     made: list[Column] = []
     for part, (name, own) in enumerate(figures.items()):
         base, *others = own.labels
@@ -103,27 +101,13 @@ def _rows(joint: JointAnnotation, context: int) -> Iterator[_Row]:
                 yield _left_out(gap)
                 gap = 0
             look: Style | None = None if _most(line) else "dim"
-            yield _Row(f"  {titled(_plain(line), labels, line.file)}", line.parts, look)
+            yield _Row(f"  {titled(line, labels, line.file)}", line.parts, look)
         if gap:
             yield _left_out(gap)
 
 
 def _left_out(lines: int) -> _Row:
     return _Row(f"  ... {lines:,} more, never executed", {}, "dim")
-
-
-def _plain(line: JointLine) -> Line:
-    """As an annotation has it, whose counts are not shown."""
-    return Line(
-        file=line.file,
-        line=line.line,
-        lines=line.lines,
-        text=line.text,
-        text_of=line.text_of,
-        count={},
-        samples=None,
-        places=[],
-    )
 
 
 def _most(line: JointLine) -> int:
@@ -139,9 +123,7 @@ def _sum(name: str, lines: Sequence[JointLine]) -> Counts | None:
     return counts or None
 
 
-def _cells(
-    joint: JointAnnotation, figures: Mapping[str, Figures], row: _Row, *, absolute: bool = False
-) -> list[str]:
+def _cells(figures: Mapping[str, Figures], row: _Row, *, absolute: bool = False) -> list[str]:
     """``absolute``: of samples, the function's own counts, of which the others are parts."""
     cells: list[str] = []
     for name, own in figures.items():
@@ -150,21 +132,17 @@ def _cells(
         if counts is None:
             cells += [ABSENT if row.counts else "", *["", ""] * len(others)]
             continue
-
-        def count(label: str, counts: Counts = counts, own: Figures = own) -> str:
-            if absolute:
-                return own.numbers.count(counts[label])
-            return own.count(label, counts)
-
-        cells.append(count(base))
+        told = {
+            label: own.numbers.count(counts[label]) if absolute else own.count(label, counts)
+            for label in own.labels
+        }
+        cells.append(told[base])
         for label in others:
-            cells += [count(label), own.delta(label, counts)]
+            cells += [told[label], own.delta(label, counts)]
     return cells
 
 
-def _styled(
-    joint: JointAnnotation, figures: Mapping[str, Figures], block: Block, rows: Sequence[_Row]
-) -> Iterator[Styled]:
+def _styled(figures: Mapping[str, Figures], block: Block, rows: Sequence[_Row]) -> Iterator[Styled]:
     """A block's lines: more is red and less is blue where all that differ agree."""
     for text in block.head:
         yield Styled(text, [Span(0, len(text), "bold")])
@@ -183,24 +161,14 @@ def _look(figures: Mapping[str, Figures], row: _Row) -> Style | None:
     deltas = set()
     for name, own in figures.items():
         counts = row.counts.get(name) or {}
-        base, *others = own.labels
-        deltas |= {
-            counts.get(label, 0) > counts.get(base, 0)
-            for label in others
-            if _differ(counts, base, label)
-        }
+        base, *others = (counts.get(label, 0) for label in own.labels)
+        deltas |= {other > base for other in others if other != base}
     if len(deltas) != 1:
         return None
     return "more" if deltas.pop() else "less"
 
 
-def _differ(counts: Counts, base: str, label: str) -> bool:
-    return counts.get(label, 0) != counts.get(base, 0)
-
-
-def _legend(
-    joint: JointAnnotation, kind: Kind, figures: Mapping[str, Figures], *, absent: bool
-) -> str:
+def _legend(kind: Kind, figures: Mapping[str, Figures], *, absent: bool) -> str:
     own = next(iter(figures.values()))
     base, *others = own.labels
     if own.annotation.exact:
@@ -210,5 +178,5 @@ def _legend(
     if others:
         told.append(f"delta: {own.unit}, relative to {base} {kind.word} the same {kind.name}")
     if absent:
-        told.append(f"{ABSENT}: {kind.one} has no code of it")
+        told.append(f"{ABSENT}: {kind.one} has no code for it")
     return f"{'; '.join(told)}."

@@ -12,7 +12,7 @@ from profdiff.views.selection import Selection
 
 
 def build(findings: JointFindings) -> joint_document.JointDocument:
-    """Everything that was found, all functions; counts are integers, each of one architecture."""
+    """Everything that was found, all functions; counts are integers, each of one part."""
     results, setting, names = findings.results, findings.setting, list(findings.names)
     claim = joint_claim(results, setting, names)
     return joint_document.JointDocument(

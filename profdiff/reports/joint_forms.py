@@ -31,13 +31,12 @@ def refuse_others(targets: Mapping[str, str], asked: Asked, several: "Several") 
 def _text(subject: Subject, target: str) -> str:
     from profdiff.reports import joint_text
 
-    _, per_op, _, _, ratios, _ = subject.asked
-    found = subject.find()
+    asked, found = subject.asked, subject.find()
     return as_text(
-        subject.asked,
+        asked,
         target,
         lambda selection, width: joint_text.render(
-            found, selection, width=width, per_op=per_op, ratios=ratios
+            found, selection, width=width, per_op=asked.per_op, ratios=asked.ratios
         ),
     )
 

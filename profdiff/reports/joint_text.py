@@ -162,8 +162,6 @@ def _functions(
     findings: JointFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
 ) -> list[str]:
     blocks = joint_function_table.draw(findings, found, width, per_op=per_op, ratios=ratios)
-    return (
-        [*table.joined(blocks), "", *units.wrap(order(findings.kind, found), width, 2)]
-        if blocks
-        else []
-    )
+    if not blocks:
+        return []
+    return [*table.joined(blocks), "", *units.wrap(order(findings.kind, found), width, 2)]

@@ -142,7 +142,12 @@ def _results(findings: Findings, setting: Setting) -> dict[str, Any]:
 
 
 def _size(report: dict[str, Any]) -> int:
-    return len(gzip.compress(json.dumps(report, separators=(",", ":")).encode(), 6))
+    return compressed_size(json.dumps(report, separators=(",", ":")).encode())
+
+
+def compressed_size(text: bytes) -> int:
+    """How many bytes of a page a text takes, before base64."""
+    return len(gzip.compress(text, 6))
 
 
 def without_stacks(report: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""One recording of an atlas: a suite, a session, or a folder with several."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import named
+from profdiff.evidence.suite_results import SuiteCell, SuiteResults
+from profdiff.profile.kept_functions import FunctionCounts
+from profdiff.profile.self_counts import SelfCounts
+from profdiff.session import several
+from profdiff.session.bisection import Bisection
+from profdiff.session.folder import Session, is_several, is_suite
+from profdiff.session.manifest import Workload
+from profdiff.session.suite import Suite, SuiteWorkload
+
+_MOST_OPEN = 32
+
+
+@dataclass(frozen=True)
+class _Alone(Suite):
+    """What is no suite, as one of a single workload."""
+
+    @property
+    def alone(self) -> bool:
+        return True
+
+    def recorded(self) -> Iterator[tuple[SuiteWorkload, str, Session]]:
+        for name, session in several.opened(self.folder).items():
+            yield self.workloads[0], name, session
+
+
+@dataclass(frozen=True)
+class Source:
+    """``name``: the folder's, unique in the atlas. ``machines``: by session folder, what counts
+    depend on apart from the kernel; counts of two machines are not compared. A session that lacks
+    it is of no known machine, as nothing ran yet. ``programs``: by session folder, a hash of what
+    ran, "" where that is unknown. ``bisections``: what sessions found, with the cell in which they
+    looked and the kernels' releases by label."""
+
+    name: str
+    suite: Suite
+    results: SuiteResults
+    is_suite: bool
+    machines: Mapping[Path, Mapping[str, str]]
+    programs: Mapping[Path, str]
+    bisections: Sequence[tuple[SuiteCell, Bisection, Mapping[str, str | None]]]
+
+    @staticmethod
+    def of(folder: Path, name: str) -> "Source":
+        """Read a recording. Raises InputError, SessionError."""
+        suite = opened(folder)
+        results = SuiteResults.gather(suite)
+        folders = {cell.folder: cell for cell in results.cells}
+        known: dict[Path, dict[str, str]] = {}
+        lacking: dict[Path, dict[str, str]] = {}
+        programs, bisections = {}, []
+        for place, cell in folders.items():
+            session = Session.open(place)
+            (known if _ran(session) else lacking)[place] = machine(session)
+            programs[place] = _program(session.manifest.workload)
+            if found := session.manifest.bisection:
+                releases = {one.label: one.release for one in session.manifest.kernels}
+                bisections.append((cell, found, releases))
+        return Source(
+            name, suite, results, is_suite(folder), _completed(known, lacking), programs, bisections
+        )
+
+    @property
+    def left_out(self) -> list[str]:
+        """The cells of no known machine."""
+        return [cell.name for cell in self.results.cells if cell.folder not in self.machines]
+
+
+def opened(folder: Path) -> Suite:
+    """A suite, or what is none as one. Raises SessionError."""
+    if is_suite(folder):
+        return Suite.open(folder)
+    sessions = several.opened(folder)
+    if not sessions:
+        raise InputError(f"{folder}: nothing was recorded yet: finish the recording")
+    command = next(iter(sessions.values())).manifest.command
+    if is_several(folder):
+        command = list(several.Several.open(folder).command)
+    name = plain_name(folder)
+    return _Alone(folder, name, command, [SuiteWorkload(name=name)])
+
+
+def plain_name(folder: Path) -> str:
+    """A folder's name as one of a part: letters, digits, ``.``, ``_``, ``+``, ``-``."""
+    name = re.sub(r"[^A-Za-z0-9._+-]", "_", folder.resolve().name.removesuffix(".profdiff"))
+    return re.sub(r"^[^A-Za-z0-9]+", "", name)[:64] or "session"
+
+
+def machine(session: Session) -> dict[str, str]:
+    """What the runs of a session had in common besides the kernel, in words."""
+    manifest = session.manifest
+    emulators = {run.qemu.version: run.qemu for run in manifest.runs if run.qemu}
+    found: dict[str, str] = {}
+    architectures = {one.architecture for one in emulators.values() if one.architecture}
+    known = {named(one) for one in architectures}
+    if known:
+        found["architecture"] = ", ".join(sorted(one.arch for one in known if one)) or "unknown"
+    if emulators:
+        found["QEMU"] = "; ".join(sorted(map(_short_version, emulators)))
+    if guest := manifest.guest:
+        found["CPU"] = guest.cpu or "default"
+        found["machines"] = "restored" if guest.restored else "booted"
+        found["memory"] = f"{guest.memory} MiB"
+        found["kernel arguments"] = guest.append or "none"
+        found["settles"] = f"{guest.settle:g} s"
+    else:
+        found["machine"] = ", ".join(sorted({one.spec for one in manifest.kernels})) or "unknown"
+    found["collectors"] = ", ".join(manifest.collectors)
+    return found
+
+
+def _ran(session: Session) -> bool:
+    """Whether its runs say what machine it is of."""
+    runs = session.manifest.runs
+    return any(run.qemu for run in runs) if session.manifest.guest else bool(runs)
+
+
+def _completed(
+    known: Mapping[Path, dict[str, str]], lacking: Mapping[Path, dict[str, str]]
+) -> dict[Path, dict[str, str]]:
+    """Sessions of one recording have one machine, so that one without a run yet has that of the
+    others which say the same of it as its plan."""
+    found = dict(known)
+    for place, planned in lacking.items():
+        fitting = (one for one in known.values() if planned.items() <= one.items())
+        if (one := next(fitting, None)) is not None:
+            found[place] = one
+    return found
+
+
+def _program(workload: Workload) -> str:
+    """A hash of the files that ran; "" without any."""
+    files = sorted((Path(one.guest_path).name, one.sha256) for one in workload.files)
+    return sha256(repr(files).encode()).hexdigest() if files else ""
+
+
+def _short_version(line: str) -> str:
+    return line.removeprefix("QEMU emulator version ")
+
+
+@lru_cache(_MOST_OPEN)
+def _counts(folder: Path) -> FunctionCounts:
+    return FunctionCounts.of(Session.open(folder))
+
+
+def functions_of(cell: SuiteCell) -> SelfCounts | None:
+    """What each function of a cell executed itself. Raises SessionError."""
+    return _counts(cell.folder).at(cell.setting)

@@ -1,0 +1,181 @@
+"""What a cell costs more or less on a release than on the one before, and what made it."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from profdiff.base.errors import ProfdiffError
+from profdiff.evidence.atlas.lines import Place, Series, command, series_key
+from profdiff.evidence.atlas.release_order import release_key
+from profdiff.evidence.atlas.source import Source, functions_of
+from profdiff.evidence.statistics import Verdict
+from profdiff.evidence.suite_functions import LARGEST, CellFunction, FunctionKey
+from profdiff.evidence.suite_results import CellChange, SuiteCell
+from profdiff.session import bisection
+from profdiff.session.bisection import Revision
+
+
+class Culprit(NamedTuple):
+    """The commit that made a step, as the bisection in a source found it."""
+
+    revision: Revision
+    source: int
+
+
+class Step(NamedTuple):
+    """From the release ``since`` to ``at``, which follow each other on the cell's line: from
+    ``before`` to ``after``, which are of one recording if any has both. ``functions``: those that
+    made most of it, of relevant steps. ``suspects``: commits that bisections found between these
+    releases, but on another machine, the other way, or more than one. ``programs_differ``: the
+    files of the workload are known to be others."""
+
+    since: int
+    at: int
+    before: Place
+    after: Place
+    change: CellChange
+    relevant: bool
+    functions: Sequence[CellFunction]
+    culprit: Culprit | None
+    suspects: Sequence[Culprit]
+    programs_differ: bool
+
+
+def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -> dict[int, Step]:
+    """The steps of a cell's line, by the release that they lead to."""
+    line = one.lines[cell]
+    known = [number for number in sorted(line) if line[number][0].value is not None]
+    found: dict[int, Step] = {}
+    for since, at in pairwise(known):
+        before, after = _pair(line[since], line[at])
+        change = _change(before, after)
+        relevant = change.relevant(threshold)
+        functions: Sequence[CellFunction] = ()
+        culprit, suspects = None, list[Culprit]()
+        if relevant:
+            functions = _functions(before, after)
+            releases = one.releases[since].kernel.release, one.releases[at].kernel.release
+            culprit, suspects = _culprits(one, after.cell, change.delta, releases, sources)
+        found[at] = Step(
+            since,
+            at,
+            before,
+            after,
+            change,
+            relevant,
+            functions,
+            culprit,
+            suspects,
+            _programs_differ(sources, before, after),
+        )
+    return found
+
+
+def _pair(before: Sequence[Place], after: Sequence[Place]) -> tuple[Place, Place]:
+    """The places of one recording, if any has both; else the first ones."""
+    for one in before:
+        for other in after:
+            if one.source == other.source and None not in (one.value, other.value):
+                return one, other
+    return before[0], after[0]
+
+
+def _change(before: Place, after: Place) -> CellChange:
+    """Counts that are the same in every boot need no statistics. Of others only a session's own
+    comparison with its base is more than a guess."""
+    old, new = before.value or 0.0, after.value or 0.0
+    delta = new - old
+    relative = delta / old if old else (0.0 if not delta else float("nan"))
+    if before.label in before.cell.exact and after.label in after.cell.exact:
+        return CellChange(relative, delta, Verdict.EXACT)
+    own = after.cell.changes.get(after.label)
+    base = next(iter(after.cell.values), None)
+    if own is not None and before.source == after.source and before.label == base:
+        return own
+    return CellChange(relative, delta, Verdict.UNSURE)
+
+
+def _programs_differ(sources: Sequence[Source], before: Place, after: Place) -> bool:
+    both = {sources[one.source].programs[one.cell.folder] for one in (before, after)}
+    return len(both) == 2 and "" not in both
+
+
+def _functions(before: Place, after: Place) -> list[CellFunction]:
+    """Those whose own delta goes the way of the whole, the largest first; of two recordings they
+    are matched by name. Nothing where a recording does not tell."""
+    try:
+        old, new = _per_op(before), _per_op(after)
+    except ProfdiffError:
+        return []
+    if not old or not new:
+        return []
+    delta = {key: new.get(key, 0.0) - old.get(key, 0.0) for key in {**old, **new}}
+    whole = sum(delta.values())
+    way = 1 if whole >= 0 else -1
+    largest = sorted(delta.items(), key=lambda pair: (-way * pair[1], pair[0]))[:LARGEST]
+    return [
+        CellFunction(key, value, value / whole if whole else None)
+        for key, value in largest
+        if way * value > 0
+    ]
+
+
+def _per_op(place: Place) -> dict[FunctionKey, float]:
+    """What each function executed itself per op."""
+    counts = functions_of(place.cell)
+    if counts is None or place.label not in counts.labels:
+        return {}
+    ops = (place.cell.setting.ops if place.cell.per_op else None) or 1
+    column = list(counts.labels).index(place.label)
+    found: dict[FunctionKey, float] = {}
+    for function, value in zip(counts.functions, counts.counts[:, column].tolist(), strict=True):
+        key = FunctionKey.of(function)
+        found[key] = found.get(key, 0.0) + value / ops
+    return found
+
+
+def _culprits(
+    one: Series,
+    cell: SuiteCell,
+    delta: float,
+    releases: tuple[str | None, str | None],
+    sources: Sequence[Source],
+) -> tuple[Culprit | None, list[Culprit]]:
+    """The commit of a bisection that looked in this cell, between these releases, on such a
+    machine, and whose commit changed the cell the same way; and those of other bisections in this
+    range, which need not have made the step."""
+    since, until = map(release_key, releases)
+    sure: list[Culprit] = []
+    suspects: list[Culprit] = []
+    for number, source in enumerate(sources):
+        for looked, found, kernels in source.bisections:
+            release = kernels.get(bisection.CULPRIT)
+            if not _same_cell(cell, looked) or release is None or found.candidates:
+                continue
+            if since < release_key(release) <= until:
+                alike = _same_machine(one, source, looked) and _same_way(delta, looked)
+                (sure if alike else suspects).append(Culprit(found.culprit, number))
+    # Of two commits, each can have made a part of the step.
+    if len({one.revision.commit for one in sure}) == 1:
+        return sure[0], suspects
+    return None, [*sure, *suspects]
+
+
+def _same_machine(one: Series, source: Source, looked: SuiteCell) -> bool:
+    machine = source.machines.get(looked.folder)
+    metric = looked.metric or one.metric
+    return machine is not None and series_key(machine, looked, metric) == one.apart
+
+
+def _same_way(delta: float, looked: SuiteCell) -> bool:
+    """Whether the culprit changed the cell as the step does; the bisection's session has its parent
+    beside it."""
+    parent, culprit = (looked.values.get(one) for one in (bisection.PARENT, bisection.CULPRIT))
+    return parent is not None and culprit is not None and (culprit - parent) * delta > 0
+
+
+def _same_cell(one: SuiteCell, other: SuiteCell) -> bool:
+    """The same name, or one that a folder's can be, or the same command at this point."""
+    plain = re.sub(r"[^A-Za-z0-9._+-]+", "-", one.name)
+    return other.name in (one.name, plain) or command(one) == command(other)

@@ -1,0 +1,34 @@
+// The index of an atlas: a search leaves the cells that it names.
+
+import { at } from "./elements.js";
+
+const rows = [...document.querySelectorAll("tr[data-find]")];
+
+function leaveNamed() {
+  const wanted = at("atlas-find", HTMLInputElement).value.toLowerCase();
+  let shown = 0;
+  for (const row of rows) {
+    const named = (row.getAttribute("data-find") ?? "").toLowerCase().includes(wanted);
+    row.toggleAttribute("hidden", !named);
+    shown += Number(named);
+  }
+  const url = new URL(location.href);
+  if (wanted) url.searchParams.set("find", wanted);
+  else url.searchParams.delete("find");
+  if (url.href !== location.href) history.replaceState(null, "", url);
+  at("atlas-status").textContent = wanted ? `${shown} of ${rows.length} rows` : "";
+}
+
+/** `/` goes to the search. @param {KeyboardEvent} event */
+function toAtlasSearch(event) {
+  if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
+  event.preventDefault();
+  at("atlas-find").focus();
+}
+
+const field = at("atlas-find", HTMLInputElement);
+field.value = new URLSearchParams(location.search).get("find") ?? "";
+field.addEventListener("input", leaveNamed);
+addEventListener("keydown", toAtlasSearch);
+leaveNamed();
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,186 @@
+// The cells of a suite on every kernel, as a map that numbers and signs alone explain.
+
+import { at, element, heading, visible } from "./elements.js";
+import { count, fixed, percent, signed } from "./numbers.js";
+import { addressOfCell, suite } from "./overview_data.js";
+import { overview } from "./overview_state.js";
+
+/** @import { SuiteCell, SuiteChange } from "./suite.d.ts" */
+
+const heat = at("heat", HTMLTableElement);
+/** From which fractions on a change is larger. */
+const LEVELS = [0.05, 0.1, 0.25, 1];
+
+const otherLabels = () => suite().kernels.slice(1).map(({ label }) => label);
+
+/** Whether a change is not due to chance. @param {SuiteChange | undefined} change */
+const isSignificant = (change) =>
+  Boolean(change?.delta) && (change?.verdict === "exact" || change?.verdict === "changed");
+
+/** @param {SuiteCell} cell */
+function isShown(cell) {
+  const changes = Object.values(cell.changes);
+  if (overview.tag && !cell.tags.includes(overview.tag)) return false;
+  if (overview.show === "relevant" && !changes.some(({ relevant }) => relevant)) return false;
+  if (overview.show === "significant" && !changes.some(isSignificant)) return false;
+  if (overview.show === "missing" && !Object.keys(cell.missing).length) return false;
+  const wanted = overview.find.toLowerCase();
+  const functions = Object.values(cell.functions).flat().map(({ name }) => name);
+  const texts = [cell.name, cell.about, cell.op, cell.command, ...cell.tags, ...functions];
+  return !wanted || texts.some((text) => text.toLowerCase().includes(wanted));
+}
+
+/** By what a cell is sorted, larger first. @param {SuiteCell} cell */
+function sortKey(cell) {
+  const [way, label] = overview.sort.split(/:(.*)/s);
+  if (way === "count") return cell.values[suite().kernels[0].label] ?? -1;
+  const change = cell.changes[label];
+  if (!change) return -Infinity;
+  const size = change.relative ?? (change.delta > 0 ? Number.MAX_VALUE : 0);
+  return way === "less" ? -size : size;
+}
+
+/** The cells that the reader asked for, in order. */
+export function chosenCells() {
+  const cells = suite().cells.filter(isShown);
+  if (!overview.sort) {
+    const order = [...new Set(suite().cells.map(({ workload }) => workload))];
+    const rank = new Map(order.map((workload, n) => [workload, n]));
+    const of = (/** @type {SuiteCell} */ cell) => rank.get(cell.workload) ?? 0;
+    return cells.sort((a, b) => of(a) - of(b));
+  }
+  return cells.sort((a, b) => sortKey(b) - sortKey(a) || (a.name < b.name ? -1 : 1));
+}
+
+/** A number that can be compared with its neighbours. @param {number} value */
+export const cellCount = (value) =>
+  fixed(value, Math.abs(value) >= 1000 || Number.isInteger(value) ? 0 : 2);
+
+/** A change in words and signs, which are enough without colour. @param {SuiteChange} change */
+export function changeText(change) {
+  const { relative, delta, verdict } = change;
+  if (!delta || verdict === "unchanged") return "=";
+  const unsure = verdict === "unsure" ? " ?" : "";
+  if (relative === null) return `${delta > 0 ? "from 0" : "to less"}${unsure}`;
+  if (relative >= 9) return `${count(1 + relative)} times${unsure}`;
+  const digits = Math.abs(relative) < 0.0005 ? 2 : 1;
+  const shown = percent(100 * relative, digits);
+  if (/^-?0\.00%$/.test(shown)) return `${delta > 0 ? "+" : "-"}<0.01%${unsure}`;
+  return signed(100 * relative, () => shown) + unsure;
+}
+
+/** How strongly a change is marked. @param {SuiteChange} change */
+function changeClass({ relative, delta, verdict, relevant }) {
+  if (!delta || verdict === "unchanged" || verdict === "unsure") return "same";
+  const size = Math.abs(relative ?? 1);
+  const level = LEVELS.filter((least) => size >= least).length;
+  const way = delta > 0 ? "more" : "less";
+  return `${way} level-${level}${relevant ? " relevant" : ""}`;
+}
+
+/** @param {SuiteCell} cell @param {string} label */
+function valueCell(cell, label) {
+  const value = cell.values[label];
+  const missing = cell.missing[label];
+  if (value === null || value === undefined) {
+    const made = element("td", missing?.kind ?? "not recorded", "missing");
+    made.title = visible(missing?.why ?? "");
+    return made;
+  }
+  const change = cell.changes[label];
+  if (label === suite().kernels[0].label || !change) {
+    return element("td", cellCount(value), "number");
+  }
+  const made = element("td", "", `change ${changeClass(change)}`);
+  made.append(element("span", changeText(change)), element("small", cellCount(value)));
+  return made;
+}
+
+/** The function that makes most of a cell's change. @param {SuiteCell} cell */
+function mostCell(cell) {
+  const made = element("td", "", "most");
+  const [, chosen] = overview.sort.split(/:(.*)/s);
+  const label = chosen ?? otherLabels().findLast((one) => cell.functions[one]?.length);
+  const [most] = cell.functions[label ?? ""] ?? [];
+  if (!most || !cell.changes[label ?? ""]?.delta) return made;
+  const share = most.share === null ? "" : ` (${percent(100 * most.share, 0)})`;
+  made.append(
+    element("code", most.name),
+    element("small", `${signed(most.delta, cellCount)}${share}`),
+  );
+  return made;
+}
+
+/** @param {SuiteCell} cell */
+function nameOfCell(cell) {
+  const made = heading("row", "", "what");
+  const address = addressOfCell(cell);
+  if (address) {
+    const link = element("a", cell.name);
+    link.href = address;
+    made.append(link);
+  } else made.append(element("span", cell.name));
+  const measured = Object.values(cell.values).some((value) => value !== null);
+  if (measured && !cell.per_op) made.append(element("small", "whole run"));
+  made.title = visible([cell.about, `tags: ${cell.tags.join(", ")}`, cell.command].join("\n"));
+  return made;
+}
+
+/** What a group of cells has in common. @param {SuiteCell} cell @param {number} columns */
+function groupLine(cell, columns) {
+  const line = element("tr", "", "group");
+  const made = heading("row", cell.workload, "what");
+  made.scope = "rowgroup";
+  made.colSpan = columns;
+  const about = [cell.about, `per ${cell.op}`, cell.tags.join(", ")].filter(Boolean).join(" · ");
+  made.append(element("small", about));
+  line.append(made);
+  return line;
+}
+
+/** Draw what the reader asked for. */
+export function drawHeat() {
+  const { kernels, cells } = suite();
+  const labels = kernels.map(({ label }) => label);
+  const others = otherLabels();
+  const head = element("tr");
+  head.append(heading("col", "cell", "what"));
+  for (const [n, label] of labels.entries()) {
+    head.append(heading("col", n ? label : `${label} (base)`, "number"));
+  }
+  if (others.length) head.append(heading("col", "function that makes most of it", "most"));
+  heat.tHead?.replaceChildren(head);
+  const chosen = chosenCells();
+  /** @type {HTMLElement[]} */
+  const lines = [];
+  for (const [n, cell] of chosen.entries()) {
+    if (!overview.sort && chosen[n - 1]?.workload !== cell.workload) {
+      lines.push(groupLine(cell, labels.length + (others.length ? 2 : 1)));
+    }
+    const line = element("tr");
+    line.append(nameOfCell(cell), ...labels.map((label) => valueCell(cell, label)));
+    if (others.length) line.append(mostCell(cell));
+    lines.push(line);
+  }
+  heat.tBodies[0].replaceChildren(...lines);
+  const perOp = chosen.length && chosen.every((cell) => cell.per_op) ? " per op" : "";
+  at("heat-status").textContent = visible(
+    `${count(chosen.length)} of ${count(cells.length)} cells; ${suite().metric}${perOp}`,
+  );
+}
+
+/** The arrow keys go from cell to cell. @param {KeyboardEvent} event */
+function walkCells(event) {
+  const step = new Map([["ArrowDown", 1], ["ArrowUp", -1]]).get(event.key);
+  if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+  const links = [...heat.querySelectorAll("a")];
+  const here = links.findIndex((link) => link === document.activeElement);
+  const next = links[here + step];
+  if (here < 0 || !next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+export function startHeat() {
+  heat.addEventListener("keydown", walkCells);
+}

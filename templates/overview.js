@@ -1,0 +1,97 @@
+// The overview of a suite: the sentence, the map of cells, the functions over all of them.
+
+import { at, cells, fill, heading, scrollByKeys, visible } from "./elements.js";
+import { drawHeat, startHeat } from "./heat_map.js";
+import { drawOver, startOver } from "./over_cells.js";
+import { suite } from "./overview_data.js";
+import {
+  overview, overviewChoices, overviewHash, readOverview, writeOverview,
+} from "./overview_state.js";
+
+const CHOSEN = /** @type {const} */ (["tag", "show", "sort"]);
+
+function drawSuite() {
+  const { name, created, profdiff, kernels, sentence, summaries, banner, noise } = suite();
+  const sentences = summaries.length ? summaries.map((one) => one.sentence) : [sentence];
+  fill("suite-sentence", "span", sentences);
+  at("suite-sentence").classList.toggle("many", sentences.length > 2);
+  at("suite-banner").textContent = visible(banner);
+  at("suite-noise").hidden = !noise;
+  at("suite-noise").textContent = visible(noise?.sentence ?? "");
+  const restored = new Map([[true, "restored machines"], [false, "booted machines"]]);
+  const machines = suite().restored;
+  const said = [`Suite ${name}`, machines === null ? "" : restored.get(machines), ...remarks()];
+  fill("suite-remarks", "li", said.filter((one) => one !== undefined && one !== "").map(String));
+  at("suite-made").textContent = visible(`profdiff ${profdiff}, recorded ${created}`);
+  at("suite-kernels").replaceChildren(
+    cells("th", ["Kernel", "Release", "Build id", "Compiler"]),
+    ...kernels.map(({ label, release, build_id: id, compiler }) => {
+      const line = cells("td", [release ?? "unknown", id ?? "unknown", compiler ?? "unknown"]);
+      line.prepend(heading("row", label));
+      return line;
+    }),
+  );
+  at("heat-relevant").textContent = `${Math.round(1000 * suite().threshold) / 10}%`;
+}
+
+const remarks = () => suite().remarks;
+
+/** Show the state in the controls. */
+function drawChoices() {
+  const choices = overviewChoices();
+  for (const key of CHOSEN) {
+    const select = at(`suite-${key}`, HTMLSelectElement);
+    select.replaceChildren(...choices[key].map(([value, title]) =>
+      new Option(visible(title), value)));
+    select.value = overview[key];
+  }
+  at("suite-find", HTMLInputElement).value = overview.find;
+}
+
+/** The address of what is drawn: a reader's place in the table is not lost to drawing it again. */
+let drawnHash = "";
+
+function drawChosen() {
+  drawnHash = overviewHash();
+  drawHeat();
+  drawOver();
+}
+
+function changeOverview() {
+  overview.find = at("suite-find", HTMLInputElement).value;
+  for (const key of CHOSEN) overview[key] = at(`suite-${key}`, HTMLSelectElement).value;
+  writeOverview();
+  drawChosen();
+}
+
+/** Show what the address says. */
+export function drawOverview() {
+  readOverview();
+  document.title = visible(`profdiff: ${suite().name}`);
+  if (overviewHash() === drawnHash) return;
+  drawChoices();
+  drawChosen();
+}
+
+/** `/` goes to the search. @param {KeyboardEvent} event */
+function toSearch(event) {
+  const field = event.target;
+  const writes = field instanceof HTMLInputElement || field instanceof HTMLSelectElement;
+  if (event.key !== "/" || writes || at("overview").hidden) return;
+  event.preventDefault();
+  at("suite-find").focus();
+}
+
+export function startOverview() {
+  drawSuite();
+  startHeat();
+  startOver();
+  for (const id of ["heat", "over", "suite-kernels"]) scrollByKeys(at(id));
+  at("suite-controls").addEventListener("submit", (event) => {
+    event.preventDefault();
+    at("heat").querySelector("a")?.focus();
+  });
+  at("suite-find").addEventListener("input", changeOverview);
+  for (const key of CHOSEN) at(`suite-${key}`).addEventListener("change", changeOverview);
+  addEventListener("keydown", toSearch);
+}
