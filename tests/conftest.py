@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, ODD, ROOT, need_debian, need_kernel, need_program, profdiff, run_guests
+from support import (
+    EXAMPLE,
+    ODD,
+    RESTORED,
+    ROOT,
+    need_debian,
+    need_kernel,
+    need_program,
+    profdiff,
+    run_guests,
+)
 
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64
 from profdiff.collectors.exact.counts import Counts
@@ -95,7 +105,7 @@ def recorded_arm64(arm64_qemu: Qemu, arm64_kernels: tuple[KernelFiles, KernelFil
     loads a module (arm64-module.c), verified."""
 
     def make(folder: Path) -> None:
-        command = ["record", "--verify", "--cpus", "2", "--cpu", "cortex-a72"]
+        command = ["record", *RESTORED, "--verify", "--cpus", "2", "--cpu", "cortex-a72"]
         for label, kernel in zip(("old", "new"), arm64_kernels, strict=True):
             module = module_files(kernel.modules)["loop"]
             release = next(part for part in module.parts if part.endswith("-cloud-arm64"))
@@ -158,7 +168,7 @@ def counted_and_sampled(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
 
     def make(folder: Path) -> None:
         kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
-        command = ["record", "--collector", "exact,perf", *kernels, "--ops", "200000"]
+        command = ["record", *RESTORED, "--collector", "exact,perf", *kernels, "--ops", "200000"]
         profdiff(*command, "-o", folder / "both.profdiff", "--", EXAMPLE, "400", "2000")
 
     return whole_run.once("counted-and-sampled", make) / "both.profdiff"
@@ -198,7 +208,7 @@ def whole_command(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
         script.chmod(0o755)
         data.write_text("".join(f"{(i * 7919) % 1000:04}\n" for i in range(1000)))
         profdiff(
-            *("record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
+            *("record", *RESTORED, "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
             *("-o", folder / "s.profdiff", "--file", "/usr/bin/sort", "--file", data, "--", script),
         )
 

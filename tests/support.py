@@ -38,6 +38,10 @@ SHARED = ROOT.parent / "shared"
 EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
 # The name of a folder that means something to QEMU's options, and to a shell.
 ODD = "a,b,,c d:e%s=f,id=x"
+# Options of ``record`` for what is not about booting: a run takes a twentieth of a boot's processor
+# time. Guests of one kernel, one collector's programs and as many vCPUs share a machine, which the
+# cache keeps, unless a test gives --memory, --append or --settle of its own.
+RESTORED = ["--restore"]
 # A kernel argument with which a guest with one x86-64 vCPU takes 2 seconds of processor time less:
 # Linux does not measure the APIC's timer, which is to read the clock for 100 ms. Ticks come from
 # another timer then: not for tests of what is counted.
@@ -105,12 +109,14 @@ def run_guests(
     settle: float = 5,
     calls: bool = True,
     append: str = "",
+    restored: bool = True,
 ) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
-    process may have, and wait for their ends; the files of guest i go to ``folder/i``."""
+    process may have, and wait for their ends; the files of guest i go to ``folder/i``. Not
+    ``restored``, each guest boots."""
     folders = cache_folder("workloads"), initramfs.guest_resources()
     workload = prepare(command, [], *folders, qemu.architecture)
-    settings = Guest(memory=512, append=append, settle=settle, timeout=300)
+    settings = Guest(memory=512, append=append, settle=settle, timeout=300, restored=restored)
     runs: list[Running] = []
 
     def running() -> int:
@@ -139,12 +145,20 @@ def run_guests(
             )
         while running():
             time.sleep(0.05)
-    return [_with_counts(run.finish(), folder / str(number)) for number, run in enumerate(runs)]
+        results = [run.finish() for run in runs]
+    return [_with_counts(result, folder / str(number)) for number, result in enumerate(results)]
 
 
 def _with_counts(result: Result, folder: Path) -> GuestResult:
     file = result.files.get("counts")
     return GuestResult(**vars(result), counts=Counts.load(folder / file) if file else None)
+
+
+def shared_states(cache: Path) -> Path:
+    """A cache folder of a test's own, but for the saved machines, which it shares with others."""
+    cache.mkdir(exist_ok=True)
+    (cache / "states").symlink_to(cache_folder("states"))
+    return cache
 
 
 @functools.cache

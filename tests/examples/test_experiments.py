@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support import ROOT, need_debian, profdiff
+from support import RESTORED, ROOT, need_debian, profdiff
 
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.record import record
@@ -86,7 +86,7 @@ def test_one_is_recorded(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> 
     experiment = ROOT / "examples/mprotect-pte-batching/profdiff.toml"
     kernels = _kernels(old_kernel, new_kernel)
     small = ["--sweep", "size_kib=40", "--repeat", "1", "-o", tmp_path / "s.profdiff"]
-    profdiff("record", "--experiment", experiment, *kernels, *small, cwd=tmp_path)
+    profdiff("record", *RESTORED, "--experiment", experiment, *kernels, *small, cwd=tmp_path)
     shown = profdiff("report", tmp_path / "s.profdiff", "--width", "100").stdout
     # What the workload calls nanoseconds is never said to be time.
     clock, _, exact = shown.partition("\nexact counts\n")
@@ -117,7 +117,7 @@ def test_one_is_recorded_on_two_architectures(tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
     experiment = ROOT / "examples/mprotect-large-folios/profdiff.toml"
     small = ["--sweep", "folio_kib=64", "--sweep", "protection=read", "-o", session]
-    profdiff("record", "--experiment", experiment, *small, cwd=tmp_path)
+    profdiff("record", *RESTORED, "--experiment", experiment, *small, cwd=tmp_path)
     shown = profdiff("report", session, "--width", "100").stdout
     number = r"([\d,]+\.\d+)"
     pair = rf" +{number} -> {number} +-(\d+\.\d)% +exact"

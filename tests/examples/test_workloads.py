@@ -16,7 +16,8 @@ from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics import Wanted, read
 
 HERE = Path(__file__).resolve().parent
-SOURCES = sorted(ROOT.glob("examples/*/*.c"))
+# The suite's programs have tests of their own, in tests/suite.
+SOURCES = sorted(set(ROOT.glob("examples/*/*.c")) - set(ROOT.glob("examples/suite/*.c")))
 PAGE_KIB = os.sysconf("SC_PAGESIZE") // 1024
 
 
