@@ -1,6 +1,7 @@
 """Numbers and names as reports print them."""
 
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 
 from profdiff.base.terminal import printable as printable  # names, as reports print them
@@ -85,6 +86,12 @@ def file_size(value: float) -> str:
             shown = value / size
             return f"{shown:.1f} {unit}" if shown < 9.95 else f"{shown:,.0f} {unit}"
     return f"{value:.0f} bytes"
+
+
+def listed(names: Iterable[str]) -> str:
+    """At least one name, as a sentence lists them: ``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def width(text: str) -> int:

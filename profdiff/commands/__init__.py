@@ -13,7 +13,9 @@ class Command(NamedTuple):
 COMMANDS = {
     "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
+    "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
+    "atlas": Command("atlas:atlas", "Make a site of suites and sessions: cells over releases."),
     "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),

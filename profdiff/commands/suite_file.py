@@ -1,0 +1,173 @@
+"""The file of a suite: an experiment file with ``[[workload]]`` entries, in this file and in those
+that it includes. Its other keys are defaults for all workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.commands.toml_file import read
+
+if TYPE_CHECKING:
+    from profdiff.session.suite import SuiteWorkload
+
+WORKLOADS, INCLUDE, NAME = "workload", "include", "name"
+_TOLD = ("name", "tags", "op", "about", "nonlinear")
+# What all workloads of a suite have in common, by its key.
+_WHOLE = {"kernel", "series", "arch", "compilers", "output", "jobs", "qemu", "restore", "cluster"}
+_MOST_FILES = 64
+
+Values = Mapping[str, Any]
+
+
+class Keys(Protocol):
+    """What reads the keys of a file as options of a command."""
+
+    def values(self, file: Path, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of keys by the command's parameters. Raises InputError."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One workload: ``told`` is what it says of itself, ``values`` its options by parameter, where
+    its file says nothing else for all."""
+
+    told: SuiteWorkload
+    values: Values
+
+
+@dataclass(frozen=True)
+class SuiteFile:
+    """``values``: by parameter, what the file says for all its workloads."""
+
+    name: str
+    values: Values
+    entries: Sequence[Entry]
+
+
+def is_suite(content: Mapping[str, Any]) -> bool:
+    """Whether an experiment file's content is a suite's."""
+    return WORKLOADS in content or INCLUDE in content
+
+
+def installed() -> list[str]:
+    """The names of the suites that come along."""
+    folder = Path(str(resources.files("profdiff.suites")))
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def located(given: str) -> Path:
+    """The file that ``--suite`` names, or the suite of that name that comes along. Raises
+    InputError when there is neither."""
+    file = Path(given)
+    if file.exists() or "/" in given:
+        return file
+    known = installed()
+    if given in known:
+        return Path(str(resources.files("profdiff.suites"))) / f"{given}.toml"
+    near = did_you_mean(given, known)
+    raise InputError(
+        f"--suite {given}: there is no such file, and no suite of this name comes along "
+        f"({', '.join(known)}){f': {near}' if near else ''}"
+    )
+
+
+def names(file: Path, depth: int = 0) -> list[str]:
+    """Of the workloads in a file and in what it includes, whatever else they say. Raises
+    InputError."""
+    content = read(file)
+    included = [one for one in content.get(INCLUDE, []) if isinstance(one, str)]
+    entries = content.get(WORKLOADS, [])
+    own = [one["name"] for one in entries if isinstance(one.get("name"), str)]
+    deeper = included if depth < 2 else []
+    return [name for one in deeper for name in names(file.parent / one, depth + 1)] + own
+
+
+def load(file: Path, keys: Keys, name: str | None = None) -> SuiteFile:
+    """The suite in ``file``, which is called ``name`` if it does not say. Raises InputError."""
+    from profdiff.session.suite import refuse_names
+
+    made = _load(file, keys, name or _name(file), [])
+    if not made.entries:
+        raise InputError(f"{file} has no [[workload]]")
+    try:
+        refuse_names([one.told.name for one in made.entries])
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    return made
+
+
+def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFile:
+    here = file.resolve()
+    if here in within:
+        raise InputError(f"{file} includes itself")
+    if len(within) >= _MOST_FILES:
+        raise InputError(f"{file}: files include each other more than {_MOST_FILES} deep")
+    content = read(file)
+    name = _text(file, NAME, content.pop(NAME, name))
+    entries = content.pop(WORKLOADS, [])
+    included = content.pop(INCLUDE, [])
+    every = included if isinstance(included, list) else [included]
+    if not all(isinstance(one, str) for one in every) or len(every) > _MOST_FILES:
+        raise InputError(f"{file}: {INCLUDE} names at most {_MOST_FILES} files")
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise InputError(f"{file}: write each workload as [[{WORKLOADS}]]")
+    values = keys.values(file, content)
+    if "command" in values:
+        raise InputError(f"{file}: command is of a workload: write it after [[{WORKLOADS}]]")
+    found: list[Entry] = []
+    for one in every:
+        other = _load(file.parent / one, keys, name, [*within, here])
+        # What an included file says for all its workloads is nearer to them.
+        found += [replace(e, values={**values, **other.values, **e.values}) for e in other.entries]
+    found += [_entry(file, keys, number, one) for number, one in enumerate(entries, 1)]
+    return SuiteFile(name, values, found)
+
+
+def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> Entry:
+    import msgspec
+
+    from profdiff.session.suite import SuiteWorkload, problem_with
+
+    name = content.get("name")
+    if not isinstance(name, str):
+        raise InputError(f'{file}: workload {number} has no name: write name = "..."')
+    if problem := problem_with(name):
+        raise InputError(f"{file}: workload {number}, {name[:80]!r}: {problem}")
+    told = {key: value for key, value in content.items() if key in _TOLD}
+    rest = {key: value for key, value in content.items() if key not in _TOLD}
+    if whole := next((key for key in rest if key in _WHOLE), None):
+        raise InputError(
+            f"{file}: workload {name}: {whole} is of the whole suite: write it before the first "
+            f"[[{WORKLOADS}]]"
+        )
+    if isinstance(tags := told.get("tags"), str):
+        told["tags"] = [tags]
+    try:
+        described = msgspec.convert(told, SuiteWorkload)
+        values = keys.values(file, rest)
+    except (msgspec.ValidationError, InputError) as error:
+        raise InputError(f"workload {name}: {error}") from error
+    if not values.get("command"):
+        raise InputError(f"{file}: workload {name} has no command: write command = [...]")
+    return Entry(described, values)
+
+
+def _name(file: Path) -> str:
+    """A suite is called as its file is; of ``profdiff.toml`` as the folder."""
+    return file.stem if file.name != "profdiff.toml" else file.resolve().parent.name or "suite"
+
+
+def _text(file: Path, key: str, value: object) -> str:
+    from profdiff.session.suite import problem_with
+
+    if isinstance(value, str) and not problem_with(value):
+        return value
+    if key == NAME and value == _name(file):
+        return "suite"
+    raise InputError(f"{file}: {key} is no name: {problem_with(str(value)[:80])}")
