@@ -151,7 +151,8 @@ def test_a_cell_opens_and_closes_by_keys(browser: Any, one_file: str) -> None:
     assert page.evaluate("document.activeElement.id") == "back-link"
     # A view of the cell can be linked.
     page.fill("#search", "help")
-    assert "cell=mmap%2Fanon%2C64k&search=help" in page.url
+    # The address follows what is typed a little later.
+    page.wait_for_function("location.hash.includes('cell=mmap%2Fanon%2C64k&search=help')")
     linked = Opened(browser, page.url)
     assert linked.page.input_value("#search") == "help"
     linked.close()
