@@ -84,12 +84,18 @@ class Point(Part, frozen=True):
     shorter: Annotated[int, msgspec.Meta(ge=0, lt=10**5)] | None = None
 
 
+MOST_STATES = 1000
+"""Beside the plain one."""
+
+
 class Order(Part, frozen=True):
     """How the order of runs is drawn, and what of a boot is: with ``vary`` each repetition has its
-    own random numbers, address layout and time of settling."""
+    own random numbers, address layout and time of settling. ``states``: how many varied states each
+    cell is to be seen in, beside the plain one; they are drawn from ``seed`` and their number."""
 
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
     vary: bool = False
+    states: Annotated[int, msgspec.Meta(ge=0, le=MOST_STATES)] = 0
 
 
 class Kernel(Part, frozen=True):
@@ -117,8 +123,9 @@ class Kernel(Part, frozen=True):
 
 class Run(Part, frozen=True, kw_only=True):
     """The workload on one kernel in one boot, executed ``boot_runs`` times. ``point`` is a row of
-    the manifest's points. ``boot``: the machine's boot, in which other runs were too; a guest's run
-    has one of its own. ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
+    the manifest's points. ``state``: the varied state that it ran in, 0 for the plain one.
+    ``boot``: the machine's boot, in which other runs were too; a guest's run has one of its own.
+    ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
     ``dmesg`` …) to its path in the session."""
 
     id: Label
@@ -126,6 +133,7 @@ class Run(Part, frozen=True, kw_only=True):
     collector: Collector
     point: Annotated[int, msgspec.Meta(ge=0, lt=10**5)] = 0
     repetition: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+    state: Annotated[int, msgspec.Meta(ge=0, le=MOST_STATES)] = 0
     started: str
     boot: Text | None = None
     wall_seconds: Annotated[float, msgspec.Meta(ge=0)]
