@@ -24,6 +24,11 @@ def _decimals(value: float) -> int:
     return 5 if 0 < abs(value) < 0.005 else 2
 
 
+def digits(value: float) -> str:
+    """A measured value with all its digits: ``1,623,010``, ``26.00`` per op."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
 def percent(fraction: float, form: str = ".1f") -> str:
     """A fraction in percent, as kernel mails write it: ``53.9%``. ``form``: of the number."""
     return f"{100 * fraction:{form}}%"

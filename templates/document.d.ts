@@ -81,6 +81,9 @@ export interface Bisection {
   skipped: number;
   candidates: Revision[];
   others: FurtherStep[];
+  reverted: Revision | null;
+  ops: number | null;
+  longer: number | null;
   sentences: string[];
 }
 

@@ -98,6 +98,8 @@ def _measuring(
             for name, kernel in zip((asked.good, asked.bad), ends, strict=True):
                 require_result(session, kernel.label, recorders, f"{name} ({kernel.label})")
             judge = Judge.of(session, label_of(good), label_of(bad), asked.condition)
+            if ends_told := judge.ends():
+                tell(ends_told)
             tell(f"bad is where {judge.condition} holds")
             yield (
                 Measuring(kept, kernels, session, recorders, judge, same_code=asked.same_code),
@@ -135,7 +137,7 @@ class _Bisecting:
                 self.equipment,
                 self.measuring.recorders,
                 self.measuring.judge,
-                revert=isinstance(found, Found),
+                candidates=[] if isinstance(found, Found) else list(found.candidates),
             )
             known = {parent: evidence.values[PARENT], culprit: evidence.values[CULPRIT]}
             # Of a merge, each of its parents must be good.
@@ -260,7 +262,7 @@ class _Bisecting:
         def revision(commit: str, value: float | None = None) -> Revision:
             return Revision(commit=commit, subject=about[commit].subject, value=value)
 
-        content = self.measuring.kept.content
+        content, (ops, longer) = self.measuring.kept.content, judge.lengths()
         # The evidence booted parent and culprit, whatever the search did.
         tested = {*self.measuring.tested(), *map(label_of, ends)}
         return Bisection(
@@ -287,6 +289,9 @@ class _Bisecting:
                 for one in others
             ],
             all_above=self.asked.all_above,
+            reverted=revision(evidence.candidate) if evidence.candidate else None,
+            ops=ops,
+            longer=longer,
         )
 
 

@@ -23,17 +23,21 @@ from profdiff.session.folder import Session, is_session, recording
 
 # Of the culprit's own step: what counts as undone, and as not.
 _MOST, _LEAST = 0.9, 0.1
+# Of several candidates, so many are tried: each is a build.
+_TRIED = 4
 
 
 @dataclass(frozen=True)
 class Evidence:
     """``values``: by label, what was measured of each. ``reverted``: what came of the revert,
-    ``undone``: which fraction of the step from parent to culprit it takes away."""
+    ``undone``: which fraction of the step from parent to culprit it takes away; ``candidate``: of
+    several, the one that was reverted."""
 
     session: Session
     values: dict[str, float | None]
     reverted: Reverted
     undone: float | None
+    candidate: str | None = None
 
 
 def gather(
@@ -44,23 +48,28 @@ def gather(
     equipment: Equipment,
     recorders: Sequence[Recorder],
     judge: Judge,
-    *,
-    revert: bool,
+    candidates: Sequence[str] = (),
 ) -> Evidence:
     """Record parent, culprit and bad, of which ``commits`` are the hashes, and bad without the
-    culprit unless ``revert`` is False. Raises RunError where one of the first gives no result."""
+    culprit. ``candidates``: all that can be the culprit, which is the last of them, where it is not
+    known; then the last of those that can be reverted is. Raises RunError where one of the first
+    gives no result."""
     parent, culprit, bad = commits
     wanted = {PARENT: parent, CULPRIT: culprit}
     if bad != culprit:
         wanted[BAD] = bad
     located = [kernels.build(commit, label) for label, commit in wanted.items()]
     reverted: Reverted = "not measured"
-    if revert:
-        found = _reverted(kernels, bad, culprit)
+    candidate = None
+    # git has them in its own order; the culprit comes first, since it builds.
+    tried = [culprit, *(one for one in candidates if one != culprit)]
+    for commit in tried[:_TRIED]:
+        found = _reverted(kernels, bad, commit)
         if isinstance(found, KernelFiles):
             located.append(found)
-        else:
-            reverted = found
+            candidate = commit if candidates else None
+            break
+        reverted = found
     _remove_other(folder, located)
     with recording(folder):
         session, _ = open_session(asked, folder, located, equipment)
@@ -72,7 +81,7 @@ def gather(
     undone = None
     if REVERT in values:
         reverted, undone = _outcome(values, own)
-    return Evidence(session, values, reverted, undone)
+    return Evidence(session, values, reverted, undone, candidate)
 
 
 def _beside_parent(session: Session, judge: Judge) -> Judge:
@@ -84,10 +93,10 @@ def _reverted(kernels: Kernels, bad: str, culprit: str) -> KernelFiles | Reverte
     try:
         return kernels.build(bad, REVERT, culprit)
     except DoesNotApply as error:
-        tell(f"the commit does not revert cleanly on top of bad: {error}")
+        tell(f"{culprit[:12]} does not revert cleanly on top of bad: {error}")
         return "does not apply"
     except BuildError as error:
-        tell(f"with the commit reverted, bad does not build: {error}")
+        tell(f"with {culprit[:12]} reverted, bad does not build: {error}")
         return "does not build"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from profdiff.base import units
 from profdiff.base.errors import RunError
 from profdiff.base.progress import progress
 from profdiff.base.terminal import tell
@@ -160,7 +161,7 @@ class Measuring:
             self.kept.fail(commit, why)
             return self._skipped(commit, why)
         found = self._of(label)
-        said = "" if found.number is None else f", {self.judge.what} {found.number:,.6g}"
+        said = "" if found.number is None else f", {self.judge.what} {units.digits(found.number)}"
         tell(f"{label} {f'is {found.mark}' if found.mark != 'skip' else found.reason}{said}")
         return found
 

@@ -4,14 +4,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.bisection.git_bisect import Mark
 from profdiff.evidence.condition import CHANGED, Condition, Judgement, Outcome
+from profdiff.evidence.condition_names import SIZE
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.judging import judge
 from profdiff.session import manifest as m
+from profdiff.session.bisection import of_ops
 from profdiff.session.folder import Session
+from profdiff.session.points import settings
 
 _MARKS: dict[Outcome, Mark] = {"holds": "bad", "does not hold": "good", "inconclusive": "skip"}
 
@@ -62,7 +66,8 @@ class Judge:
             base = made.number(good)
             told = ""
             if base is not None and verdict.number is not None:
-                told = f" (good {base:,.6g}, bad {verdict.number:,.6g})"
+                ends = units.digits(base), units.digits(verdict.number)
+                told = f" (good {ends[0]}, bad {ends[1]})"
             raise InputError(
                 f"{condition} does not tell good from bad: for bad it "
                 f"{verdict.reason or 'does not hold'}{told}"
@@ -74,6 +79,23 @@ class Judge:
         """Which number the condition is about."""
         one = self.condition
         return f"{one.metric}:{'total:' if one.inclusive else ''}{one.what}"
+
+    def lengths(self) -> tuple[int | None, int | None]:
+        """Of how many operations the numbers are, None where that is not known or they are of one;
+        and the operations of the longer run, where a shorter one is subtracted."""
+        setting = settings(self.session.manifest)[0]
+        if self.condition.unit == "/op" or self.condition.metric == SIZE or setting.ops is None:
+            return None, None
+        longer = self.session.manifest.points[setting.point].ops
+        return setting.ops, None if setting.short is None else longer
+
+    def ends(self) -> str:
+        """What was measured of good and bad, in one line; "" where that is no number."""
+        numbers = self.number(self.good), self.number(self.bad)
+        if numbers[0] is None or numbers[1] is None or self.condition.operator == CHANGED:
+            return ""
+        told = " ".join(filter(None, (self.what, of_ops(*self.lengths()))))
+        return f"good has {units.digits(numbers[0])}, bad {units.digits(numbers[1])}: {told}"
 
     def verdict(self, label: str) -> Verdict:
         """Of a kernel with a result. Raises InputError, SessionError."""

@@ -46,7 +46,10 @@ class Bisection(Part, frozen=True):
     the culprit reverted on top is good again, and ``undone``: which fraction of the culprit's own
     step that undoes. ``explained``: which fraction of good to bad the step from ``parent`` to
     ``culprit`` is. ``others``: further culprits, in the order of the history, if all were asked for
-    (``all_above``: of which size, as a fraction of good).
+    (``all_above``: of which size, as a fraction of good). ``reverted``: of several candidates, the
+    one that was reverted. ``ops``: of how many operations the values are, None where that is not
+    known or they are of one; ``longer``: the operations of the longer run, where a shorter one is
+    subtracted.
     """
 
     good: Revision
@@ -68,3 +71,20 @@ class Bisection(Part, frozen=True):
         default_factory=list
     )
     all_above: Fraction | None = None
+    reverted: Revision | None = None
+    ops: Count | None = None
+    longer: Count | None = None
+
+    @property
+    def whole(self) -> str:
+        """What the values are of: ``for 1,000 ops (2,000 minus 1,000)``; "" where that is not
+        known."""
+        return of_ops(self.ops, self.longer)
+
+
+def of_ops(ops: int | None, longer: int | None) -> str:
+    """As ``Bisection.whole``."""
+    if ops is None:
+        return ""
+    lengths = f" ({longer:,} minus {longer - ops:,})" if longer is not None else ""
+    return f"for {ops:,} op{'' if ops == 1 else 's'}{lengths}"

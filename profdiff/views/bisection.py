@@ -7,11 +7,12 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.condition import Condition
 from profdiff.session import bisection as kept
 from profdiff.views.record import Record
-from profdiff.views.result import number
 
 _DIGITS = 12
 # Of what is shown in whole percent.
 _LEAST = 0.005
+# Of the change from good to bad: a step that is nearly as large explains it.
+_ALL = 0.1
 _NAMED = 4
 
 
@@ -50,6 +51,9 @@ class Bisection(Record, frozen=True):
     skipped: int
     candidates: list[Revision]
     others: list[Step]
+    reverted: Revision | None
+    ops: int | None
+    longer: int | None
     sentences: list[str]
 
 
@@ -80,14 +84,19 @@ def bisection(found: kept.Bisection | None) -> Bisection | None:
             )
             for one in found.others
         ],
+        reverted=_revision(found.reverted) if found.reverted else None,
+        ops=found.ops,
+        longer=found.longer,
         sentences=sentences(found),
     )
 
 
 def sentences(found: kept.Bisection) -> list[str]:
-    """First the culprit, then what the revert shows, what else there is, and how it was found."""
+    """First the culprit, then what it is of the whole change, what the revert shows, what else
+    there is, and how it was found."""
     return [
-        *_culprit(found),
+        _culprit(found),
+        *_explained(found),
         *_reverted(found),
         *_others(found),
         _how(found),
@@ -112,9 +121,12 @@ def improves(found: kept.Bisection) -> bool:
 
 def fixes(found: kept.Bisection | None) -> str | None:
     """What ``Fixes:`` says, None where no single commit was found, or nothing is to be fixed: the
-    revert does not help, or the commit made it better."""
-    if found is None or found.candidates or found.revert == "not" or improves(found):
+    revert does not help, or the commit made it better. Of several candidates, it is the one that
+    the revert confirms."""
+    if found is None or found.revert == "not" or improves(found):
         return None
+    if found.candidates:
+        return cited(found.reverted) if found.reverted and found.revert == "confirmed" else None
     return cited(found.culprit)
 
 
@@ -131,23 +143,52 @@ def introduced(found: kept.Bisection) -> str:
         raise InputError(
             f"--regzbot-introduced: {culprit} made it better: there is no regression to track"
         )
-    return f"{found.parent.commit[:_DIGITS]}..{culprit}" if found.candidates else culprit
+    if not found.candidates:
+        return culprit
+    if found.reverted and found.revert == "confirmed":
+        return found.reverted.commit[:_DIGITS]
+    return f"{found.parent.commit[:_DIGITS]}..{culprit}"
 
 
-def _culprit(found: kept.Bisection) -> Sequence[str]:
+def _culprit(found: kept.Bisection) -> str:
     first = "first bad commit"
     if improves(found):
         first = f"first commit where {found.condition} holds"
     step = ""
     if found.parent.value is not None and found.culprit.value is not None:
         change = units.change(found.parent.value, found.culprit.value)
-        step = f", {number(found.parent.value)} to {number(found.culprit.value)} ({change})"
+        both = f"{units.digits(found.parent.value)} to {units.digits(found.culprit.value)}"
+        step = f", {both} ({change})"
+        if found.ops:
+            size = _size(found, found.culprit.value - found.parent.value)
+            step = f", {both} {found.whole}: {size} ({change})"
     if found.candidates:
-        return [f"The {first} is {_one_of(found.candidates)}; {found.what}{step}."]
-    told = ""
-    if found.explained is not None:
-        told = f": {units.percent(found.explained, '.0f')} of the change from good to bad"
-    return [f"The {first} is {cited(found.culprit)}, {found.what}{step}{told}."]
+        return f"The {first} is {_one_of(found.candidates)}; {found.what}{step}."
+    return f"The {first} is {cited(found.culprit)}, {found.what}{step}."
+
+
+def _size(found: kept.Bisection, value: float) -> str:
+    """A difference with its sign, per op where ops are known."""
+    if found.ops:
+        return f"{units.delta(value / found.ops, per_op=True)} per op"
+    return f"{'-' if value < 0 else '+'}{units.digits(abs(value))}"
+
+
+def _explained(found: kept.Bisection) -> Sequence[str]:
+    """What the step is of the change from good to bad, and what others do beside it."""
+    values = [one.value for one in (found.good, found.bad, found.parent, found.culprit)]
+    good, bad, parent, culprit = (value or 0 for value in values)
+    if found.explained is None or None in values:
+        return []
+    rest = (bad - good) - (culprit - parent)
+    whole = f"{units.digits(good)} to {units.digits(bad)}, {_size(found, bad - good)}"
+    said = []
+    if abs(found.explained - 1) < _LEAST or 0 < found.explained < 1:
+        said.append(f"this step is {units.percent(found.explained, '.0f')} of it")
+    if abs(found.explained - 1) >= _LEAST:
+        does = "add" if rest > 0 else "take away"
+        said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
+    return [f"From good to bad it is {whole}: {', '.join(said)}."]
 
 
 def _one_of(candidates: Sequence[kept.Revision]) -> str:
@@ -167,19 +208,22 @@ def _reverted(found: kept.Bisection) -> Sequence[str]:
         # Not -0%.
         part = 0 if abs(found.undone) < _LEAST else found.undone
         undone = f" {units.percent(part, '.0f')} of it"
+    one = cited(found.reverted) if found.reverted else "it"
+    commit = "none of them reverts" if found.candidates else "the commit does not revert"
+    reverted = "one of them" if found.candidates else "the commit"
     match found.revert:
         case "partly" if found.undone is not None and found.undone > 1:
-            return [f"Partly confirmed: to revert it on top of bad undoes more,{undone}."]
+            return [f"Partly confirmed: to revert {one} on top of bad undoes more,{undone}."]
         case "confirmed":
-            return [f"Confirmed: to revert it on top of bad undoes{undone or ' it'}."]
+            return [f"Confirmed: to revert {one} on top of bad undoes{undone or ' it'}."]
         case "partly":
-            return [f"Partly confirmed: to revert it on top of bad undoes only{undone}."]
+            return [f"Partly confirmed: to revert {one} on top of bad undoes only{undone}."]
         case "not":
-            return [f"Not confirmed: to revert it on top of bad undoes{undone or ' nothing'}."]
+            return [f"Not confirmed: to revert {one} on top of bad undoes{undone or ' nothing'}."]
         case "does not apply":
-            return ["Not confirmed: the commit does not revert cleanly on top of bad."]
+            return [f"Not confirmed: {commit} cleanly on top of bad."]
         case "does not build":
-            return ["Not confirmed: with the commit reverted, bad does not build."]
+            return [f"Not confirmed: with {reverted} reverted, bad does not build."]
     return []
 
 
@@ -187,8 +231,10 @@ def _others(found: kept.Bisection) -> Sequence[str]:
     told = []
     for one in found.others:
         share = ""
-        if one.explained is not None:
+        if one.explained is not None and 0 <= one.explained < 1 + _LEAST:
             share = f", {units.percent(one.explained, '.0f')} of the change"
+        elif one.culprit.value is not None and one.parent.value is not None:
+            share = f", {_size(found, one.culprit.value - one.parent.value)}"
         which = _one_of(one.candidates) if one.candidates else cited(one.culprit)
         told.append(f"A further step is {which}{share}.")
     if found.all_above is not None:
@@ -197,7 +243,7 @@ def _others(found: kept.Bisection) -> Sequence[str]:
             f"No other step above {above} was found between {found.good.commit[:_DIGITS]} and "
             f"{found.bad.commit[:_DIGITS]}; steps that cancel each other are not seen."
         )
-    elif found.explained is not None and found.explained < 0.9:
+    elif found.explained is not None and abs(found.explained - 1) > _ALL:
         told.append("It is not all of the change: bisect --all finds the other steps.")
     return told
 

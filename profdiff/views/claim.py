@@ -14,7 +14,7 @@ from profdiff.evidence.results import Result, is_time
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
-from profdiff.session.bisection import CULPRIT
+from profdiff.session.bisection import CULPRIT, REVERT
 from profdiff.session.manifest import Kernel
 from profdiff.views import answers
 from profdiff.views.bisection import cited
@@ -25,6 +25,7 @@ from profdiff.views.subsystem import subsystem
 
 _MAX_SUBJECT, _MAX_NAME = 150, 40
 _HEADLINES = 2
+_DIGITS = 12
 
 
 class Claim(Record, frozen=True):
@@ -270,9 +271,12 @@ def _last(findings: Findings, result: Result, kernel: int) -> str:
     change = result.changes[-1]
     if change is None or kernel == len(result.changes) - 1:
         return ""
-    last = _named(findings.results.kernels[-1])
+    label, last = findings.results.labels[-1], _named(findings.results.kernels[-1])
     sure = "" if change.verdict is Verdict.EXACT else f", {judged(change)}"
-    return f"On the last kernel, {last}, the change is {delta(change)}{sure}."
+    # A bisection's last kernel is none that anybody has: it is made to tell what a revert does.
+    made = findings.manifest.bisection is not None and label == REVERT
+    place = last if made else f"the last kernel, {last}"
+    return f"On {place}, the change is {delta(change)}{sure}."
 
 
 def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
@@ -321,6 +325,9 @@ def _named(kernel: Kernel) -> str:
     one release; and its label where that says more."""
     if kernel.source and kernel.source.described:
         told = units.printable(kernel.source.described)
+        if kernel.source.reverted:
+            gone = ", ".join(one[:_DIGITS] for one in kernel.source.reverted)
+            told = f"{told} with {gone} reverted"
         return told if kernel.label == told else f"{told} ({kernel.label})"
     if not kernel.release:
         return f"kernel {kernel.label}"

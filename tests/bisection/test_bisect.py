@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import made_repository
 import pytest
+import small_linux
 import whole_run
-from made_repository import MadeRepository
+from made_repository import Made, MadeRepository
 from small_bisection import NEW, NEWEST, OLD, Bisect, history
 from support import error_line, need_kernel
 
@@ -208,6 +210,39 @@ def test_killed_during_a_build_and_a_boot(
     assert found.explained is not None
     assert found.others[0].explained == pytest.approx(1 - found.explained)
     assert "mm: change 3" in done.stdout
+
+
+def test_of_two_candidates_the_one_that_can_be_reverted_is(
+    old_kernel: Path, new_kernel: Path, qemu: object, tmp_path: Path
+) -> None:
+    """c1 turns an option on and takes away what c2 needs to build again: without c2, bad does not
+    build; without c1 it does, and costs what good does."""
+    before = small_linux.tree(OLD, f"CONFIG_SLOW=y {NEW}")
+    slow = before | {
+        "tiny.config": before["tiny.config"] + "CONFIG_SLOW=y\n",
+        "include/small.h": "\n",
+    }
+    mended = slow | {"mm/mprotect.c": f"#define PAGES 1\n{before['mm/mprotect.c']}"}
+    commits = {
+        "c0": Made(before),
+        "c1": Made(slow, ["c0"], "mm: make it slow"),
+        "c2": Made(mended, ["c1"], "mm: mend the build"),
+    }
+    bisect = Bisect(tmp_path, made_repository.make(tmp_path / "linux", commits))
+    done = bisect.run()
+    found = Session.open(tmp_path / "b/evidence.profdiff").manifest.bisection
+    assert found
+    hashes = bisect.repository.commits
+    assert {one.commit for one in found.candidates} == {hashes["c1"], hashes["c2"]}
+    assert found.reverted
+    assert (found.reverted.commit, found.revert) == (hashes["c1"], "confirmed")
+    assert f'to revert {hashes["c1"][:12]} ("mm: make it slow") on top of bad' in done.stdout
+    assert f"with {hashes['c2'][:12]} reverted, bad does not build" in done.stderr
+    assert re.search(r"good has [\d,]+, bad [\d,]+: instructions:total for 4,000 ops", done.stderr)
+    mail = profdiff(bisect, "mail", tmp_path / "b/evidence.profdiff").stdout
+    said = " ".join(mail.split())
+    assert f"with {hashes['c1'][:12]} reverted (bad-revert), the change is" in said
+    assert f'Fixes: {hashes["c1"][:12]} ("mm: make it slow")' in mail
 
 
 def killed_when(bisect: Bisect, sign: str) -> None:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from mail.letters import found, written
+from mail.letters import found, timed, written
 from synthetic import compare, example, findings
 
 from profdiff.base.errors import InputError, SessionError
@@ -48,10 +48,14 @@ def changed(**fields: object) -> Bisection:
 
 
 def test_the_culprit_comes_first() -> None:
-    first, second, third, last = sentences(FOUND)
+    first, part, second, third, last = sentences(FOUND)
     assert first == (
         'The first bad commit is dddddddddddd ("mm: do it"), instructions:total, 1,000 to 1,400 '
-        "(+40.0%): 80% of the change from good to bad."
+        "(+40.0%)."
+    )
+    assert part == (
+        "From good to bad it is 1,000 to 1,500, +500: this step is 80% of it, other commits add "
+        "100."
     )
     assert second == "Confirmed: to revert it on top of bad undoes 100% of it."
     assert third == "It is not all of the change: bisect --all finds the other steps."
@@ -60,6 +64,55 @@ def test_the_culprit_comes_first() -> None:
         "revisions measured, 1 not booted, as their executed code is that of another, 2 skipped, "
         "as they do not build or run, or do not tell."
     )
+
+
+HIDDEN = {
+    "good": revision("a", value=1_571_000),
+    "bad": revision("b", value=1_597_000),
+    "parent": revision("c", value=1_571_010),
+    "culprit": revision("d", value=1_623_010),
+    "explained": 2.0,
+    "ops": 1000,
+}
+
+
+def test_more_than_the_whole_change_is_what_others_take_away() -> None:
+    """With all digits, and of how many ops the values are; the two lengths, if there are any."""
+    first, part, *_ = sentences(changed(**HIDDEN, longer=2000))
+    assert first == (
+        'The first bad commit is dddddddddddd ("mm: do it"), instructions:total, 1,571,010 to '
+        "1,623,010 for 1,000 ops (2,000 minus 1,000): +52.00 per op (+3.3%)."
+    )
+    assert part == (
+        "From good to bad it is 1,571,000 to 1,597,000, +26.00 per op: other commits take away "
+        "26.00 per op."
+    )
+    assert "for 1,000 ops: +52.00 per op" in sentences(changed(**HIDDEN))[0]
+    assert not [one for one in sentences(changed(**HIDDEN)) if "200%" in one]
+    assert any("bisect --all finds" in one for one in sentences(changed(**HIDDEN)))
+
+
+def test_all_of_the_change_is_said() -> None:
+    part = sentences(changed(culprit=revision("d", value=1500), explained=1.0))[1]
+    assert part == "From good to bad it is 1,000 to 1,500, +500: this step is 100% of it."
+    unknown = changed(explained=None)
+    assert not [one for one in sentences(unknown) if one.startswith("From good")]
+
+
+def test_of_two_candidates_the_one_that_was_reverted_is_named() -> None:
+    """git cannot tell them apart where the first does not build; a revert can."""
+    two = [revision("e", "mm: break it"), revision("d")]
+    made = changed(candidates=two, reverted=two[0])
+    confirmed = 'Confirmed: to revert eeeeeeeeeeee ("mm: break it") on top of bad undoes 100%'
+    assert any(one.startswith(confirmed) for one in sentences(made))
+    assert fixes(made) == 'eeeeeeeeeeee ("mm: break it")'
+    assert introduced(made) == "e" * 12
+    refuted = changed(candidates=two, reverted=two[1], revert="not", undone=0.0)
+    assert any("Not confirmed: to revert dddddddddddd" in one for one in sentences(refuted))
+    assert fixes(refuted) is None
+    assert introduced(changed(candidates=two)) == f"{'c' * 12}..{'d' * 12}"
+    none = changed(candidates=two, revert="does not apply", undone=None)
+    assert "Not confirmed: none of them reverts cleanly on top of bad." in sentences(none)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +245,35 @@ def test_the_subject_says_since_when() -> None:
     subject = letter(made, Wishes(command=["profdiff"])).subject
     assert subject.endswith('more instructions since dddddddddddd ("mm: do it")')
     assert "since" not in letter(plain, Wishes(command=["profdiff"])).subject
+
+
+def test_bad_with_the_culprit_reverted_is_not_called_bad() -> None:
+    """The mail's last kernel was made for the evidence."""
+    ladder = {"parent": 100.0, "culprit": 150.0, "bad": 140.0, "bad-revert": 90.0}
+    plain = timed({label: [[value] * 5] for label, value in ladder.items()})
+    kernels = [
+        m.replace(
+            one,
+            source=m.BuiltFrom(
+                repository="/linux",
+                commit="b" * 40,
+                described="bad-tip",
+                subject="mm: last",
+                tree="b" * 40,
+                built="b" * 40,
+                reverted=["d" * 40] if one.label == "bad-revert" else [],
+            ),
+        )
+        for one in plain.manifest.kernels
+    ]
+    manifest = m.replace(plain.manifest, bisection=FOUND, kernels=kernels)
+    results = replace(plain.results, manifest=manifest, kernels=kernels)
+    text = letter(
+        replace(plain, manifest=manifest, results=results), Wishes(command=["profdiff"])
+    ).render()
+    said = " ".join(text.split())
+    assert "On bad-tip with dddddddddddd reverted (bad-revert), the change is -10.0%" in said
+    assert "last kernel" not in said
 
 
 QUESTION = Question(repository="/linux", good="a" * 40, bad="b" * 40)
