@@ -1,0 +1,49 @@
+"""Whether a change holds in varied states: the rule of ``docs/statistics.md``, which decides what a
+report calls *exact* and whether ``record`` repeats a cell."""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+_FACTOR = 2.0
+
+
+class StateChange(NamedTuple):
+    """Two values of one metric in one state: the base's, or that of the kernel before, and
+    another kernel's."""
+
+    base: float
+    other: float
+
+    @property
+    def delta(self) -> float:
+        """How much more the other kernel has."""
+        return self.other - self.base
+
+    @property
+    def relative(self) -> float:
+        """The delta as a fraction of the base; nan for a change from nothing, or from less."""
+        if self.base > 0:
+            return self.delta / self.base
+        return math.nan if self.delta else 0.0
+
+
+def holds(changes: Sequence[StateChange]) -> bool:
+    """Whether a change is the same in every state, in any order and the plain one among them: all
+    have one direction, and none is less than half or more than twice the median. It is enough that
+    this is true of the deltas or of the relative changes: what a kernel adds to each call is the
+    same delta however dear a state makes the call, and what it adds to each mapping is the same
+    fraction however many a state has. No change in any state holds, and a change that was seen in
+    one state alone."""
+    return _alike([one.delta for one in changes]) or _alike([one.relative for one in changes])
+
+
+def _alike(changes: Sequence[float]) -> bool:
+    if any(map(math.isnan, changes)):
+        return False
+    middle = median(changes) if changes else 0.0
+    if middle == 0:
+        return not any(changes)
+    parts = [one / middle for one in changes]
+    return all(1 / _FACTOR <= part <= _FACTOR for part in parts)
