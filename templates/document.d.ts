@@ -213,6 +213,14 @@ export interface Stacks {
   inlined: ByKernel<number[]>;
 }
 
+/** A function and its part of a whole delta. */
+export interface SeatFunction {
+  name: string; object: string; side: Side; delta: number; part: number;
+}
+
+/** The deepest function whose total delta is at least half of the change. */
+export interface Seat extends SeatFunction { self_part: number; below: SeatFunction[] }
+
 /** `counts` and `calls` are columns over the stacks of `stacks`. */
 export interface Metric {
   metric: string;
@@ -226,6 +234,7 @@ export interface Metric {
   unresolved: { reason: string; side: Side; self: Counts }[];
   functions: FunctionRow[];
   steps: Step[];
+  seats: ByKernel<Seat>;
   classes: Classes | null;
   code: KernelCode | null;
 }

@@ -25,7 +25,8 @@ function isShown(cell) {
   if (overview.show === "significant" && !changes.some(isSignificant)) return false;
   if (overview.show === "missing" && !Object.keys(cell.missing).length) return false;
   const wanted = overview.find.toLowerCase();
-  const functions = Object.values(cell.functions).flat().map(({ name }) => name);
+  const functions = [...Object.values(cell.functions).flat(), ...Object.values(cell.seats)]
+    .map(({ name }) => name);
   const texts = [cell.name, cell.about, cell.op, cell.command, ...cell.tags, ...functions];
   return !wanted || texts.some((text) => text.toLowerCase().includes(wanted));
 }
@@ -96,13 +97,22 @@ function valueCell(cell, label) {
   return made;
 }
 
+/** The seat of a kernel's change, or else the function whose own count makes most of it.
+ * @param {SuiteCell} cell @param {string} label */
+const mostOf = (cell, label) => cell.seats[label] ?? cell.functions[label]?.[0];
+
 /** The function that makes most of a cell's change. @param {SuiteCell} cell */
 function mostCell(cell) {
   const made = element("td", "", "most");
   const [, chosen] = overview.sort.split(/:(.*)/s);
-  const label = chosen ?? otherLabels().findLast((one) => cell.functions[one]?.length);
-  const [most] = cell.functions[label ?? ""] ?? [];
-  if (!most || !cell.changes[label ?? ""]?.delta) return made;
+  const label = chosen ?? otherLabels().findLast((one) => mostOf(cell, one)) ?? "";
+  const most = mostOf(cell, label);
+  if (!most || !cell.changes[label]?.delta) return made;
+  if (cell.seats[label]) {
+    const below = (cell.functions[label] ?? []).map(({ name, share }) =>
+      `${name}${share === null ? "" : ` ${percent(100 * share, 0)}`}`);
+    made.title = visible(`with all that it calls; by self counts: ${below.join(", ") || "none"}`);
+  }
   const share = most.share === null ? "" : ` (${percent(100 * most.share, 0)})`;
   made.append(
     element("code", most.name),

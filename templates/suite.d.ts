@@ -44,6 +44,7 @@ export interface SuiteCell {
   changes: ByKernel<SuiteChange>;
   missing: ByKernel<SuiteMissing>;
   functions: ByKernel<SuiteCellFunction[]>;
+  seats: ByKernel<SuiteCellFunction>;
   noise: number | null;
   reproduce: string;
 }

@@ -64,7 +64,7 @@ def _cell(
 ) -> v.SuiteCell:
     base = float(chance.randint(200, 60_000))
     values: dict[str, float | None] = {labels[0]: base}
-    changes, missing, functions = {}, {}, {}
+    changes, missing, functions, seats = {}, {}, {}, {}
     for label in labels[1:]:
         if workload == "io-uring" and label != labels[-1]:
             values[label] = None
@@ -88,6 +88,14 @@ def _cell(
                 share=0.6 if delta else None,
             )
         ]
+        if delta and len(values) % 2:
+            seats[label] = v.SuiteCellFunction(
+                name="handle_mm_fault",
+                object="vmlinux",
+                side="kernel",
+                delta=delta * 0.8,
+                share=0.8,
+            )
     return v.SuiteCell(
         name=name,
         workload=workload,
@@ -105,6 +113,7 @@ def _cell(
         changes=changes,
         missing=missing,
         functions=functions,
+        seats=seats,
         noise=0.0,
         reproduce=f"profdiff record --suite syscalls --only {name} --kernel base=debian:bookworm",
     )

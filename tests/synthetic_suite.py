@@ -10,6 +10,7 @@ from synthetic_experiment import ICOUNT
 
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import KeptFunctions, fingerprint
+from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
@@ -43,7 +44,11 @@ def large_suite(
             growth = np.cumprod(1 + steps * numbers.normal(0, 0.2, steps.shape), axis=1)
             every = (counts * growth).astype(np.int64).clip(0)[:, there]
             own = [labels[one] for one in there]
-            found[point] = SelfCounts([known[row] for row in rows], own, every)
+            named = [known[row] for row in rows]
+            # Some function of the cell is each change's seat.
+            seat = numbers.integers(-1, functions, (len(own), 2))
+            delta = np.stack([every.sum(axis=0) - every.sum(axis=0)[0]] * 2, axis=1)
+            found[point] = SelfCounts(named, own, every, KeptSeats(own, named, seat, delta))
             totals[point] = dict(zip(own, every.sum(axis=0).tolist(), strict=True))
         session(suite.part(workload.name), labels, totals, found)
     return suite

@@ -61,10 +61,10 @@ class CellChange(NamedTuple):
 class SuiteCell:
     """One workload at one point. ``folder``: its session's; ``metric``: what values are of, None
     where nothing was measured. By label: ``values`` of kernels that have one, and of the others
-    ``absent``; ``changes`` and ``functions`` of all that can be compared with the base. ``noise``:
-    how much the base differs from its twin, as a fraction; None without one, and from 0; ``twin``:
-    what the statistics say of that, None without a twin. ``exact``: the labels whose values were
-    counted and are the same in every boot."""
+    ``absent``; ``changes`` and ``functions`` of all that can be compared with the base, and
+    ``seats`` of the changes that have one. ``noise``: how much the base differs from its twin, as a
+    fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
+    a twin. ``exact``: the labels whose values were counted and are the same in every boot."""
 
     name: str
     workload: SuiteWorkload
@@ -78,6 +78,7 @@ class SuiteCell:
     changes: Mapping[str, CellChange]
     absent: Mapping[str, Absence]
     functions: Mapping[str, Sequence[CellFunction]]
+    seats: Mapping[str, CellFunction]
     noise: float | None
     twin: TwinVerdict | None
     exact: Set[str]
@@ -160,6 +161,7 @@ class SessionCells:
             changes=changes,
             absent=absent,
             functions={},
+            seats={},
             noise=None if noise is None or np.isnan(noise) else noise,
             twin=_twin_verdict(twin),
             exact=exact,

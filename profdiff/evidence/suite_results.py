@@ -14,11 +14,12 @@ import numpy as np
 from profdiff.base import terminal
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
+from profdiff.evidence.seats import sure_seats
 from profdiff.evidence.suite_cells import Absence as Absence
 from profdiff.evidence.suite_cells import CellChange as CellChange
 from profdiff.evidence.suite_cells import SessionCells
 from profdiff.evidence.suite_cells import SuiteCell as SuiteCell
-from profdiff.evidence.suite_functions import FunctionSums, largest
+from profdiff.evidence.suite_functions import FunctionSums, largest, seats
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
@@ -131,7 +132,11 @@ class SuiteResults:
             row = gathered.cell(name, workload, part, setting)
             if row.changes and (one := self._counted(session, counts, setting, name)):
                 ops = gathered.ops(setting)
-                row = replace(row, functions=largest(one, self.base, ops))
+                row = replace(
+                    row,
+                    functions=largest(one, self.base, ops),
+                    seats=seats(one, self.base, ops),
+                )
                 self.sums.setdefault(row.metric, FunctionSums()).add(
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}
                 )
@@ -188,7 +193,7 @@ def _sampled(session: Session, setting: Setting) -> SelfCounts | None:
     for (reason, in_kernel), counts in first.unresolved.items():
         functions.append(Function(f"[unresolved: {reason}]", "", "", in_kernel, reason))
         rows.append(counts[None, :])
-    return SelfCounts(functions, first.labels, np.concatenate(rows))
+    return SelfCounts(functions, first.labels, np.concatenate(rows), sure_seats(first))
 
 
 def _without(cell: SuiteCell, wanted: Metric) -> SuiteCell:
@@ -202,6 +207,7 @@ def _without(cell: SuiteCell, wanted: Metric) -> SuiteCell:
         values={},
         changes={},
         functions={},
+        seats={},
         noise=None,
         twin=None,
         exact=frozenset(),

@@ -3,7 +3,7 @@ many cells then reads no recording."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
 from profdiff.profile.function_identity import Function
+from profdiff.profile.kept_seats import KeptSeats
+from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts, counted, exact_collector
 from profdiff.session.folder import Session
 from profdiff.session.points import Setting, settings
@@ -36,7 +38,11 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "offsets": np.dtype(np.int64),
     "function": np.dtype(np.uint32),
     "counts": np.dtype(np.int64),
+    "seat": np.dtype(np.int64),
+    "seat_delta": np.dtype(np.int64),
 }
+# Files of older versions lack them.
+_OPTIONAL = {"seat", "seat_delta"}
 
 
 class Progress(Protocol):
@@ -87,7 +93,9 @@ class FunctionCounts:
 class KeptFunctions:
     """The file. ``runs``: of which runs it is (``fingerprint``). Setting ``point[s]`` has the rows
     ``offsets[s]`` to ``offsets[s + 1]``: each a number of ``functions``, and int64[K] of
-    ``counts``; ``there``: bool[S, K], which kernels have a result there."""
+    ``counts``; ``there``: bool[S, K], which kernels have a result there. ``seat`` and
+    ``seat_delta``: int64[S, K, 2], as ``KeptSeats`` has them of all ``functions``; None where they
+    were not kept."""
 
     runs: str
     labels: Sequence[str]
@@ -97,6 +105,8 @@ class KeptFunctions:
     offsets: NDArray[np.int64]
     function: NDArray[np.uint32]
     counts: NDArray[np.int64]
+    seat: NDArray[np.int64] | None = None
+    seat_delta: NDArray[np.int64] | None = None
 
     @staticmethod
     def of(runs: str, labels: Sequence[str], found: Mapping[int, SelfCounts]) -> "KeptFunctions":
@@ -106,6 +116,8 @@ class KeptFunctions:
         there = np.zeros((len(found), len(labels)), np.bool_)
         rows: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)]
         counts = [np.empty((0, len(labels)), np.int64)]
+        seat = np.full((len(found), len(labels), 2), -1, np.int64)
+        seat_delta = np.zeros(seat.shape, np.int64)
         for at, one in enumerate(found.values()):
             own = [columns[label] for label in one.labels]
             there[at, own] = True
@@ -114,6 +126,11 @@ class KeptFunctions:
             wide = np.zeros((len(ids), len(labels)), np.int64)
             wide[:, own] = one.counts
             counts.append(wide)
+            if one.seats is not None:
+                seated = one.seats.functions
+                here = [numbers.setdefault(function, len(numbers)) for function in seated]
+                seat[at, own] = np.array([*here, -1], np.int64)[one.seats.number]
+                seat_delta[at, own] = one.seats.delta
         return KeptFunctions(
             runs=runs,
             labels=labels,
@@ -123,6 +140,8 @@ class KeptFunctions:
             offsets=np.cumsum([0, *map(len, rows[1:])]).astype(np.int64),
             function=np.concatenate(rows),
             counts=np.concatenate(counts),
+            seat=seat,
+            seat_delta=seat_delta,
         )
 
     def at(self, point: int) -> SelfCounts | None:
@@ -133,10 +152,16 @@ class KeptFunctions:
         at = int(where[0])
         rows = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
         columns = np.flatnonzero(self.there[at])
+        labels = [self.labels[column] for column in columns.tolist()]
+        seats = None
+        if self.seat is not None and self.seat_delta is not None:
+            number, delta = self.seat[at, columns], self.seat_delta[at, columns]
+            seats = KeptSeats(labels, self.functions, number, delta)
         return SelfCounts(
             [self.functions[number] for number in self.function[rows].tolist()],
-            [self.labels[column] for column in columns.tolist()],
+            labels,
             self.counts[rows][:, columns],
+            seats,
         )
 
     def save(self, path: Path) -> None:
@@ -163,6 +188,9 @@ class KeptFunctions:
             "function": self.function,
             "counts": self.counts.reshape(-1),
         }
+        if self.seat is not None and self.seat_delta is not None:
+            columns["seat"] = self.seat.reshape(-1)
+            columns["seat_delta"] = self.seat_delta.reshape(-1)
         columns["strings"] = column_file.of_texts(list(strings))
         column_file.write(path, columns)
 
@@ -172,7 +200,7 @@ class KeptFunctions:
         missing, damaged or of another version."""
         try:
             columns = column_file.read(path, _DTYPES)
-            column_file.need(columns, _DTYPES)
+            column_file.need(columns, _DTYPES.keys() - _OPTIONAL)
             return _decode(columns)
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -193,7 +221,10 @@ def keep(session: Session) -> None:
     if before.kept:
         return
     labels = [kernel.label for kernel in session.compared]
-    found = {one.point: counted(session, collector, one) for one in settings(session.manifest)}
+    found = {
+        one.point: replace(counted(session, collector, one), seats=_seats(session, collector, one))
+        for one in settings(session.manifest)
+    }
     made = KeptFunctions.of(runs, labels, found)
     if made.counts.nbytes >= column_file.MAX_BYTES // 2:
         return  # Reports sum it as they need it.
@@ -201,6 +232,16 @@ def keep(session: Session) -> None:
     path.parent.mkdir(exist_ok=True)
     made.save(path)
     session.save(msgspec.structs.replace(session.manifest, functions=_FILE))
+
+
+def _seats(session: Session, collector: str, setting: Setting) -> KeptSeats | None:
+    """Those of an exact collector's first metric; None where the base has no result there, or
+    callers are not known."""
+    try:
+        comparisons = Recordings(session, setting).of_collector(collector)
+    except SessionError:
+        return None
+    return KeptSeats.of(comparisons[0]) if comparisons else None
 
 
 def fingerprint(session: Session) -> str:
@@ -248,6 +289,7 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         raise ValueError("offsets descends")
     if len(function) and int(function.max()) >= len(functions):
         raise ValueError(f"function points past the {len(functions)} rows that there are")
+    seat, seat_delta = _decoded_seats(columns, len(point), len(labels), len(functions))
     return KeptFunctions(
         runs=column_file.texts(columns["runs"])[0],
         labels=labels,
@@ -257,4 +299,21 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         offsets=offsets.astype(np.int64),
         function=function.astype(np.uint32),
         counts=columns["counts"].reshape(len(function), len(labels)).astype(np.int64),
+        seat=seat,
+        seat_delta=seat_delta,
     )
+
+
+def _decoded_seats(
+    columns: column_file.Columns, settings: int, labels: int, functions: int
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Raises ValueError where columns do not fit."""
+    if not columns.keys() >= _OPTIONAL:
+        return None, None
+    seat, delta = (
+        columns[name].reshape(settings, labels, 2).astype(np.int64)
+        for name in ("seat", "seat_delta")
+    )
+    if seat.size and not -1 <= int(seat.min()) <= int(seat.max()) < functions:
+        raise ValueError(f"seat points past the {functions} functions that there are")
+    return seat, delta

@@ -20,6 +20,8 @@ from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting, settings
 
+_NO_FACTS = Facts()
+
 
 class Recordings:
     """``setting``: under what runs are looked at, None for the first of the session."""
@@ -40,7 +42,7 @@ class Recordings:
         facts = facts or session_facts.read(self._session)
         for collector in self._session.profiling:
             try:
-                comparisons += self._compare(collector, facts)
+                comparisons += self.of_collector(collector, facts)
             except SessionError as error:
                 problems.append(error)
         if not comparisons:
@@ -63,7 +65,8 @@ class Recordings:
             raise SessionError(f"{self._session.folder}: no run gave a result")
         return stacks
 
-    def _compare(self, collector: str, facts: Facts) -> list[Comparison]:
+    def of_collector(self, collector: str, facts: Facts = _NO_FACTS) -> list[Comparison]:
+        """The comparisons of one collector's metrics. Raises as ``comparisons``."""
         runs: dict[str, list[Run]] = {}
         profiles: dict[str, Profile] = {}
         for kernel in self._session.compared:

@@ -13,6 +13,7 @@ from profdiff.collectors import registry
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kept_chains import chains_of
+from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.run_files import recorded
 from profdiff.session.folder import Session
@@ -23,11 +24,12 @@ from profdiff.session.points import Setting
 @dataclass(frozen=True)
 class SelfCounts:
     """``counts``: int64[F, K] of F functions, also those that stand for unresolved addresses, and
-    the K kernels of ``labels``, which have a result."""
+    the K kernels of ``labels``, which have a result. ``seats``: where they are known."""
 
     functions: Sequence[Function]
     labels: Sequence[str]
     counts: NDArray[np.int64]
+    seats: KeptSeats | None = None
 
 
 def exact_collector(session: Session) -> str | None:

@@ -67,8 +67,8 @@ def _mark(series: AtlasSeries, point: AtlasPoint) -> Mark:
     relevant = step is not None and step.relevant
     way = 0 if step is None or not relevant else (1 if step.delta > 0 else -1)
     note: str = point.missing.kind if point.missing else ""
-    if step is not None and step.functions:
-        note = step.functions[0].name
+    if step is not None and (step.seat or step.functions):
+        note = (step.seat or step.functions[0]).name
     change = "" if step is None else c.change_text(step)
     return Mark(series.releases[point.release].title, point.value, way, change, note)
 

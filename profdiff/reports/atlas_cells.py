@@ -14,6 +14,7 @@ from profdiff.views.atlas import (
     AtlasStep,
     AtlasValue,
 )
+from profdiff.views.suite import SuiteCellFunction
 
 
 def text(value: str) -> str:
@@ -99,8 +100,14 @@ def change_cell(step: AtlasStep | None, ends: str = "") -> str:
     return tag("td", told, f"change {way} step-{way}" if way else "change")
 
 
+# So many functions are named of a step.
+_NAMED = 3
+
+
 def functions_text(step: AtlasStep) -> str:
-    """The functions that made a step."""
+    """The functions that made a step, its seat first."""
+    others = [one for one in step.functions if not _same(one, step.seat)]
+    chosen = [step.seat, *others[: _NAMED - 1]] if step.seat else step.functions
     made = [
         tag("code", text(one.name))
         + tag(
@@ -108,9 +115,13 @@ def functions_text(step: AtlasStep) -> str:
             f"{'+' if one.delta > 0 else ''}{number(one.delta)}"
             + ("" if one.share is None else f" ({100 * one.share:.0f}%)"),
         )
-        for one in step.functions
+        for one in chosen
     ]
     return "<br>".join(made)
+
+
+def _same(one: SuiteCellFunction, other: SuiteCellFunction | None) -> bool:
+    return other is not None and (one.name, one.object) == (other.name, other.object)
 
 
 def commit_text(atlas: Atlas, step: AtlasStep, up: str) -> str:
@@ -137,6 +148,7 @@ def find_text(cell: AtlasCell) -> str:
     """What a search looks in for a cell."""
     steps = [point.step for point in cell.points if point.step]
     functions = [one.name for step in steps for one in step.functions]
+    functions += [step.seat.name for step in steps if step.seat]
     return " ".join([cell.name, cell.op, cell.about, *cell.tags, *functions])
 
 

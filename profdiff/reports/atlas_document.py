@@ -192,6 +192,7 @@ class _Maker:
             verdict=suite_records.VERDICTS[change.verdict],
             relevant=step.relevant,
             functions=[suite_records.cell_function(one) for one in step.functions],
+            seat=suite_records.cell_function(step.seat) if step.seat else None,
             commit=_commit(culprit) if culprit else None,
             suspects=[_commit(one) for one in step.suspects],
             compilers=both if both[0] != both[1] else [],

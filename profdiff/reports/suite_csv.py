@@ -28,6 +28,8 @@ _HEADER = (
     "why",
     "function",
     "function_delta",
+    "seat",
+    "seat_delta",
     "noise",
     "session",
 )
@@ -49,7 +51,7 @@ def _rows(document: SuiteDocument) -> Iterator[Line]:
         for kernel in document.kernels:
             label = kernel.label
             change, missing = cell.changes.get(label), cell.missing.get(label)
-            largest = cell.functions.get(label, ())[:1]
+            largest, seat = cell.functions.get(label, ())[:1], cell.seats.get(label)
             yield [
                 *head,
                 text(label),
@@ -64,6 +66,8 @@ def _rows(document: SuiteDocument) -> Iterator[Line]:
                 text(missing.why) if missing else "",
                 text(largest[0].name) if largest else "",
                 _number(largest[0].delta if largest else None),
+                text(seat.name) if seat else "",
+                _number(seat.delta if seat else None),
                 _number(cell.noise),
                 text(cell.session),
             ]

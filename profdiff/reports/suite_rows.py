@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from profdiff.views.suite import SuiteCell, SuiteChange, SuiteDocument
+from profdiff.views.suite import SuiteCell, SuiteCellFunction, SuiteChange, SuiteDocument
 
 
 class Rows(NamedTuple):
@@ -37,6 +37,11 @@ def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
     more.sort(key=lambda pair: (-pair[0], pair[1].name))
     less.sort(key=lambda pair: (pair[0], pair[1].name))
     return Rows([cell for _, cell in more], [cell for _, cell in less], other, unsure)
+
+
+def mostly(cell: SuiteCell, label: str) -> SuiteCellFunction | None:
+    """What makes most of a kernel's change: its seat, or else the function whose own count does."""
+    return cell.seats.get(label) or next(iter(cell.functions.get(label, ())), None)
 
 
 def worsening(document: SuiteDocument, change: SuiteChange) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.reports import table
-from profdiff.reports.suite_rows import Rows, lacking, rows
+from profdiff.reports.suite_rows import Rows, lacking, mostly, rows
 from profdiff.reports.table import MIN_WIDTH, Column
 from profdiff.views.result import ABSENT
 from profdiff.views.suite import SuiteCell, SuiteDocument, SuiteFunction
@@ -146,8 +146,7 @@ def _row(
         sure = cell.changes[label].verdict in ("exact", "changed")
         made.append(change if sure else f"{change} ?")
     changed = [one for one in labels if one in cell.changes and cell.changes[one].relevant]
-    largest = next((cell.functions[one] for one in reversed(changed) if one in cell.functions), [])
-    first = largest[0] if largest else None
+    first = next((found for one in reversed(changed) if (found := mostly(cell, one))), None)
     share = f" {units.percent(first.share, '.0f')}" if first and first.share else ""
     return [
         *made,

@@ -5,6 +5,7 @@ import numpy as np
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
 from profdiff.views.record import Record, Side
+from profdiff.views.seat import Seat, seats
 
 _NAMED, _LONGEST = 3, 60
 
@@ -26,7 +27,7 @@ class Largest(Record, frozen=True):
 class Answer(Record, frozen=True):
     """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
     kind says it. ``at``: the point of the sweep, "" for the only one. ``largest``: None where
-    nothing changed that way."""
+    nothing changed that way. ``seat``: None where none was found."""
 
     label: str
     base: str
@@ -38,6 +39,7 @@ class Answer(Record, frozen=True):
     largest: Largest | None
     at: str = ""
     ops: int | None = None
+    seat: Seat | None = None
 
     @property
     def delta(self) -> int:
@@ -70,6 +72,8 @@ class Answer(Record, frozen=True):
         return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
 
     def _largest(self) -> str:
+        if self.seat and not self.seat.alone:
+            return f"; {self.seat.told('that')}"
         if self.largest is None:
             return ""
         names, part = self.largest.names, self.largest.part
@@ -96,8 +100,9 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
             largest=_largest(comparison, index, side),
             at=units.printable(comparison.setting.title),
             ops=comparison.ops,
+            seat=found,
         )
-        for index, label in enumerate(others, 1)
+        for (index, label), found in zip(enumerate(others, 1), seats(comparison, side), strict=True)
     ]
 
 

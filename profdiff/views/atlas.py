@@ -61,6 +61,7 @@ class AtlasStep(Record, frozen=True):
     verdict: Verdict
     relevant: bool
     functions: list[SuiteCellFunction]
+    seat: SuiteCellFunction | None
     commit: AtlasCommit | None
     suspects: list[AtlasCommit]
     compilers: list[str]

@@ -294,7 +294,10 @@ def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
-    found = answers.answers(comparison)[kernel - 1].largest
+    answer = answers.answers(comparison)[kernel - 1]
+    if answer.seat and not answer.seat.alone:
+        return f"{answer.seat.told('it')}."
+    found = answer.largest
     if found is None:
         return ""
     if found.part > 1:

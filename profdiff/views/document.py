@@ -25,6 +25,8 @@ from profdiff.views.lengths import Lengths
 from profdiff.views.machine import guest_arch
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.recording import Workload
+from profdiff.views.seat import Seat
+from profdiff.views.seat import by_label as seats_by_label
 from profdiff.views.steps import Step
 
 SCHEMA: Final = "profdiff.report/1"
@@ -111,7 +113,8 @@ class Stacks(Record, frozen=True):
 
 class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
-    ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts."""
+    ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts. ``seats``: of the
+    changes, by label of the kernels where a function holds as much."""
 
     metric: str
     unit: str
@@ -124,6 +127,7 @@ class Metric(Record, frozen=True):
     unresolved: list[Unresolved]
     functions: list[Function]
     steps: list[Step]
+    seats: dict[str, Seat]
     classes: Classes | None = None
     code: Code | None = None
 
@@ -281,6 +285,7 @@ def _metric(
         steps=steps.steps(comparison, _STEP_FUNCTIONS),
         classes=classes(comparison, instruction_classes(comparison)),
         code=code(comparison, session),
+        seats=seats_by_label(comparison),
     )
 
 

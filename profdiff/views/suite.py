@@ -42,8 +42,8 @@ class SuiteMissing(Record, frozen=True):
 
 
 class SuiteCellFunction(Record, frozen=True):
-    """A function that makes a cell's change. ``delta``: of its own count, in the cell's unit;
-    ``share``: of the whole delta of all functions, null where that is 0."""
+    """A function that makes a cell's change. ``delta``: of its own count, of a seat of its total,
+    in the cell's unit; ``share``: of the whole delta of all functions, null where that is 0."""
 
     name: str
     object: str
@@ -59,8 +59,10 @@ class SuiteCell(Record, frozen=True):
     "" for the only point; ``command``: the workload's. ``per_op``: values are per operation.
     ``values``: by label, null where there is none, of which ``missing`` tells why. ``changes`` and
     ``functions`` (the three that make most of it): of every kernel but the base that can be
-    compared. ``noise``: how much the base differs from itself (A/A), as a fraction, null where it
-    was not recorded twice. ``reproduce``: the command that records this cell alone."""
+    compared; ``seats``: the deepest function that holds at least half of the change with all that
+    it calls, of kernels where one does. ``noise``: how much the base differs from itself (A/A), as
+    a fraction, null where it was not recorded twice. ``reproduce``: the command that records this
+    cell alone."""
 
     name: str
     workload: str
@@ -78,6 +80,7 @@ class SuiteCell(Record, frozen=True):
     changes: dict[str, SuiteChange]
     missing: dict[str, SuiteMissing]
     functions: dict[str, list[SuiteCellFunction]]
+    seats: dict[str, SuiteCellFunction]
     noise: float | None
     reproduce: str
 

@@ -72,6 +72,7 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> suite.Suite
             for label in labels
             if label in one.functions
         },
+        seats={label: cell_function(one.seats[label]) for label in labels if label in one.seats},
         noise=one.noise,
         reproduce=reproduce(results.suite.command, one.name, alone=results.suite.alone),
     )

@@ -150,6 +150,9 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
         {"counts": good.counts[:1]},
         {"labels": ["base", "base"]},
         {"there": good.there[:1]},
+        {"seat": good.seat[:1] if good.seat is not None else None},
+        {"seat": np.full_like(good.seat, len(good.functions))},
+        {"seat_delta": np.zeros(3, np.int64)},
     ):
         KeptFunctions(**{**good.__dict__, **change}).save(path)  # type: ignore[arg-type]
         with pytest.raises(SessionError, match="damaged"):

@@ -26,9 +26,10 @@ class Culprit(NamedTuple):
 class Step(NamedTuple):
     """From the release ``since`` to ``at``, which follow each other on the cell's line: from
     ``before`` to ``after``, which are of one recording if any has both. ``functions``: those that
-    made most of it, of relevant steps. ``suspects``: commits that bisections found between these
-    releases, but on another machine, the other way, or more than one. ``programs_differ``: the
-    files of the workload are known to be others."""
+    made most of it, of relevant steps; ``seat``: of the change, where one recording knows it.
+    ``suspects``: commits that bisections found between these releases, but on another machine, the
+    other way, or more than one. ``programs_differ``: the files of the workload are known to be
+    others."""
 
     since: int
     at: int
@@ -37,6 +38,7 @@ class Step(NamedTuple):
     change: CellChange
     relevant: bool
     functions: Sequence[CellFunction]
+    seat: CellFunction | None
     culprit: Culprit | None
     suspects: Sequence[Culprit]
     programs_differ: bool
@@ -52,9 +54,10 @@ def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -
         change = _change(before, after)
         relevant = change.relevant(threshold)
         functions: Sequence[CellFunction] = ()
+        seat = None
         culprit, suspects = None, list[Culprit]()
         if relevant:
-            functions = _functions(before, after)
+            functions, seat = _functions(before, after), _seat(before, after)
             releases = one.releases[since].kernel.release, one.releases[at].kernel.release
             culprit, suspects = _culprits(one, after.cell, change.delta, releases, sources)
         found[at] = Step(
@@ -65,6 +68,7 @@ def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -
             change,
             relevant,
             functions,
+            seat,
             culprit,
             suspects,
             _programs_differ(sources, before, after),
@@ -119,6 +123,25 @@ def _functions(before: Place, after: Place) -> list[CellFunction]:
         for key, value in largest
         if way * value > 0
     ]
+
+
+def _seat(before: Place, after: Place) -> CellFunction | None:
+    """Of neighbours in one recording, or of a kernel and that recording's base."""
+    one, other = before.cell, after.cell
+    if (one.folder, one.setting) != (other.folder, other.setting):
+        return None
+    try:
+        counts = functions_of(other)
+    except ProfdiffError:
+        return None
+    found = counts and counts.seats and counts.seats.seat(after.label, before.label)
+    if not counts or not found:
+        return None
+    labels, totals = list(counts.labels), counts.counts.sum(axis=0).tolist()
+    whole = totals[labels.index(after.label)] - totals[labels.index(before.label)]
+    ops = (other.setting.ops if other.per_op else None) or 1
+    key = FunctionKey.of(found.function)
+    return CellFunction(key, found.delta / ops, found.delta / whole if whole else None)
 
 
 def _per_op(place: Place) -> dict[FunctionKey, float]:

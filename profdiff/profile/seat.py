@@ -1,0 +1,123 @@
+"""The seat of a change: the deepest function that holds, with all that it calls, at least half of
+it. Where a change spreads over many functions, no self count says what it is about."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.profile.comparison import Comparison, Side
+
+# What a total may differ from the change by, as a fraction of that.
+_LEFT = 0.5
+# Below these everything lies, so that they tell nothing: where programs begin, and how system calls
+# enter the kernel (arch/x86/entry, arch/arm64/kernel/entry-common.c and syscall.c), and its threads
+# and children (arch/x86/entry/entry_64.S, kernel/kthread.c).
+_ROOTS = frozenset(
+    (
+        *("_start", "_start_c", "__libc_start_main", "__libc_start_main_impl"),
+        *("__libc_start_call_main", "call_init", "generic_start_main", "main", "start_thread"),
+        *("clone3", "__clone3", "clone", "__clone"),
+        *("entry_SYSCALL_64", "entry_SYSCALL_64_after_hwframe", "entry_SYSCALL_64_safe_stack"),
+        *("do_syscall_64", "do_syscall_x64", "x64_sys_call"),
+        *("el0t_64_sync", "el0t_64_sync_handler", "el0_svc", "do_el0_svc", "el0_svc_common"),
+        *("invoke_syscall", "__invoke_syscall"),
+        *("ret_from_fork", "ret_from_fork_asm", "kthread"),
+    )
+)
+
+
+class Seat(NamedTuple):
+    """``function``: a row of the comparison's functions; ``delta``: of its total, of a function of
+    user space without what the kernel did for it; ``whole``: of all."""
+
+    function: int
+    delta: int
+    whole: int
+
+    @property
+    def part(self) -> float:
+        """What part of the change it holds, from a half to one and a half."""
+        return self.delta / self.whole
+
+
+class Below(NamedTuple):
+    """A function that a seat calls itself, or inlines: ``delta`` of its total there."""
+
+    function: int
+    delta: int
+
+
+class Seats:
+    """Those of a comparison's kernels against each other, of one side or of both. Without callers
+    there are none."""
+
+    def __init__(self, comparison: Comparison, side: Side | None = None) -> None:
+        self._comparison = comparison
+        self._wholes = comparison.totals(side)
+        self._known = _callers_known(comparison)
+        if not self._known:
+            return
+        stacks, count = comparison.stacks, len(comparison.functions)
+        functions = [*comparison.functions, *comparison.unnamed]
+        in_kernel = np.array([one.in_kernel for one in functions], np.bool_)
+        user = np.where(in_kernel[stacks.function][:, None], 0, comparison.counts)
+        own = stacks.total_by_function(user, len(functions))[:count]
+        self._totals = np.where(in_kernel[:count, None], comparison.total, own)
+        self._depth = _depth(comparison)
+        self._named = np.zeros(count, np.bool_)
+        self._named[comparison.rows(side)] = True
+        self._named &= [one.name not in _ROOTS for one in comparison.functions]
+
+    def seat(self, kernel: int, since: int = 0) -> Seat | None:
+        """What changed from kernel ``since`` to another one, both by number; None where no function
+        but the roots holds as much. Of two of one depth, the one that holds more, then the name."""
+        whole = int(self._wholes[kernel] - self._wholes[since])
+        if not self._known or not whole:
+            return None
+        delta = self._totals[:, kernel] - self._totals[:, since]
+        # More than the change by more than a half is offset elsewhere: it does not explain it.
+        fits = self._named & (np.abs(delta - whole) <= _LEFT * abs(whole))
+        rows = np.flatnonzero(fits).tolist()
+        names = self._comparison.functions
+        best = min(
+            rows,
+            key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]),
+            default=None,
+        )
+        return None if best is None else Seat(best, int(delta[best]), whole)
+
+    def below(self, seat: Seat, kernel: int, since: int = 0) -> list[Below]:
+        """What the seat calls or inlines, by the delta of its total there, those first that change
+        most as the whole does; others are left out."""
+        stacks, counts = self._comparison.stacks, self._comparison.counts
+        mine = (stacks.function == seat.function) & (stacks.outer() < 0)
+        inside = (stacks.parent >= 0) & mine[stacks.parent] & (stacks.function != seat.function)
+        inclusive = stacks.inclusive(counts[:, kernel : kernel + 1] - counts[:, since : since + 1])
+        count = len(self._comparison.functions)
+        delta = np.zeros(count + len(self._comparison.unnamed), np.int64)
+        np.add.at(delta, stacks.function[inside], inclusive[inside, 0])
+        way = 1 if seat.whole > 0 else -1
+        order = np.argsort(-way * delta[:count], kind="stable").tolist()
+        return [Below(row, int(delta[row])) for row in order if way * delta[row] > 0]
+
+
+def _callers_known(comparison: Comparison) -> bool:
+    """Whether a function stands above another that did not inline it."""
+    stacks = comparison.stacks
+    called = comparison.counts.any(axis=1) & (stacks.depth > 0) & ~comparison.inlined.any(axis=1)
+    return bool(called.any())
+
+
+def _depth(comparison: Comparison) -> NDArray[np.float64]:
+    """float64[F]: how many functions are below each on average, over all kernels; of a recursive
+    one below its outermost call."""
+    stacks, count = comparison.stacks, len(comparison.functions)
+    outermost = (stacks.outer() < 0) & (stacks.function < count)
+    # Counts of two lengths can be negative.
+    weight = np.abs(stacks.inclusive(comparison.counts)[outermost]).sum(axis=1).astype(np.float64)
+    function = stacks.function[outermost]
+    weights, depths = np.zeros(count), np.zeros(count)
+    np.add.at(weights, function, weight)
+    np.add.at(depths, function, weight * stacks.depth[outermost])
+    return depths / np.maximum(weights, 1)
