@@ -1,4 +1,4 @@
-// Which commits the delta comes from: the rows add up to it.
+// Which commits the delta comes from: effects add up to it, and so do lines.
 
 import { metric } from "./chosen.js";
 import { data, kernelTitle, point } from "./data.js";
@@ -35,7 +35,7 @@ function functionsCell({ functions }) {
   const cell = element("td", "", "what");
   for (const [n, one] of functions.slice(0, MOST_NAMED).entries()) {
     if (n) cell.append(", ");
-    cell.append(functionLink(one.function), ` ${perUnit(one.instructions)}`);
+    cell.append(functionLink(one.function), ` ${perUnit(one.effect || one.instructions)}`);
   }
   const rest = functions.length - MOST_NAMED;
   if (rest > 0) cell.append(`, ${count(rest)} more`);
@@ -44,16 +44,16 @@ function functionsCell({ functions }) {
 
 /** @param {BlameRow} row @param {number} whole delta @param {number} most of a row */
 function blameRow(row, whole, most) {
-  const { commit, subject, author_date: date, instructions, suspects, together } = row;
+  const { commit, subject, author_date: date, effect, instructions, suspects, together } = row;
   const line = element("tr", "", row.kind === "commit" ? "" : "other");
-  const tint = instructions > 0 ? "more" : "less";
+  const tint = effect > 0 ? "more" : "less";
   const bar = element("td", "", "bar");
   const track = element("span", "", "track");
   const filled = element("i", "", tint);
-  filled.style.width = `${(100 * Math.abs(instructions)) / (most || 1)}%`;
+  filled.style.width = `${(100 * Math.abs(effect)) / (most || 1)}%`;
   track.append(filled);
   bar.append(track);
-  const share = whole ? percent((100 * instructions) / whole, 1) : "-";
+  const share = whole ? percent((100 * effect) / whole, 1) : "-";
   const what = heading("row", "", "what");
   if (commit) what.append(element("code", commit.slice(0, HASH)), " ");
   what.append(element("span", clipped(subject, 120)));
@@ -67,8 +67,9 @@ function blameRow(row, whole, most) {
     if (named) what.append(element("p", `${words}: ${named}`));
   }
   line.append(
-    element("td", perUnit(instructions), `number ${instructions ? tint : ""}`),
-    element("td", share, "number"), bar, what, functionsCell(row),
+    element("td", perUnit(effect), `number ${effect ? tint : ""}`),
+    element("td", share, "number"), bar, element("td", perUnit(instructions), "number"),
+    what, functionsCell(row),
   );
   return line;
 }
@@ -78,7 +79,8 @@ function blameRow(row, whole, most) {
 function restRow(rows, whole) {
   const rest = rows.slice(FIRST_ROWS);
   if (allShown || !rest.length) return [];
-  const sum = rest.reduce((all, row) => all + row.instructions, 0);
+  const sum = rest.reduce((all, row) => all + row.effect, 0);
+  const own = rest.reduce((all, row) => all + row.instructions, 0);
   const line = element("tr");
   const share = whole ? percent((100 * sum) / whole, 1) : "-";
   const cell = element("td", "", "what");
@@ -87,7 +89,8 @@ function restRow(rows, whole) {
     drawBlame();
   }));
   line.append(element("td", perUnit(sum), "number"), element("td", share, "number"));
-  line.append(element("td", "", "bar"), cell, element("td"));
+  line.append(element("td", "", "bar"), element("td", perUnit(own), "number"));
+  line.append(cell, element("td"));
   return [line];
 }
 
@@ -95,12 +98,14 @@ function restRow(rows, whole) {
 function drawRows({ base, new: other, delta, rows, renamed, notes, revisions }) {
   const head = element("tr");
   const unit = state.unit === "per-op" ? "per op" : "instructions";
-  head.append(...[unit, "share of delta", "", "commit, or what it is", "functions"].map((text, n) =>
-    heading("col", text, n < 2 ? "number" : n === 2 ? "bar" : "what")));
-  const most = rows.reduce((all, row) => Math.max(all, Math.abs(row.instructions)), 0);
+  const kinds = ["number", "number", "bar", "number", "what", "what"];
+  const titles = [`effect, ${unit}`, "share of delta", "", "its lines", "commit, or what it is"];
+  head.append(...[...titles, "functions"].map((text, n) => heading("col", text, kinds[n])));
+  const most = rows.reduce((all, row) => Math.max(all, Math.abs(row.effect)), 0);
   const foot = element("tr");
   foot.append(element("td", perUnit(delta), "number"), element("td", "100.0%", "number"));
-  foot.append(element("td", "", "bar"), element("td", "the delta", "what"), element("td"));
+  foot.append(element("td", "", "bar"), element("td", perUnit(delta), "number"));
+  foot.append(element("td", "the delta", "what"), element("td"));
   const listed = allShown ? rows : rows.slice(0, FIRST_ROWS);
   at("blame-rows").replaceChildren(
     head, ...listed.map((row) => blameRow(row, delta, most)), ...restRow(rows, delta), foot);

@@ -341,7 +341,8 @@ export interface Blame {
   notes: string[];
 }
 
-/** `instructions` is `added` and `removed`, which is negative. */
+/** `instructions` is `added` and `removed`, which is negative; `effect`: what ran below calls that
+ * the commit added or removed, too. */
 export interface BlameRow {
   kind: string;
   commit: string | null;
@@ -350,7 +351,8 @@ export interface BlameRow {
   instructions: number;
   added: number;
   removed: number;
-  functions: { function: string; instructions: number }[];
+  effect: number;
+  functions: { function: string; instructions: number; effect: number }[];
   suspects: string[];
   together: string[];
 }

@@ -18,10 +18,11 @@ def suspects(
     """Full hashes, the likeliest culprit of ``new`` minus ``base`` first. ``base`` is the session's
     base; ``revisions``: full hashes of what the two were built from.
 
-    A commit counts with the instructions of its own lines, in the direction of the delta; and of
-    lines that nobody changed but that are executed more often or are other code, with those for
-    which it is a suspect, the less the further down that list it stands. Commits whose lines count
-    the other way come last. Raises InputError, SessionError.
+    A commit counts with its effect, in the direction of the delta: the instructions of its own
+    lines and all below the calls that it added or removed; and of lines that nobody changed but
+    that are executed more often or are other code, with those for which it is a suspect, the less
+    the further down that list it stands. Commits whose effect is the other way come last. Raises
+    InputError, SessionError.
     """
     results = Results.gather(session.manifest)
     findings = Findings.of(session, choose(session.manifest, None, results), results)
@@ -41,7 +42,7 @@ def ranked(found: delta.Blamed) -> list[str]:
     """The commits of a blamed delta, as ``suspects`` orders them."""
     sign = -1 if found.delta < 0 else 1
     weights: dict[str, float] = defaultdict(float)
-    for part in found.parts:
+    for part in found.effects:
         if part.kind == "commit":
             weights[part.reason] += sign * part.delta
         for place, commit in enumerate(found.suspects.get((part.kind, part.function), ()), 1):

@@ -17,13 +17,13 @@ def section(blame: Blame | None) -> Section:
     if blame is None:
         return Section("", [])
     least = _LEAST * abs(blame.delta)
-    commits = [row for row in blame.rows if row.commit and abs(row.instructions) > least]
+    commits = [row for row in blame.rows if row.commit and abs(row.effect) > least]
     if not commits:
         return Section("", [])
     numbers = Numbers(blame.ops)
     shown = commits[:_MOST]
-    deltas = [numbers.delta(row.instructions) for row in shown]
-    shares = [units.share(row.instructions, blame.delta) for row in shown]
+    deltas = [numbers.delta(row.effect) for row in shown]
+    shares = [units.share(row.effect, blame.delta) for row in shown]
     rows = []
     for row, delta, share in zip(shown, deltas, shares, strict=True):
         start = f"  {delta:>{max(map(len, deltas))}}  {share:>{max(map(len, shares))}}"

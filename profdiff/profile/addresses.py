@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
-from profdiff.collectors.recorded import Recorded
+from profdiff.collectors.recorded import CallTree, Recorded
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.places import Places, distinct, of_keys, rows_of
 
@@ -25,7 +25,8 @@ class Addresses:
     conditional branch at each place jumped to its target, 0 for what is none; ``untold``:
     int64[N, R], of how many of its executions that is not known; None where some run does not say
     it. ``sampled`` gives int64[N, R, M], from how many samples ``counts`` are known; None for exact
-    counts.
+    counts. ``trees`` reads who called whom in a run again, with 1, or with -1 where it is
+    subtracted; None where that is not known.
     """
 
     places: Places
@@ -37,6 +38,7 @@ class Addresses:
     taken: NDArray[np.int64] | None = None
     untold: NDArray[np.int64] | None = None
     sampled: Callable[[], NDArray[np.int64]] | None = None
+    trees: Callable[[int], Sequence[tuple[int, CallTree]]] | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -84,8 +86,15 @@ class Addresses:
         def rest(both: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
             return None if both is None else both[:, :runs] - both[:, runs:]
 
+        def trees(run: int) -> Sequence[tuple[int, CallTree]]:
+            if self.trees is None:
+                return []
+            shorter = ((-sign, tree) for sign, tree in self.trees(runs + run))
+            return [*self.trees(run), *shorter]
+
         return replace(
             self,
+            trees=None if self.trees is None else trees,
             count=lambda: self.counts[:, :runs] - self.counts[:, runs:],
             iterations=rest(self.iterations),
             taken=rest(self.taken),

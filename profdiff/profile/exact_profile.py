@@ -22,8 +22,13 @@ _FLAT = "recorded without callers (--no-call-tree): stacks are a function and wh
 _REFUSED = "there were too many call paths: {:,} times what one ran counts for its caller"
 
 
-def exact_profile(runs: Sequence[Recorded], symbolize: Callable[[Places], Chains]) -> Profile:
-    """The profile of what runs of one kernel executed, from their call trees.
+def exact_profile(
+    runs: Sequence[Recorded],
+    symbolize: Callable[[Places], Chains],
+    read: Callable[[int], Recorded] | None = None,
+) -> Profile:
+    """The profile of what runs of one kernel executed, from their call trees. ``read`` reads one of
+    them again, for what its addresses tell of callers; it holds no recording.
 
     A tree must hold exactly what was counted at each address; where it does not, callers are not
     shown, and a remark says so.
@@ -46,12 +51,21 @@ def exact_profile(runs: Sequence[Recorded], symbolize: Callable[[Places], Chains
     entries = _entries(chains, functions)
     profiles = [_run_profile(chains, functions, entries, tree, addresses.metrics) for tree in trees]
     refused = max(tree.refused for tree in trees)
+    if read is not None:
+        addresses = replace(addresses, trees=partial(_trees, read, rows))
     return replace(
         Profile.merged(profiles),
         addresses=(addresses,),
         remarks=[_REFUSED.format(refused)] if refused else [],
         identical=bool((counts == counts[:, :1]).all()),
     )
+
+
+def _trees(
+    read: Callable[[int], Recorded], rows: Sequence[NDArray[np.intp]], run: int
+) -> Sequence[tuple[int, CallTree]]:
+    tree = read(run).calls
+    return [] if tree is None else [(1, tree.placed(rows[run]))]
 
 
 def _run_profile(

@@ -95,7 +95,8 @@ class Recordings:
             others = (self._sampled(run, self._read(run)) for run in runs[1:])
             return Profile.merged([self._sampled(runs[0], first), *others])
         found = [first, *(self._read(run) for run in runs[1:])]
-        return exact_profile(found, partial(chains_of, self._session, runs[0]))
+        symbolize = partial(chains_of, self._session, runs[0])
+        return exact_profile(found, symbolize, lambda number: self._read(runs[number]))
 
     def _sampled(self, run: Run, found: Recorded) -> Profile:
         if found.text:

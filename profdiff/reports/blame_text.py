@@ -9,14 +9,14 @@ from profdiff.base import units
 from profdiff.reports.forms import DEFAULT_TOP
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
-from profdiff.views.blame import Blame, Pair, Row, Share
+from profdiff.views.blame import Blame, Pair, Row, Share, by_size
 
 # Of a hash, as kernel mails write it (Documentation/process/submitting-patches.rst).
 DIGITS = 12
 _FUNCTIONS, _PAIRS = 3, 10
-# From these widths on, the date is shown, and what was added and removed; from which room on,
-# functions are, and what they can have of it; what subjects and functions keep.
-_DATED, _WIDE, _ENOUGH, _LEAST = 90, 130, 40, 24
+# From these widths on, the account by lines is shown, the date, and what was added and removed;
+# from which room on, functions are, and what they can have of it; what subjects and functions keep.
+_LINED, _DATED, _WIDE, _ENOUGH, _LEAST = 70, 104, 140, 40, 24
 # What a sentence says of functions, and what their number takes.
 _SAID, _MORE, _LEAST_NAME = 60, 10, 8
 
@@ -40,8 +40,9 @@ def render(
 
 
 _LEGEND = (
-    "blame goes by source lines and is not a bisection: a commit has the executed instructions of "
-    "the lines that it added, changed or removed (delta: new minus base; rows add up to all)."
+    "blame goes by source lines and is not a bisection. lines: the executed instructions of lines "
+    "that a commit added, changed or removed, new minus base. effect: these, and what ran below "
+    "calls that it added or removed, which no other row has then. Both add up to all."
 )
 
 
@@ -61,16 +62,17 @@ def table(
     rows: Sequence[Row], delta: int, numbers: Numbers, width: int, top: int | None
 ) -> list[Block]:
     """The rows that have instructions, and what makes up the rest."""
-    known = [row for row in _merged(rows) if row.instructions]
+    known = [row for row in _merged(rows) if row.instructions or row.effect]
     shown, hidden = known[:top], known[top:] if top is not None else []
-    titles = ["delta", "share", "added", "removed", "commit", "date"]
-    left_out = {3, 2} if width < _WIDE else set()
-    left_out |= {5} if width < _DATED else set()
+    titles = ["effect", "share", "lines", "added", "removed", "commit", "date"]
+    left_out = {4, 3} if width < _WIDE else set()
+    left_out |= {6} if width < _DATED else set()
+    left_out |= {2} if width < _LINED else set()
 
     def cells(some: Sequence[Row], commit: str = "", date: str = "") -> list[str]:
-        sums = [sum(values) for values in zip(*map(_numbers, some), strict=True)] or [0, 0, 0]
-        count, *sides = map(numbers.delta, sums)
-        told = [count, units.share(sums[0], delta), *sides, commit, date]
+        sums = [sum(values) for values in zip(*map(_numbers, some), strict=True)] or [0, 0, 0, 0]
+        effect, *sides = map(numbers.delta, sums)
+        told = [effect, units.share(sums[0], delta), *sides, commit, date]
         return [text for at, text in enumerate(told) if at not in left_out]
 
     body = [
@@ -118,27 +120,35 @@ def _merged(rows: Sequence[Row]) -> list[Row]:
         if more:
             every = [first, *more]
             sizes: Counter[str] = Counter()
+            effects: Counter[str] = Counter()
             for one in every:
                 sizes.update({share.function: share.instructions for share in one.functions})
-            shares = [Share(function=name, instructions=size) for name, size in sizes.items()]
+                effects.update({share.function: share.effect for share in one.functions})
+            shares = [
+                Share(function=name, instructions=size, effect=effects[name])
+                for name, size in sizes.items()
+            ]
             first = msgspec.structs.replace(
                 first,
                 instructions=sum(one.instructions for one in every),
                 added=sum(one.added for one in every),
                 removed=sum(one.removed for one in every),
-                functions=sorted(shares, key=lambda one: (-abs(one.instructions), one.function)),
+                effect=sum(one.effect for one in every),
+                functions=sorted(shares, key=by_size),
             )
         merged.append(first)
-    return sorted(merged, key=lambda row: -abs(row.instructions))
+    return sorted(merged, key=lambda row: (-abs(row.effect), -abs(row.instructions)))
 
 
-def _numbers(row: Row) -> tuple[int, int, int]:
-    return row.instructions, row.added, row.removed
+def _numbers(row: Row) -> tuple[int, int, int, int]:
+    return row.effect, row.instructions, row.added, row.removed
 
 
 def functions(row: Row, room: int) -> str:
     """The largest ones, as many as there is room for, and how many more."""
-    names = [units.printable(one.function) for one in row.functions if one.instructions]
+    names = [
+        units.printable(one.function) for one in row.functions if one.instructions or one.effect
+    ]
     shown = names[:1]
     for name in names[1:_FUNCTIONS]:
         if units.width(", ".join([*shown, name])) + _MORE > room:
@@ -152,11 +162,18 @@ def _suspects(blame: Blame) -> list[str]:
     """Who may be behind what is executed more or less often, of the largest rows."""
     told: list[str] = []
     for row in blame.rows:
-        if row.suspects and row.instructions and len(told) < _FUNCTIONS:
-            who = ", ".join(commit[:DIGITS] for commit in row.suspects)
+        if not row.suspects or not row.instructions or len(told) == _FUNCTIONS:
+            continue
+        who = ", ".join(commit[:DIGITS] for commit in row.suspects)
+        if row.effect:
+            calls = " or in what calls them" if row.kind == "more-often" else ""
             told.append(
                 f"suspects for {functions(row, _SAID)}, {_what(row)}: {who} changed lines "
-                f"there{' or in what calls them' if row.kind == 'more-often' else ''}."
+                f"there{calls}."
+            )
+        else:
+            told.append(
+                f"{functions(row, _SAID)}, {_what(row)}: below calls that {who} added or removed."
             )
     return told
 

@@ -1,5 +1,6 @@
 """The delta of a kernel by the commits that made it, ``profdiff.blame/1``: what ``blame --json``
-writes. ``docs/blame.md`` explains it. The instructions of all rows sum to ``delta``.
+writes. ``docs/blame.md`` explains it. The instructions of all rows sum to ``delta``, and so do
+their effects.
 """
 
 from collections import defaultdict
@@ -40,14 +41,16 @@ class Share(Record, frozen=True):
 
     function: str
     instructions: int
+    effect: int
 
 
 class Row(Record, frozen=True):
     """Instructions of one kind. ``commit`` is a hash, ``subject`` and ``author_date`` (ISO 8601)
     are its own. Of other kinds ``subject`` says what they are. ``instructions`` = ``added``
     (executed by the new kernel) + ``removed`` (negative: executed by the base), in the whole
-    window; of lines that are no commit's only what the kernels differ by. ``functions``: largest
-    first.
+    window; of lines that are no commit's only what the kernels differ by. ``effect``: of a commit,
+    also what ran below the calls that it added or removed, which other rows have not then.
+    ``functions``: the largest effect first.
 
     ``suspects``: of lines that are executed more or less often, commits that changed lines nearest
     on the stacks; of other code, commits that changed lines of the same function. Rows of these
@@ -62,6 +65,7 @@ class Row(Record, frozen=True):
     instructions: int
     added: int
     removed: int
+    effect: int
     functions: list[Share]
     suspects: list[str]
     together: list[str]
@@ -77,7 +81,7 @@ class Pair(Record, frozen=True):
 
 
 class Blame(Record, frozen=True):
-    """``base`` and ``new``: labels; ``revisions``: by label. Rows are sorted by size."""
+    """``base`` and ``new``: labels; ``revisions``: by label. Rows are sorted by effect."""
 
     schema: Literal["profdiff.blame/1"]
     base: str
@@ -167,11 +171,13 @@ def blame(
     InputError: no exact counts, or git has not what is needed."""
     found = delta.blamed(comparison, kernel, repository, built_from)
     titles = _titles(comparison, found.functions)
-    grouped: dict[tuple[Kind, str, tuple[str, ...]], list[Part]] = defaultdict(list)
-    for part in found.parts:
-        blamed = found.suspects.get((part.kind, part.function), ())
-        grouped[part.kind, part.reason, blamed].append(part)
-    rows = [_row(*key, parts, found, titles) for key, parts in grouped.items()]
+    grouped: dict[tuple[Kind, str, tuple[str, ...]], tuple[list[Part], list[Part]]]
+    grouped = defaultdict(lambda: ([], []))
+    for account, parts in enumerate((found.parts, found.effects)):
+        for part in parts:
+            blamed = found.suspects.get((part.kind, part.function), ())
+            grouped[part.kind, part.reason, blamed][account].append(part)
+    rows = [_row(*key, *both, found, titles) for key, both in grouped.items()]
     labels = comparison.labels[0], comparison.labels[kernel]
     return Blame(
         schema=SCHEMA,
@@ -181,7 +187,12 @@ def blame(
         ops=comparison.ops,
         delta=found.delta,
         rows=sorted(
-            rows, key=lambda row: (-abs(row.instructions), row.removed - row.added, row.subject)
+            rows,
+            key=lambda row: (
+                *(-abs(size) for size in (row.effect, row.instructions)),
+                row.removed - row.added,
+                row.subject,
+            ),
         ),
         renamed=[
             Pair(vanished=titles[one.vanished], new=titles[one.new], alike=round(one.alike, 3))
@@ -196,28 +207,37 @@ def _row(
     reason: str,
     suspects: tuple[str, ...],
     parts: list[Part],
+    effects: list[Part],
     found: delta.Blamed,
     titles: list[str],
 ) -> Row:
-    sizes: dict[str, int] = defaultdict(int)
-    for part in parts:
-        sizes[titles[part.function]] += part.delta
+    sizes: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for account, some in enumerate((parts, effects)):
+        for part in some:
+            sizes[titles[part.function]][account] += part.delta
+    shares = [
+        Share(function=name, instructions=own, effect=effect)
+        for name, (own, effect) in sizes.items()
+    ]
     commit = found.commits[reason] if kind == "commit" else None
     return Row(
         kind=kind,
         commit=commit.hash if commit else None,
         subject=commit.subject if commit else SAID[kind].format(reason),
         author_date=commit.author_date if commit else None,
-        instructions=sum(sizes.values()),
+        instructions=sum(part.delta for part in parts),
         added=sum(part.added for part in parts),
         removed=sum(part.removed for part in parts),
-        functions=[
-            Share(function=name, instructions=size)
-            for name, size in sorted(sizes.items(), key=lambda one: (-abs(one[1]), one[0]))
-        ],
+        effect=sum(part.delta for part in effects),
+        functions=sorted(shares, key=by_size),
         suspects=list(suspects),
         together=sorted(found.together.get(reason, ()) & found.commits.keys()) if commit else [],
     )
+
+
+def by_size(share: Share) -> tuple[int, int, str]:
+    """How functions of a row are sorted."""
+    return -abs(share.effect), -abs(share.instructions), share.function
 
 
 def _titles(comparison: Comparison, every: Sequence[Function]) -> list[str]:

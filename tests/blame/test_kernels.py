@@ -86,8 +86,10 @@ def blamed(
 def test_the_rows_of_two_kernels_add_up(blamed: Blame, comparison: Comparison) -> None:
     base, new = comparison.counts[:, :2].sum(axis=0).tolist()
     assert blamed.delta == new - base == sum(row.instructions for row in blamed.rows) > 10**6
+    assert blamed.delta == sum(row.effect for row in blamed.rows)
     for row in blamed.rows:
         assert row.instructions == row.added + row.removed
+        assert row.effect == sum(share.effect for share in row.functions)
         assert row.instructions == sum(share.instructions for share in row.functions)
         assert row.removed <= 0 <= row.added
     assert {"commit", "more-often", "other-code"} <= {row.kind for row in blamed.rows}

@@ -26,7 +26,7 @@ def blamed(
     parts: list[Part], named: dict[tuple[str, int], tuple[str, ...]], delta: int | None = None
 ) -> Blamed:
     total = sum(part.delta for part in parts) if delta is None else delta
-    return Blamed(total, parts, [], {}, named, [], {}, {"a": frozenset({"z"})})  # type: ignore[arg-type]
+    return Blamed(total, [], parts, [], {}, named, [], {}, {"a": frozenset({"z"})})  # type: ignore[arg-type]
 
 
 def test_by_size_in_the_direction_of_the_delta() -> None:

@@ -9,8 +9,14 @@ from profdiff.views.blame import SAID, SCHEMA, Blame, Kind, Row, Share
 HASH = "319bf262ca9b" + "0" * 28
 
 
-def row(kind: Kind, subject: str, *parts: int, suspects: tuple[str, ...] = ()) -> Row:
-    """Each function's part; a commit's row has a hash."""
+def row(
+    kind: Kind,
+    subject: str,
+    *parts: int,
+    suspects: tuple[str, ...] = (),
+    effect: int | None = None,
+) -> Row:
+    """Each function's part; a commit's row has a hash. ``effect``: None for that of its lines."""
     commit = HASH if kind == "commit" else None
     return Row(
         kind=kind,
@@ -20,8 +26,10 @@ def row(kind: Kind, subject: str, *parts: int, suspects: tuple[str, ...] = ()) -
         instructions=sum(parts),
         added=sum(part for part in parts if part > 0),
         removed=sum(part for part in parts if part < 0),
+        effect=sum(parts) if effect is None else effect,
         functions=[
-            Share(function=f"function_{n}", instructions=part) for n, part in enumerate(parts)
+            Share(function=f"function_{n}", instructions=part, effect=part)
+            for n, part in enumerate(parts)
         ],
         suspects=list(suspects),
         together=[],
@@ -66,10 +74,26 @@ def test_which_way_suspects_are_behind(parts: tuple[int, ...], way: str) -> None
     assert f", executed {way}: {HASH[:12]} changed lines" in " ".join(said.split())
 
 
+def test_what_ran_below_calls_is_the_commits_effect() -> None:
+    """Both accounts have their sum, and what is explained is told apart from what is suspected."""
+    said = shown(
+        row("more-often", SAID["more-often"], -1600, suspects=(HASH,), effect=0),
+        row("commit", "mm: call it no more", -400, effect=-2000),
+    )
+    table = [line.split()[:3] for line in said.splitlines()]
+    assert ["effect", "share", "lines"] in table
+    assert ["-2,000", "100.0%", "-400"] in table
+    assert ["0", "0.0%", "-1,600"] in table
+    assert ["-2,000", "100.0%", "-2,000"] in table
+    flat = " ".join(said.split())
+    assert f"executed less often: below calls that {HASH[:12]} added or removed." in flat
+    assert "suspects for" not in flat
+
+
 def test_no_delta() -> None:
     said = shown(row("commit", "mm: more", 40), row("more-often", SAID["more-often"], -40))
     assert ": 0 instructions" in said
-    assert ["0", "-", "all"] in [line.split() for line in said.splitlines()]
+    assert ["0", "-", "0", "all"] in [line.split() for line in said.splitlines()]
     assert "all" in shown()
 
 

@@ -77,17 +77,19 @@ def by_commit(blamed: Blame, commit: str) -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     for row in blamed.rows:
         if row.commit == commit or row.suspects[:1] == [commit]:
-            found[row.kind] += row.instructions
+            found[row.kind] += row.effect
     return found
 
 
 def test_it_adds_up(blamed: Blame, profiles: list[Profile]) -> None:
     first, last = (int(profiles[number].totals[0, 0]) for number in (0, -1))
     assert last - first == blamed.delta == sum(row.instructions for row in blamed.rows)
+    assert blamed.delta == sum(row.effect for row in blamed.rows)
     assert blamed.delta > 50_000
     for row in blamed.rows:
         assert row.instructions == row.added + row.removed
         assert row.instructions == sum(share.instructions for share in row.functions)
+        assert row.effect == sum(share.effect for share in row.functions)
 
 
 @pytest.mark.parametrize("number", [n for n in NUMBERS[1:] if truth.STEPS[n].by != "together"])
@@ -106,6 +108,24 @@ def test_each_commit_has_what_it_cost(
         assert said["more-often"] > 0
     else:
         assert said["commit"] == pytest.approx(cost, abs=100), step.subject
+
+
+@pytest.mark.parametrize("number", [n for n in NUMBERS if truth.STEPS[n].by == "calls"])
+def test_a_commit_that_changes_a_call_has_what_ran_below_it(
+    number: int, blamed: Blame, profiles: list[Profile], hashes: list[str]
+) -> None:
+    """One line: little of what vanishes, or comes, with it. Its caller's other lines are compiled
+    otherwise without a call, which nobody can tell from the line's own."""
+    cost = int(profiles[number].totals[0, 0] - profiles[number - 1].totals[0, 0])
+    (own,) = [row for row in blamed.rows if row.commit == hashes[number]]
+    assert abs(own.instructions) < abs(cost) / 3
+    assert own.effect == pytest.approx(cost, abs=100)
+    assert {share.function for share in own.functions} >= {"audited (work)", "digest (work)"}
+    # Seen by lines, what called functions executed more or less often is explained by it.
+    for row in blamed.rows:
+        if row.kind == "more-often" and "audited (work)" in {one.function for one in row.functions}:
+            assert hashes[number] in row.suspects
+            assert not row.effect
 
 
 def test_two_commits_in_one_line_are_told_together(
@@ -184,6 +204,7 @@ def test_any_two_commits_add_up(
     found = blame(compared(profiles, base, new), 1, repository, (hashes[base], hashes[new]))
     cost = int(profiles[new].totals[0, 0] - profiles[base].totals[0, 0])
     assert found.delta == cost == sum(row.instructions for row in found.rows)
+    assert cost == sum(row.effect for row in found.rows)
     assert {row.commit for row in found.rows if row.commit} <= {*hashes[base + 1 : new + 1]}
     if new == base:
         assert not found.rows

@@ -28,6 +28,9 @@ int tidy(int);
 int helped(int);
 int inlining(int);
 int noted(int);
+int audited(int);
+int checked(int);
+int weighed(int);
 """,
     "main.c": """\
 #include "work.h"
@@ -52,6 +55,9 @@ int main(void)
 \t\ttotal += helped(round);
 \t\ttotal += inlining(round);
 \t\ttotal += noted(round);
+\t\ttotal += audited(round);
+\t\ttotal += checked(round);
+\t\ttotal += weighed(round);
 \t}
 \tdata[0] = total;
 \treturn 0;
@@ -187,6 +193,42 @@ APART int noted(int seed)
 \t\tsum += data[i] & seed;
 \treturn sum;
 }
+
+static inline int digest(int value)
+{
+\tvalue ^= value >> 5;
+\treturn value * 13;
+}
+
+APART int audited(int seed)
+{
+\tint sum = seed;
+
+\tfor (int i = 0; i < 9; i++)
+\t\tsum += digest(data[i]);
+\treturn sum;
+}
+
+APART int checked(int seed)
+{
+\tint sum = 0;
+
+\tfor (int i = 0; i < 6; i++) {
+\t\tsum += data[i];
+\t\tdata[63] = audited(digest(data[seed & 31]));
+\t}
+\treturn sum;
+}
+
+APART int weighed(int seed)
+{
+\tint sum = 0;
+
+\tfor (int i = 0; i < 5; i++) {
+\t\tsum += data[i] * seed;
+\t}
+\treturn sum;
+}
 """,
 }
 _MOVED = FILES["sums.c"][FILES["sums.c"].index("APART int moved") :]
@@ -296,6 +338,22 @@ STEPS = (
     Step(
         "calls: say what is noted",
         (("calls.c", "APART int noted", "/*\n * What is noted.\n */\nAPART int noted"),),
+    ),
+    Step(
+        "calls: do not audit what is checked",
+        (("calls.c", "\t\tdata[63] = audited(digest(data[seed & 31]));\n", ""),),
+        by="calls",
+    ),
+    Step(
+        "calls: audit what is weighed",
+        (
+            (
+                "calls.c",
+                "\t\tsum += data[i] * seed;\n",
+                "\t\tsum += data[i] * seed;\n\t\tdata[62] = audited(digest(data[i]));\n",
+            ),
+        ),
+        by="calls",
     ),
     Step("sums: another name for the file", renames=(("sums.c", "totals.c"),)),
 )

@@ -53,6 +53,19 @@ def _addresses(every: Addresses, program: str) -> Addresses:
         code=None if places.code is None else places.code[rows],
     )
     counts = every.counts[rows, :1]
+    assert every.trees
+    ((_, tree),) = every.trees(0)
+    numbers = np.full(len(chains) + 1, -1, np.int64)
+    numbers[rows] = np.arange(len(rows))
+    mine = numbers[tree.place] >= 0
+    own = replace(
+        tree,
+        site=numbers[tree.site],
+        target=numbers[tree.target],
+        node=tree.node[mine],
+        place=numbers[tree.place[mine]],
+        count=tree.count[mine],
+    )
     return replace(
         every,
         places=places,
@@ -60,4 +73,5 @@ def _addresses(every: Addresses, program: str) -> Addresses:
         executed=every.executed[rows],
         count=lambda: counts,
         iterations=None,
+        trees=lambda _: [(1, own)],
     )

@@ -25,6 +25,7 @@ def row(
         instructions=added + removed,
         added=added,
         removed=removed,
+        effect=added + removed,
         functions=list(functions),
         **{**usual, **more},
     )
@@ -47,14 +48,14 @@ def blame(*rows: Row, notes: tuple[str, ...] = ()) -> Blame:
 
 def example() -> Blame:
     """A commit that adds, one that removes, and lines that are only executed more often."""
-    shares = [Share(function=f"f{n}", instructions=n) for n in range(5, 0, -1)]
+    shares = [Share(function=f"f{n}", instructions=n, effect=n) for n in range(5, 0, -1)]
     return blame(
         row(
             "commit",
             "mm: help more often",
             700,
             0,
-            Share(function="helper", instructions=700),
+            Share(function="helper", instructions=700, effect=700),
             *shares,
             commit=ADDED,
             author_date="2026-02-03T04:05:06+00:00",
@@ -64,7 +65,7 @@ def example() -> Blame:
             "mm: remove the old way",
             0,
             -400,
-            Share(function="old_way", instructions=-400),
+            Share(function="old_way", instructions=-400, effect=-400),
             commit=REMOVED,
             author_date="2026-01-02T03:04:05+00:00",
         ),
@@ -84,22 +85,40 @@ def cells(page: Page) -> list[list[str]]:
 def test_rows_add_up_to_the_delta(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, counted_calls(), tmp_path, 1440, blame=example())
     head, *rows, foot = cells(page)
-    assert head[0] == "per op"
+    assert head[:4] == ["effect, per op", "share of delta", "", "its lines"]
     assert [one[:2] for one in rows] == [
         ["+70.00", "127.3%"], ["-40.00", "-72.7%"], ["+25.00", "45.5%"], ["0.00", "0.0%"]
     ]  # fmt: skip
-    assert foot[:2] == ["+55.00", "100.0%"]
-    assert rows[0][3] == "a1a1a1a1a1a1 mm: help more often 2026-02-03"
-    assert rows[0][4] == "helper +70.00, f5 +0.50, f4 +0.40, f3 +0.30, 2 more"
-    assert "suspects: commits that changed callers: a1a1a1a1a1a1" in rows[2][3]
-    assert "suspects: commits that changed the function: b2b2b2b2b2b2" in rows[3][3]
-    assert "the same lines were changed by: a1a1a1a1a1a1" in rows[3][3]
+    assert foot[:4] == ["+55.00", "100.0%", "", "+55.00"]
+    assert [one[3] for one in rows] == ["+70.00", "-40.00", "+25.00", "0.00"]
+    assert rows[0][4] == "a1a1a1a1a1a1 mm: help more often 2026-02-03"
+    assert rows[0][5] == "helper +70.00, f5 +0.50, f4 +0.40, f3 +0.30, 2 more"
+    assert "suspects: commits that changed callers: a1a1a1a1a1a1" in rows[2][4]
+    assert "suspects: commits that changed the function: b2b2b2b2b2b2" in rows[3][4]
+    assert "the same lines were changed by: a1a1a1a1a1a1" in rows[3][4]
     notes = page.page.inner_text("#blame-notes")
     assert "new at d4d4d4d4d4d4 against base at c3c3c3c3c3c3" in notes.replace(" (base)", "")
     assert "old_way → new_way? Of their code, 87% is alike." in notes
     assert "the tree of new is dirty" in notes
     page.page.select_option("#unit", "absolute")
-    assert [one[0] for one in cells(page)] == ["instructions", "+700", "-400", "+250", "0", "+550"]
+    first = [one[0] for one in cells(page)]
+    assert first == ["effect, instructions", "+700", "-400", "+250", "0", "+550"]
+    page.close()
+
+
+def test_what_ran_below_a_call_is_told_beside_the_lines(browser: Any, tmp_path: Path) -> None:
+    """Both columns have the delta as their sum."""
+    called = Share(function="called", instructions=0, effect=-160)
+    vanished = Share(function="called", instructions=-160, effect=0)
+    rows = (
+        structs.replace(row("commit", "mm: stop", 0, -40, called, commit=REMOVED), effect=-200),
+        structs.replace(row("more-often", "same line", 0, -160, vanished), effect=0),
+    )
+    page = Page(browser, counted_calls(), tmp_path, 1440, blame=blame(*rows))
+    _, *shown, foot = cells(page)
+    assert [(one[0], one[3]) for one in shown] == [("-20.00", "-4.00"), ("0.00", "-16.00")]
+    assert (foot[0], foot[3]) == ("-20.00", "-20.00")
+    assert shown[0][5] == "called -16.00"
     page.close()
 
 
@@ -127,7 +146,7 @@ def test_many_rows_are_folded(browser: Any, tmp_path: Path) -> None:
     assert len(rows) == 6
     assert "7 more pairs" in page.page.inner_text("#blame-notes")
     assert rest[0] == f"+{sum(100 - n for n in range(6, 30)) / 10:.2f}"
-    assert rest[3] == "Show 24 more rows"
+    assert rest[4] == "Show 24 more rows"
     page.page.click("#blame-rows button:has-text('more rows')")
     assert len(cells(page)) == 32
     assert "9% is alike" in page.page.inner_text("#blame-notes")
@@ -137,7 +156,7 @@ def test_many_rows_are_folded(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [400, 1000, 2500])
 def test_hostile_subjects_are_text(browser: Any, tmp_path: Path, width: int) -> None:
-    shares = [Share(function=text, instructions=1) for text in HOSTILE]
+    shares = [Share(function=text, instructions=1, effect=1) for text in HOSTILE]
     made = blame(
         *(row("commit", text, 100, 0, *shares, commit=ADDED) for text in HOSTILE),
         row("no-line", "x" * 5000, 1),

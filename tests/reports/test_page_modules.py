@@ -132,6 +132,7 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
                     instructions=1,
                     added=1,
                     removed=0,
+                    effect=1,
                     functions=[],
                     suspects=[],
                     together=[],

@@ -94,6 +94,15 @@ def attribute(
     return sums.parts()
 
 
+def merged(parts: Iterable[Part]) -> list[Part]:
+    """Parts of the same kind, reason and function as one."""
+    sums = _Sums()
+    for kind, reason, function, added, removed in parts:
+        sums.add(kind, reason, function, added, 1)
+        sums.add(kind, reason, function, removed, 0)
+    return sums.parts()
+
+
 def _without_commit(line: Line, known: Known, unresolved: frozenset[int]) -> Kind | None:
     if line.function in unresolved:
         return "unresolved"

@@ -25,12 +25,19 @@ class Side:
     addresses: Addresses
 
     def places(self, unresolved: frozenset[int]) -> set[Place]:
-        """The lines that the debug information names."""
-        return {
+        """The lines that the debug information names, those of inlined calls among them."""
+        executed = {
             (one.file, one.line)
             for one in self.lines
             if one.line and one.function not in unresolved
         }
+        chains = self.addresses.chains
+        outer = np.ones(len(chains.frames), np.bool_)
+        outer[chains.offsets[1:][np.diff(chains.offsets) > 0] - 1] = False
+        rows = np.unique(chains.frames[outer])
+        files, lines = chains.frame_file[rows].tolist(), chains.frame_line[rows].tolist()
+        named = zip(files, lines, strict=True)
+        return executed | {(chains.strings[file], line) for file, line in named if file and line}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Why a line that nobody changed may be executed more often, or be other code: who changed what
 calls it, or what stands beside it."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ MOST = 4
 
 
 def suspects(
-    comparison: Comparison, kernel: int, parts: Iterable[Part]
+    comparison: Comparison, kernel: int, parts: Sequence[Part], effects: Sequence[Part]
 ) -> Mapping[tuple[Kind, int], tuple[str, ...]]:
     """For each kind and function, most of the delta first.
 
@@ -23,9 +23,17 @@ def suspects(
     changed executed lines nearest to the function on its stacks. A function that was called as
     often as before may itself do more for each call, so its own lines count; where it was called
     more or less often, or its callers alone have changed lines, those of the nearest caller do.
+    Before all of them come the commits that added or removed a call below which the function ran:
+    ``effects`` has what their lines (``parts``) have not.
     """
     changed: dict[int, dict[str, int]] = defaultdict(dict)
     wanted, compiled = set(), set()
+    below: dict[int, Counter[str]] = defaultdict(Counter)
+    left = {part.function for part in effects if part.kind == "more-often" and part.delta}
+    for sign, some in ((1, effects), (-1, parts)):
+        for part in some:
+            if part.kind == "commit":
+                below[part.function][part.reason] += sign * part.delta
     for part in parts:
         if part.kind == "commit":
             own = changed[part.function]
@@ -40,7 +48,7 @@ def suspects(
     function, parent = comparison.stacks.function.tolist(), comparison.stacks.parent.tolist()
     for stack in np.flatnonzero(deltas).tolist():
         leaf = function[stack]
-        if leaf not in wanted:
+        if leaf not in wanted & left:
             continue
         at = parent[stack] if leaf in called else stack
         while at >= 0 and function[at] not in changed:
@@ -49,14 +57,19 @@ def suspects(
             for commit, size in changed[function[at]].items():
                 # By the delta that it may explain, then by how much of the caller it changed.
                 weights[leaf][commit] += int(deltas[stack]) * (size + 1)
-    often: dict[tuple[Kind, int], tuple[str, ...]] = {
-        ("more-often", leaf): _first(found) for leaf, found in weights.items()
-    }
-    return often | {("other-code", one): _first(changed[one]) for one in compiled & changed.keys()}
+    calls = {one: {who: abs(size) for who, size in below[one].items() if size} for one in below}
+    found: dict[tuple[Kind, int], tuple[str, ...]] = {}
+    for one in wanted | compiled:
+        first = _first(calls.get(one, {}))
+        if one in wanted and (named := [*first, *_first(weights[one])]):
+            found["more-often", one] = tuple(dict.fromkeys(named))[:MOST]
+        if one in compiled and (named := [*first, *_first(changed.get(one, {}))]):
+            found["other-code", one] = tuple(dict.fromkeys(named))[:MOST]
+    return found
 
 
-def _first(found: Mapping[str, int]) -> tuple[str, ...]:
-    return tuple(sorted(found, key=lambda commit: (-found[commit], commit))[:MOST])
+def _first(found: Mapping[str, int]) -> list[str]:
+    return sorted(found, key=lambda commit: (-found[commit], commit))
 
 
 def _called_otherwise(comparison: Comparison, kernel: int) -> frozenset[int]:
