@@ -18,12 +18,12 @@ static int pidfd;
 
 static void open_own(void)
 {
-	pidfd = must(syscall(SYS_pidfd_open, getpid(), 0), "pidfd_open");
+	pidfd = must(syscall(SYS_pidfd_open, own_pid, 0), "pidfd_open");
 }
 
 static void op_open(void)
 {
-	int fd = must(syscall(SYS_pidfd_open, getpid(), 0), "pidfd_open");
+	int fd = must(syscall(SYS_pidfd_open, own_pid, 0), "pidfd_open");
 
 	close(fd);
 }

@@ -65,24 +65,24 @@ static void op_kill(void)
 {
 	sig_atomic_t before = arrived;
 
-	must(kill(getpid(), SIGUSR1), "kill");
+	must(kill(own_pid, SIGUSR1), "kill");
 	if (arrived != before + 1)
 		die("the signal did not arrive");
 }
 
 static void op_tgkill(void)
 {
-	must(syscall(SYS_tgkill, getpid(), getpid(), SIGUSR1), "tgkill");
+	must(syscall(SYS_tgkill, own_pid, own_pid, SIGUSR1), "tgkill");
 }
 
 static void op_ignored(void)
 {
-	must(kill(getpid(), SIGUSR1), "kill");
+	must(kill(own_pid, SIGUSR1), "kill");
 }
 
 static void op_null(void)
 {
-	must(kill(getpid(), 0), "kill");
+	must(kill(own_pid, 0), "kill");
 }
 
 static void op_sigaction(void)
@@ -111,7 +111,7 @@ static void op_sigtimedwait(void)
 {
 	struct timespec zero = {};
 
-	must(kill(getpid(), SIGUSR1), "kill");
+	must(kill(own_pid, SIGUSR1), "kill");
 	must(sigtimedwait(&usr1, NULL, &zero), "sigtimedwait");
 }
 
@@ -119,16 +119,19 @@ static void op_signalfd(void)
 {
 	struct signalfd_siginfo info;
 
-	must(kill(getpid(), SIGUSR1), "kill");
+	must(kill(own_pid, SIGUSR1), "kill");
 	if (must(read(fd, &info, sizeof(info)), "read") != sizeof(info))
 		die("read of a signalfd");
 }
 
 static void op_sigqueue(void)
 {
-	union sigval value = { .sival_int = 1 };
+	/* sigqueue() would ask for pid and uid each time. */
+	siginfo_t info = { .si_code = SI_QUEUE };
 
-	must(sigqueue(getpid(), SIGUSR1, value), "sigqueue");
+	info.si_pid = own_pid;
+	info.si_value.sival_int = 1;
+	must(syscall(SYS_rt_sigqueueinfo, own_pid, SIGUSR1, &info), "rt_sigqueueinfo");
 }
 
 static void op_fault(void)

@@ -28,6 +28,9 @@ struct variant {
 /* The words of the command line behind VARIANT, for prepare(). */
 static char **words;
 
+/* This process, so that no op has to ask for it. */
+static pid_t own_pid;
+
 /* Whether the error says that the kernel was built without what was asked for. */
 static inline int lacking(int error)
 {
@@ -88,6 +91,7 @@ static inline int run_variant(const struct variant *variants, const char *usage_
 		return 2;
 	}
 	words = argv + 2;
+	own_pid = getpid();
 	if (variant->prepare)
 		variant->prepare();
 	for (long i = 0; i < warm_ops(ops); i++)

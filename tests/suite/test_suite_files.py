@@ -30,7 +30,7 @@ def named(workload: dict[str, Any]) -> str:
 def test_a_workload_says_what_it_is(workload: dict[str, Any]) -> None:
     assert set(workload) <= KEYS
     assert re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", workload["name"])
-    assert 10 <= len(workload["about"]) <= 100
+    assert 10 <= len(workload["about"]) <= 150
     assert not workload["about"].endswith(".")
     # One op is a noun in the singular.
     assert re.fullmatch(r"[a-zA-Z-]+( [a-zA-Z-]+){0,3}", workload["op"])
