@@ -237,7 +237,8 @@ def _options() -> list[click.Parameter]:
             "--cluster",
             "Run the guests on the workers of a Dask cluster, as many as it has room for: a "
             "scheduler's address or its file (FILE.json), N workers on this machine, or one on "
-            "each host. Needs profdiff[cluster].",
+            "each host; of these two, +dashboard serves Dask's page to this machine's users. Needs "
+            "profdiff[cluster].",
             metavar="ADDRESS|local:N|ssh:HOST,...",
         ),
         _option(

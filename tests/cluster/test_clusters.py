@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed(
     assert recording.end() == 0, recording.said
     assert len(re.findall(r"was lost; it is tried again", recording.said)) == 1
     assert "a run was tried again, as its node was lost" in recording.said
-    assert re.search(r"dashboard: http://127\.0\.0\.1:\d+/", recording.said)
+    assert "dashboard" not in recording.said
     assert counts(session) == alone
     runs = Session.open(session).manifest.runs
     assert [run.failure for run in runs] == [None, None]

@@ -10,6 +10,8 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.address import Address, parse_address
 
 _MOST_LOCAL = 1024
+# Behind local:N and ssh:HOSTS. No host has a + in its name.
+_DASHBOARD = "+dashboard"
 # Of a file in which a scheduler says what it is.
 _MOST_BYTES = 1 << 20
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?[\w.\[\]:%-]+:\d{1,5}/?", re.ASCII)
@@ -18,24 +20,28 @@ _ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?[\w.\[\]:%-]+:\d{1,5}/?", re.A
 @dataclass(frozen=True)
 class Where:
     """``scheduler``: its address; else the number of ``local`` workers, or the ``hosts`` on which
-    ssh starts one each."""
+    ssh starts one each. ``dashboard``: whether the scheduler that is started serves its page."""
 
     scheduler: str = ""
     local: int = 0
     hosts: tuple[Address, ...] = ()
+    dashboard: bool = False
 
     @staticmethod
     def parse(text: str) -> "Where":
         """Raises InputError."""
         kind, _, rest = text.partition(":")
+        named = rest.removesuffix(_DASHBOARD)
+        dashboard, rest = named != rest, named
         if kind == "local":
             if not rest.isdecimal() or not 0 < int(rest[:6]) <= _MOST_LOCAL:
                 raise InputError(
                     f"--cluster {text}: write local: and a number of workers up to {_MOST_LOCAL:,}"
                 )
-            return Where(local=int(rest))
+            return Where(local=int(rest), dashboard=dashboard)
         if kind == "ssh" and not rest.startswith("//"):
-            return Where(hosts=tuple(_host(text, one) for one in rest.split(",")))
+            hosts = tuple(_host(text, one) for one in rest.split(","))
+            return Where(hosts=hosts, dashboard=dashboard)
         address = _from_file(text) if text.endswith(".json") else text
         if not _ADDRESS.fullmatch(address):
             raise InputError(

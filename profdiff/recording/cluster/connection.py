@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from profdiff.collectors.kernels.address import Address
 
 _TIMEOUT_SECONDS = 20
+# What a dashboard serves. Dask's proxy is none of it: it fetches pages from any port of the hosts
+# on which workers are.
+_PAGES = ("distributed.http.scheduler.info", "distributed.http.statics")
 _MODULE = "profdiff.recording.cluster.worker"
 PYTHON = "PROFDIFF_CLUSTER_PYTHON"
 """The variable that names the Python of nodes which ssh reaches."""
@@ -111,6 +114,7 @@ def _client(told: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _own(where: Where) -> Iterator[Connection]:
+    import dask
     from distributed import Client, LocalCluster
     from distributed.security import Security
 
@@ -118,22 +122,25 @@ def _own(where: Where) -> Iterator[Connection]:
     security = Security.temporary()
     listens = "0.0.0.0" if where.hosts else "127.0.0.1"  # noqa: S104
     with contextlib.ExitStack() as stack:
-        cluster = LocalCluster(
-            n_workers=0,
-            host=listens,
-            protocol="tls",
-            security=security,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=100,
-        )
+        # The port is there in any case (Dask's Node.start_http_server), and answers every user of
+        # this machine.
+        served = _PAGES if where.dashboard else []
+        with dask.config.set({"distributed.scheduler.http.routes": list(served)}):
+            cluster = LocalCluster(
+                n_workers=0,
+                host=listens,
+                protocol="tls",
+                security=security,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": where.dashboard and _charts()},
+                silence_logs=100,
+            )
         stack.callback(_close, cluster)
         client = Client(cluster, timeout=_TIMEOUT_SECONDS, set_as_default=False, name="profdiff")
         stack.callback(_close, client)
         port = int(cluster.scheduler_address.rpartition(":")[2])
         told = {"host": "127.0.0.1", "scheduler": "127.0.0.1", "port": port, "tls": _keys(security)}
-        page = client.dashboard_link if find_spec("bokeh") else None
-        page = page or f"{client.dashboard_link.removesuffix('/status')}/info/main/workers.html"
-        connection = Connection(client, page)
+        connection = Connection(client, _page(client) if where.dashboard else "")
         stack.callback(_end, connection.workers)
         for number in range(where.local):
             line = {**told, "slots": 1, "name": f"local-{number + 1}"}
@@ -141,6 +148,17 @@ def _own(where: Where) -> Iterator[Connection]:
         for host in where.hosts:
             connection.workers.append(_start(host, {**told, "slots": 0, "name": ""}))
         yield connection
+
+
+def _charts() -> bool:
+    """Whether Dask's page has charts."""
+    return find_spec("bokeh") is not None
+
+
+def _page(client: Client) -> str:
+    """The address of the dashboard: the list of workers where there are no charts."""
+    page: str = client.dashboard_link
+    return page if _charts() else f"{page.removesuffix('/status')}/info/main/workers.html"
 
 
 def _keys(security: Any) -> dict[str, str]:

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from typing import Any
 
 _DEATH_SECONDS = 60
@@ -28,9 +27,11 @@ def main() -> None:
 
 
 async def _serve(told: dict[str, Any]) -> None:
+    import dask
     from distributed import Worker
     from distributed.security import Security
 
+    from profdiff.base.temporary import temporary_folder
     from profdiff.recording.cluster.quiet import quiet
 
     quiet()
@@ -39,7 +40,9 @@ async def _serve(told: dict[str, Any]) -> None:
     if connection := os.environ.get("SSH_CONNECTION", "").split():
         host, scheduler = connection[2], connection[0]
     slots = told["slots"] or len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="profdiff-worker-") as folder:
+    # A worker serves pages to whoever asks, whatever its dashboard is.
+    dask.config.set({"distributed.worker.http.routes": []})
+    with temporary_folder() as folder:
         worker = Worker(
             f"tls://{_bracketed(scheduler)}:{told['port']}",
             nthreads=slots,
@@ -48,7 +51,7 @@ async def _serve(told: dict[str, Any]) -> None:
             security=Security(require_encryption=True, **told["tls"]),
             # Guests are other processes.
             memory_limit=0,
-            local_directory=folder,
+            local_directory=str(folder),
             dashboard=False,
             death_timeout=_DEATH_SECONDS,
         )
@@ -57,7 +60,7 @@ async def _serve(told: dict[str, Any]) -> None:
             waited = [asyncio.ensure_future(end) for end in ends]
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             # Not when its guests end: they go with this process.
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder.parent, ignore_errors=True)
             os._exit(0)
 
 
