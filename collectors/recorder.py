@@ -27,6 +27,7 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Left, Result, guest_files, take_files, too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.guest.saving import FAILS_BOOTED_TOO, NotBooted, Places, SavedMachine
+from profdiff.collectors.guest.varied_state import VariedState
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.machine.run import MachineRun, workload_there
 from profdiff.collectors.workload.workload import PreparedWorkload
@@ -100,7 +101,9 @@ class Recorder:
     folder: Path
     place: Place | None = None
     machines: Mapping[str, MachineState | records.Failure] = field(default_factory=dict)
-    _archives: dict[tuple[str, ...], Path] = field(default_factory=dict, init=False)
+    _archives: dict[tuple[tuple[str, ...], VariedState | None], Path] = field(
+        default_factory=dict, init=False
+    )
     _states: dict[SavedMachine, MachineState | records.Failure] = field(
         default_factory=dict, init=False
     )
@@ -126,7 +129,7 @@ class Recorder:
             return self._restore(self.qemu, job)
         boot = Boot(
             job.kernel.image,
-            self._archive(self.qemu, job.argv),
+            self._archive(self.qemu, job),
             self.guest.append,
             self.guest.memory,
             job.cpus,
@@ -167,7 +170,8 @@ class Recorder:
             )
         for file in self.workload.files:
             refuse_own(file)
-        delivery = Delivery(self.workload.files, self._own_files(job.argv, observe=self.observe))
+        own = self._own_files(job.argv, observe=self._observes(job))
+        delivery = Delivery(self.workload.files, own)
         if self.place is not None:
             return self.place.restore(self, job, machine, state, delivery)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -196,6 +200,11 @@ class Recorder:
         )
         return Running(self, job, run, run.command)
 
+    def _observes(self, job: Job) -> bool:
+        """Whether the workload runs once more. In a varied state, it does what it did in the plain
+        one."""
+        return self.observe and job.variation.state is None
+
     def _own_files(
         self, argv: list[str] | tuple[str, ...], *, observe: bool = False
     ) -> dict[str, bytes]:
@@ -205,17 +214,18 @@ class Recorder:
         script = self.collector.script().encode()
         return {**own, "collector.sh": script, "argv": nul_separated(argv)}
 
-    def _archive(self, qemu: Qemu, argv: tuple[str, ...]) -> Path:
-        """What a guest boots from to run ``argv``, built when the first run needs it."""
-        if argv not in self._archives:
-            own = self._own_files(argv, observe=self.observe)
+    def _archive(self, qemu: Qemu, job: Job) -> Path:
+        """What a guest of ``job`` boots from, built when the first run needs it."""
+        key = job.argv, job.variation.state
+        if key not in self._archives:
+            own = self._own_files(job.argv, observe=self._observes(job)) | job.variation.files()
             files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
             files |= {file.guest_path: file for file in self.workload.files}
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{len(self._archives)}.cpio.gz"
             build(path, files.values(), own, self.guest.settle, qemu.architecture)
-            self._archives[argv] = path
-        return self._archives[argv]
+            self._archives[key] = path
+        return self._archives[key]
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 /*
  * The guest's agent: runs the workload between the marks of the whole command.
  *
- *   agent run ARGV STATUS USAGE COUNT
+ *   agent run ARGV STATUS USAGE COUNT [STATE]
  *                           execute the command in ARGV (its arguments, each ended by a NUL) COUNT
  *                           times, write "exit N" or "signal N" of the last one, or of the first
- *                           that failed, to STATUS, and a line of "NAME VALUE ..." for each to USAGE
+ *                           that failed, to STATUS, and a line of "NAME VALUE ..." for each to
+ *                           USAGE; in the varied state that STATE describes (state.c)
  *   agent observe ARGV OUT  execute it once more under ptrace(), and write to OUT how often it
  *                           made each system call, and the most huge pages that it had
  *   agent vdso              write this process's vDSO, an ELF file, to standard output
@@ -38,6 +39,7 @@
 #include <unistd.h>
 
 #include "hold.h"
+#include "state.h"
 
 #ifdef __x86_64__
 #define COMMAND_START() __asm__ volatile("nopl 0x50444903(%%rax)" : : : "memory")
@@ -85,8 +87,21 @@ static long long microseconds(struct timeval time)
 	return time.tv_sec * 1000000LL + time.tv_usec;
 }
 
-/* Returns whether the workload ended well. */
-static int run_once(char **arguments, FILE *status_file, FILE *usage_file)
+/* The process of the workload stops behind exec. What is arranged there is not measured. */
+static void arrange(pid_t child, int *status, const struct state *state)
+{
+	if (waitpid(child, status, 0) != child || !WIFSTOPPED(*status))
+		return;
+	COMMAND_STOP();
+	map_beside(child, state);
+	COMMAND_START();
+	if (ptrace(PTRACE_DETACH, child, 0, 0))
+		fail("ptrace");
+}
+
+/* Returns whether the workload ended well; in a varied ``state`` if there is one. */
+static int run_once(char **arguments, FILE *status_file, FILE *usage_file,
+		    const struct state *state)
 {
 	volatile int exec_error = 0;
 	int status;
@@ -97,14 +112,19 @@ static int run_once(char **arguments, FILE *status_file, FILE *usage_file)
 	COMMAND_START();
 	pid_t child = vfork();
 	if (child == 0) {
+		if (state)
+			ptrace(PTRACE_TRACEME, 0, 0, 0);
 		execvp(arguments[0], arguments);
 		exec_error = errno;
 		_exit(127);
 	}
-	pid_t waited;
-	do
-		waited = waitpid(child, &status, 0);
-	while (waited < 0 && errno == EINTR);
+	pid_t waited = child;
+	if (state && child > 0)
+		arrange(child, &status, state);
+	if (!state || WIFSTOPPED(status))
+		do
+			waited = waitpid(child, &status, 0);
+		while (waited < 0 && errno == EINTR);
 	COMMAND_STOP();
 
 	long long wall = nanoseconds() - start;
@@ -130,14 +150,21 @@ static int run_once(char **arguments, FILE *status_file, FILE *usage_file)
 	return !exec_error && status == 0;
 }
 
-static int run(const char *argv_path, const char *status_path, const char *usage_path, long count)
+static int run(const char *argv_path, const char *status_path, const char *usage_path, long count,
+	       const char *state_path)
 {
+	struct state state;
 	char **arguments = read_arguments(argv_path);
 	/* Opened beforehand: creating them is not part of the measured command. */
 	FILE *status_file = fopen(status_path, "w"), *usage_file = fopen(usage_path, "w");
 	if (!status_file || !usage_file)
 		fail(status_path);
-	while (count-- > 0 && run_once(arguments, status_file, usage_file))
+	if (state_path) {
+		read_state(state_path, &state);
+		prepare_state(&state);
+	}
+	while (count-- > 0 &&
+	       run_once(arguments, status_file, usage_file, state_path ? &state : NULL))
 		;
 	return fclose(status_file) || fclose(usage_file) ? 125 : 0;
 }
@@ -267,8 +294,8 @@ static int declare_random(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "run"))
-		return run(argv[2], argv[3], argv[4], atol(argv[5]));
+	if ((argc == 6 || argc == 7) && !strcmp(argv[1], "run"))
+		return run(argv[2], argv[3], argv[4], atol(argv[5]), argv[6]);
 	if (argc == 4 && !strcmp(argv[1], "observe"))
 		return observe(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "vdso"))
@@ -279,7 +306,7 @@ int main(int argc, char **argv)
 		return hold();
 	if (argc == 2 && !strcmp(argv[1], "hand-over"))
 		return hand_over();
-	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT | agent observe ARGV OUT | "
+	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT [STATE] | agent observe ARGV OUT | "
 			"agent vdso | agent random | agent hold | agent hand-over\n");
 	return 125;
 }

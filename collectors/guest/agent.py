@@ -12,8 +12,8 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 
 _SOURCE = Path(__file__).with_name("agent.c")
-_SOURCES = (_SOURCE, _SOURCE.with_name("hold.c"))
-_HEADER = _SOURCE.with_name("hold.h")
+_SOURCES = tuple(map(_SOURCE.with_name, ("agent.c", "hold.c", "state.c")))
+_HEADERS = tuple(map(_SOURCE.with_name, ("hold.h", "state.h")))
 
 
 def brought_agent(architecture: Architecture) -> Path | None:
@@ -32,7 +32,7 @@ def agent(architecture: Architecture) -> Path:
 
     if program := brought_agent(architecture):
         return program
-    text = b"".join(file.read_bytes() for file in (*_SOURCES, _HEADER))
+    text = b"".join(file.read_bytes() for file in (*_SOURCES, *_HEADERS))
     digest = hashlib.sha256(text).hexdigest()[:16]
     program = cache_folder("agent") / f"agent-{digest}-{architecture.name}"
     if not program.exists():

@@ -1,8 +1,10 @@
 """A guest that is to be booted: its kernel, its machine, and how its boot differs from another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+
+from profdiff.collectors.guest.varied_state import VariedState
 
 # Reproducible and quiet: no address space randomisation, no mitigations that depend on the host's
 # CPU model, and a panic ends the guest at once.
@@ -12,18 +14,34 @@ BASE_APPEND = "nokaslr norandmaps mitigations=off panic=-1"
 @dataclass(frozen=True)
 class Variation:
     """``seed`` of the guest's random numbers; ``settle``: guest seconds between boot and workload,
-    None for those of the recording."""
+    None for those of the recording. ``state``: a varied one, None for the plain one."""
 
     seed: int = 1
     settle: float | None = None
+    state: VariedState | None = None
 
     @staticmethod
     def drawn(seed: int, label: str, repetition: int, settle: float) -> "Variation":
         """The one of a kernel's repetition: boots are independent, as tests of them assume; what
         the base and its twin shared would be no noise."""
-        random = Random(f"{seed}:{label}:{repetition}")  # noqa: S311
+        return Variation._drawn(f"{seed}:{label}:{repetition}", settle)
+
+    @staticmethod
+    def of_state(seed: int, number: int, settle: float) -> "Variation":
+        """The one of varied state ``number``: the same for all kernels, which are compared in
+        it."""
+        varied = Variation._drawn(f"{seed}:varied state {number}", settle)
+        return replace(varied, state=VariedState.drawn(seed, number))
+
+    @staticmethod
+    def _drawn(seed: str, settle: float) -> "Variation":
+        random = Random(seed)  # noqa: S311
         # Less than a jiffy (10 ms at CONFIG_HZ=100) and more: ticks fall elsewhere.
         return Variation(random.randrange(1, 2**31), round(settle + random.uniform(0, 0.1), 6))
+
+    def files(self) -> dict[str, bytes]:
+        """What lies beside the agent because of it, by name."""
+        return {"varied-state": self.state.content()} if self.state else {}
 
     def words(self, arguments: str) -> str:
         """Kernel arguments with what this boot is given; a varied one has user space randomised."""

@@ -46,6 +46,8 @@ class Delivery:
         if variation.settle is not None:
             wake += round((variation.settle - settle) * 1e9)
             records += _record("/profdiff/varied", 0o644, b"")
+        for name, data in variation.files().items():
+            records += _record(f"/profdiff/{name}", 0o644, data)
         seed = hashlib.sha256(str(variation.seed).encode()).digest()
         request = _REQUEST.pack(_REQUEST_MAGIC, len(records), wake, varied, seed)
         return request.ljust(_RECORDS, b"\0") + records

@@ -6,6 +6,8 @@
 export PATH=/bin:/sbin:/usr/bin:/usr/sbin:/usr/local/bin HOME=/root
 # Python would draw the seed of its hashes, and its sets their order, anew in each boot.
 export PYTHONHASHSEED=0
+# Then it does as its user would have it; in a varied state, it does the same as in the plain one.
+vary_python() { [ -e /profdiff/varied-state ] || unset PYTHONHASHSEED; }
 /bin/busybox mkdir -p /bin /proc /sys /dev /tmp /root /profdiff/out
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -33,7 +35,7 @@ tell phase settle
 settle=$(cat /profdiff/settle)
 # A boot of its own kind has its own time (--vary-boots).
 for word in $(cat /proc/cmdline); do
-	case $word in profdiff.settle=*) settle=${word#*=}; unset PYTHONHASHSEED ;; esac
+	case $word in profdiff.settle=*) settle=${word#*=}; vary_python ;; esac
 done
 sleep "$settle"
 if [ -e /profdiff/held ]; then
@@ -48,7 +50,7 @@ if [ -e /profdiff/held ]; then
 	rm -r /profdiff/facts
 	module_names > /profdiff/modules
 	/profdiff/agent hold || reboot -f
-	[ -e /profdiff/varied ] && unset PYTHONHASHSEED
+	[ -e /profdiff/varied ] && vary_python
 fi
 tell phase measure
 cd /work

@@ -30,7 +30,9 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     """
     from profdiff.recording.merge import merge as merged
     from profdiff.recording.schedule import in_no_shard
+    from profdiff.recording.states import unseen
     from profdiff.session.suite import Suite, is_suite
+    from profdiff.views.suite_threshold import RELEVANT
 
     found = merged(session, shards)
     runs = [run for one in found for run in one.manifest.runs]
@@ -49,4 +51,10 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
             what = "workload has" if len(lost) == 1 else "workloads have"
             more = ", …" if len(lost) > _NAMED else ""
             say(f"{len(lost):,} {what} no run in any shard: {', '.join(lost[:_NAMED])}{more}")
+        if changed := sum(unseen(one.manifest, RELEVANT) for one in found):
+            what = "cell that changed was" if changed == 1 else "cells that changed were"
+            say(
+                f"{changed:,} {what} seen in one state: record -o {shlex.quote(str(session))} "
+                "without --shard repeats them in others"
+            )
     say(f"profdiff report {shlex.quote(str(session))}")

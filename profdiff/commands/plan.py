@@ -53,6 +53,7 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import schedule
     from profdiff.recording.plan import continued
+    from profdiff.views.suite_threshold import RELEVANT
 
     jobs = options["jobs"] or os.cpu_count() or 1
     done = runs = 0
@@ -62,7 +63,8 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
         manifest = continued(experiment.folder, experiment.planned)
         with temporary_folder() as temporary:
             recorders = experiment.recorders(manifest, temporary)
-        pending = schedule.missing_runs(manifest, experiment.kernels, recorders, one.wanted)
+        states = one.wanted_states(manifest, RELEVANT)
+        pending = schedule.missing_runs(manifest, experiment.kernels, recorders, one.wanted, states)
         estimate = schedule.estimate(manifest, pending, jobs)
         low, high = low + estimate.low, high + estimate.high
         done += sum(run.failure is None for run in manifest.runs)
@@ -77,6 +79,11 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
     )
     if runs:
         say(str(schedule.Estimate(low, high, done)))
+    if (most := max(one.states for one in asked.each)) and not asked.asked.shard:
+        say(
+            f"then, each cell that changed by {RELEVANT:.0%} is repeated in varied states until "
+            f"its verdict stands, at most {most}"
+        )
 
 
 def _count(number: int, what: str) -> str:
@@ -116,6 +123,7 @@ def _show(
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
         told += [f"{point.cpus} vCPU{'s' if point.cpus != 1 else ''}"] if point.cpus else []
+        told += [f"state {run.state}"] if run.state else []
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
         say(
             printable(

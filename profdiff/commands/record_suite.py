@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from profdiff.base.terminal import say, tell
 if TYPE_CHECKING:
     from profdiff.recording.cluster.cluster import Cluster
     from profdiff.recording.run import Batch
+    from profdiff.recording.schedule import Place
     from profdiff.recording.suites import Planned, SuitePlan
     from profdiff.session.suite import Suite
 
@@ -45,18 +47,51 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
         if not note.endswith(": None"):
             tell(f"note: {note}")
     with asked.recording() as suite, temporary_folder() as temporary:
-        batches = [
-            batch
+        begun = [
+            (one, batch)
             for number, one in enumerate(each)
             if (batch := _batch(one, asked, temporary / str(number)))
         ]
+        batches = [batch for _, batch in begun]
         total = sum(len(one.missing()) for one in batches)
         with progress(total, str(Pace(total)), brief=True) as display:
             if not total:
                 display.say(f"{asked.folder}: all runs are already recorded")
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
+        _vary(begun, jobs, place)
         _symbolize(batches)
     _conclude(suite, batches)
+
+
+def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | None) -> None:
+    """Repeat the cells that changed in varied states, one after the other, until their verdicts
+    stand. Raises as ``run.record_batches``."""
+    from profdiff.base.progress import progress
+    from profdiff.recording import run
+    from profdiff.recording.schedule import Pace
+    from profdiff.views.suite_threshold import RELEVANT
+
+    for _ in range(max((one.states for one, _ in begun), default=0)):
+        batches = [
+            replace(batch, states=wanted, chosen=partial(_is_varied, one))
+            for one, batch in begun
+            if (wanted := one.wanted_states(batch.session.manifest, RELEVANT))
+        ]
+        missing = [(batch.name, pending) for batch in batches for pending in batch.missing()]
+        if not missing:
+            break
+        states = sorted({pending.state for _, pending in missing})
+        tell(
+            f"repeats cells that changed in varied state {', '.join(map(str, states))}: "
+            f"{len({name for name, _ in missing}):,} workloads"
+        )
+        with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
+            run.record_batches(batches, jobs=jobs, progress=display, place=place)
+
+
+def _is_varied(one: Planned, place: Place) -> bool:
+    """Whether a run is in a varied state. What else failed was just tried."""
+    return bool(place.state) and one.wanted(place)
 
 
 def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:

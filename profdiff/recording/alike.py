@@ -42,7 +42,7 @@ class Alike:
         self._finished = {(run.kernel, run.collector) for run in finished}
         failed = [run for run in manifest.runs if run.failure is not None]
         self._failed_before = {(run.kernel, run.collector, run.point) for run in failed}
-        self._failed: set[tuple[str, str, int]] = set()
+        self._failed: set[tuple[str, str, int, int]] = set()
         self._absent: set[tuple[str, str, int]] = set()
         self._at: dict[tuple[_Machine, str], set[int]] = {}
         self._hopeless: set[_Machine] = set()
@@ -70,7 +70,7 @@ class Alike:
             # What a kernel lacks at one point it may have at the next.
             self._absent.add((label, collector, point))
             return
-        self._failed.add((label, collector, point))
+        self._failed.add((label, collector, point, pending.state))
         machine = self._machine(pending)
         alike = self._at.setdefault((machine, failure.message), set())
         alike.add(point)
@@ -94,7 +94,9 @@ class Alike:
                 machine in self._boots.failed and machine[:2] not in self._boots.finished
             )
             hopeless = hopeless or (wrong and self._deterministic(pending))
-            if hopeless or self._cell(pending) in self._failed:
+            cell = self._cell(pending)
+            # A varied state may fail where the plain one did not; its cell fails in none better.
+            if hopeless or {(*cell, 0), (*cell, pending.state)} & self._failed:
                 self._left_out[pending.kernel.label] += 1
             else:
                 kept.append(pending)

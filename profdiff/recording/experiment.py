@@ -21,7 +21,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import plan, sweep
+from profdiff.recording import plan, states, sweep
 from profdiff.recording.known import Known
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
@@ -83,6 +83,8 @@ class Equipment:
         if architecture:
             guest = m.replace(guest, cpu=value_for("--cpu", asked.cpu_models, architecture))
         names, options = _collectors(asked, architecture)
+        if asked.order.states and (told := states.refusal(asked.order, names, architecture)):
+            raise InputError(told)
         emulators = {
             name: known.get(
                 ("emulator", name, architecture, guest.cpu, tuple(asked.qemu)),

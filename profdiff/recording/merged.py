@@ -31,6 +31,7 @@ _SAID = (
     "collector",
     "point",
     "repetition",
+    "state",
     "failure",
     "exit_status",
     "window",
@@ -222,8 +223,8 @@ class _Order:
     wanted: int
 
     def of(self, run: m.Run) -> tuple[int, int]:
-        turn = (run.repetition - 1) % self.wanted
-        place = schedule.Place(run.kernel, run.collector, run.point, turn)
+        turn = 0 if run.state else (run.repetition - 1) % self.wanted
+        place = schedule.Place(run.kernel, run.collector, run.point, turn, run.state)
         return self.rank.get(place, len(self.rank)), run.repetition
 
 

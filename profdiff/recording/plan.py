@@ -228,8 +228,8 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
 
 
 def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
-    """``old`` with what a later command may change besides kernels: how often, how long, how many
-    ops it was; how collectors record, too, where no run has a result yet."""
+    """``old`` with what a later command may change besides kernels: how often, in how many states,
+    how long, how many ops it was; how collectors record, too, where no run has a result yet."""
     guest = new.guest and old.guest and m.replace(old.guest, timeout=new.guest.timeout)
     points = old.points
     if len(points) == len(new.points):
@@ -246,6 +246,7 @@ def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         collectors=[*old.collectors, *(c for c in new.collectors if c not in old.collectors)],
         options=options,
         repeat=max(old.repeat, new.repeat),
+        order=m.replace(old.order, states=max(old.order.states, new.order.states)),
         twin_repeat=max(old.twin_repeat, new.twin_repeat),
         verify=old.verify or new.verify,
         guest=guest,
@@ -277,7 +278,7 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
     for name, value in new.options.items():
         if old.options[name] != value:
             return registry.spelled(name, old.options[name])
-    if old.order != new.order:
+    if old.order != m.replace(new.order, states=old.order.states):
         vary = " --vary-boots" if old.order.vary else ""
         return f"--seed {old.order.seed}{vary}"
     return _other_guest(old.guest, new.guest)

@@ -24,7 +24,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.recording.alike import Alike, Boots
 from profdiff.recording.cluster.cluster import Cluster
-from profdiff.recording.schedule import Chosen, Pace, PendingRun, missing_runs, runs_left
+from profdiff.recording.schedule import Chosen, Pace, PendingRun, States, missing_runs, runs_left
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import substitute
@@ -39,17 +39,20 @@ _WINDOW = 2_000
 @dataclass(frozen=True)
 class Batch:
     """The runs that ``session`` lacks, on ``kernels`` by ``recorders``, or of them those that are
-    ``chosen``. ``name``: of its workload, where several are recorded."""
+    ``chosen``, in varied ``states`` as ``schedule.places``. ``name``: of its workload, where
+    several are recorded."""
 
     session: Session
     kernels: Sequence[KernelFiles]
     recorders: Sequence[Recorder]
     name: str = ""
     chosen: Chosen | None = None
+    states: States | None = None
 
     def missing(self) -> list[PendingRun]:
         """The runs that are to be made."""
-        return missing_runs(self.session.manifest, self.kernels, self.recorders, self.chosen)
+        manifest = self.session.manifest
+        return missing_runs(manifest, self.kernels, self.recorders, self.chosen, self.states)
 
 
 class _Begun:
@@ -213,12 +216,12 @@ def _start(batch: _Begun, pending: PendingRun) -> _Active:
     batch.ids.add(pending.id)
     folder = session.run_folder(pending.id)
     manifest = session.manifest
-    variation = NO_VARIATION
-    if manifest.order.vary:
-        settle = manifest.guest.settle if manifest.guest else 0.0
-        variation = Variation.drawn(
-            manifest.order.seed, pending.kernel.label, pending.repetition, settle
-        )
+    variation, order = NO_VARIATION, manifest.order
+    settle = manifest.guest.settle if manifest.guest else 0.0
+    if pending.state:
+        variation = Variation.of_state(order.seed, pending.state, settle)
+    elif order.vary:
+        variation = Variation.drawn(order.seed, pending.kernel.label, pending.repetition, settle)
     point = manifest.points[pending.point]
     guest_argv = pending.recorder.workload.guest_argv
     argv = tuple(substitute(word, point.parameters) for word in guest_argv)
@@ -236,6 +239,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         collector=item.pending.recorder.collector.name,
         point=item.pending.point,
         repetition=item.pending.repetition,
+        state=item.pending.state,
         started=item.started,
         boot=_boot(item, result),
         wall_seconds=round(item.run.process.wall_seconds, 3),

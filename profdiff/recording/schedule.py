@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import NamedTuple
@@ -26,7 +26,7 @@ _PACE_RUNS = 4
 @dataclass(frozen=True)
 class PendingRun:
     """A run that is still to be made; ``point`` is a row of the manifest's points, ``title`` what
-    tells that from others."""
+    tells that from others, ``state`` a varied state, 0: the plain one."""
 
     id: str
     kernel: KernelFiles
@@ -34,6 +34,7 @@ class PendingRun:
     point: int
     repetition: int
     title: str
+    state: int = 0
 
     @property
     def name(self) -> str:
@@ -43,30 +44,54 @@ class PendingRun:
 
 class Place(NamedTuple):
     """A run's place in a plan: a kernel's label, a collector, a row of the points, and which of the
-    cell's runs it is, from 0."""
+    cell's runs it is, from 0, or in which varied state."""
 
     kernel: str
     collector: str
     point: int
     turn: int
+    state: int = 0
 
 
 Chosen = Callable[[Place], bool]
 """Whether a run of the plan is to be made now."""
 
+States = Mapping[int, int]
+"""By row of the points, in how many varied states each kernel is to be seen."""
 
-def places(manifest: m.Manifest, kernels: Sequence[str], collector: str) -> Iterator[Place]:
+
+def has_states(collector: str) -> bool:
+    """Whether what it counts can be repeated in varied states: of others, chance varies more."""
+    return registry.collector(collector).kind.exact
+
+
+def places(
+    manifest: m.Manifest, kernels: Sequence[str], collector: str, states: States | None = None
+) -> Iterator[Place]:
     """All runs of a plan by one collector, on kernels by their labels. Each round has one of every
     cell that has as many, in an order that the manifest's seed draws, so that no kernel is always
-    first."""
+    first. Rounds in varied ``states`` follow, by default as many as the manifest has everywhere;
+    the twin has none, because it would count what the base does."""
     points = recorded_at(manifest, collector)
     twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
-    for turn in range(max(manifest.repeat, manifest.twin_repeat)):
+
+    def drawn(turn: int | str) -> list[tuple[int, str]]:
         round_ = [(point, kernel) for point in points for kernel in kernels]
         random.Random(f"{manifest.order.seed}:{turn}").shuffle(round_)  # noqa: S311
-        for point, kernel in round_:
+        return round_
+
+    for turn in range(max(manifest.repeat, manifest.twin_repeat)):
+        for point, kernel in drawn(turn):
             if turn < (manifest.twin_repeat if kernel in twins else manifest.repeat):
                 yield Place(kernel, collector, point, turn)
+    if not has_states(collector):
+        return
+    if states is None:
+        states = dict.fromkeys(points, manifest.order.states)
+    for state in range(1, max(states.values(), default=0) + 1):
+        for point, kernel in drawn(f"state {state}"):
+            if state <= states.get(point, 0) and kernel not in twins:
+                yield Place(kernel, collector, point, 0, state)
 
 
 def missing_runs(
@@ -74,9 +99,11 @@ def missing_runs(
     kernels: Sequence[KernelFiles],
     recorders: Sequence[Recorder],
     chosen: Chosen | None = None,
+    states: States | None = None,
 ) -> list[PendingRun]:
-    """The runs that are still to be made, or of them those that are ``chosen``. A kernel that lacks
-    what the workload calls will lack it the next time, too."""
+    """The runs that are still to be made, or of them those that are ``chosen``; in varied
+    ``states`` as ``places``. A kernel that lacks what the workload calls will lack it the next
+    time, too."""
     missing: list[PendingRun] = []
     known, told = cells(manifest), titles(manifest)
     files = {kernel.label: kernel for kernel in kernels}
@@ -92,32 +119,58 @@ def missing_runs(
             )
             for key in [(label, name, p) for label in files for p in recorded_at(manifest, name)]
         }
-        for place in places(manifest, list(files), name):
-            numbers = lacking[place[:3]]
-            if place.turn < len(numbers):
+        for place in places(manifest, list(files), name, states):
+            made = known.get(place[:3], ())
+            if place.state:
+                if _is_made(made, place.state) or not (chosen is None or chosen(place)):
+                    continue
+                number = _behind(manifest, made, place.state)
+                tried = sum(run.state == place.state for run in made)
+                suffix = f"s{place.state}-{tried + 1}" if tried else f"s{place.state}"
+            else:
+                numbers = lacking[place[:3]]
+                if place.turn >= len(numbers):
+                    continue
                 number = numbers[place.turn]
-                run = _run_id(manifest, place.kernel, name, place.point, number)
-                kernel = files[place.kernel]
-                missing.append(
-                    PendingRun(run, kernel, recorder, place.point, number, told[place.point])
-                )
+                suffix = str(number)
+            run = _run_id(manifest, place.kernel, name, place.point, suffix)
+            kernel, title = files[place.kernel], told[place.point]
+            if place.state:
+                title = ", ".join(filter(None, [title, f"state {place.state}"]))
+            missing.append(
+                PendingRun(run, kernel, recorder, place.point, number, title, place.state)
+            )
     return missing
+
+
+def _is_made(made: Sequence[m.Run], state: int) -> bool:
+    """Whether a cell that has ``made`` needs no run in a varied state: it has one, or its kernel
+    lacks what the workload calls."""
+    return any(run.not_there or (run.state == state and run.failure is None) for run in made)
+
+
+def _behind(manifest: m.Manifest, made: Sequence[m.Run], state: int) -> int:
+    """The repetition of a run in a varied state."""
+    taken = {run.repetition for run in made}
+    return next(n for n in count(manifest.repeat + state) if n not in taken)
 
 
 def still_failed(manifest: m.Manifest, chosen: Chosen | None = None) -> list[m.Run]:
     """The failed runs of the cells that have fewer results than the plan wants, or than what of it
     is ``chosen``: of the others, a later run gave what they did not."""
     twins = {kernel.label for kernel in manifest.kernels if kernel.twin_of}
+    known = cells(manifest)
     lacking = set()
-    for key, made in cells(manifest).items():
+    for key, made in known.items():
         wanted = manifest.twin_repeat if key[0] in twins else manifest.repeat
         if _numbers(key, wanted, made, chosen):
             lacking.add(key)
-    return [
-        run
-        for run in manifest.runs
-        if run.failed and (run.kernel, run.collector, run.point) in lacking
-    ]
+
+    def is_lacking(run: m.Run) -> bool:
+        key = run.kernel, run.collector, run.point
+        return not _is_made(known[key], run.state) if run.state else key in lacking
+
+    return [run for run in manifest.runs if run.failed and is_lacking(run)]
 
 
 def in_no_shard(manifest: m.Manifest) -> int:
@@ -129,10 +182,15 @@ def in_no_shard(manifest: m.Manifest) -> int:
         for name in manifest.collectors if not kernel.hole else ():
             for point in recorded_at(manifest, name):
                 made = known.get((kernel.label, name, point), ())
-                done = sum(run.failure is None or run.not_there for run in made)
+                plain = [run for run in made if not run.state]
+                done = sum(run.failure is None or run.not_there for run in plain)
                 # A shard makes a failed run again as many numbers behind as the plan has runs.
-                turns = {run.repetition % wanted for run in made} if wanted else ()
+                turns = {run.repetition % wanted for run in plain} if wanted else ()
                 missing += wanted - min(wanted, max(done, len(turns)))
+                absent = any(run.not_there for run in made)
+                if has_states(name) and not (kernel.twin_of or absent):
+                    seen = {run.state for run in made}
+                    missing += len(set(range(1, manifest.order.states + 1)) - seen)
     return missing
 
 
@@ -141,7 +199,8 @@ def _numbers(
 ) -> list[int]:
     """The repetitions of a cell that are still to be made, of ``wanted`` ones. A failed run is made
     again under another number, and where only some runs are chosen, one that no other shard has."""
-    done = {run.repetition for run in made if run.failure is None or run.not_there}
+    plain = [run for run in made if not run.state]
+    done = {run.repetition for run in plain if run.failure is None or run.not_there}
     taken = {run.repetition for run in made}
     if chosen is None or all(chosen(Place(*cell, turn)) for turn in range(wanted)):
         # Of merged shards, some may have been left out: what they have stays theirs.
@@ -153,14 +212,15 @@ def _numbers(
         # Failed ones and the run itself are those that are as far behind as the plan has runs.
         if not chosen(Place(*cell, turn)) or any(one % wanted == own % wanted for one in done):
             continue
-        while own in taken:
+        # Runs in varied states are called otherwise.
+        while any(run.repetition == own for run in plain):
             own += wanted
         found.append(own)
     return found
 
 
 def _run_id(
-    manifest: m.Manifest, label: str, collector: m.Collector, point: int, number: int
+    manifest: m.Manifest, label: str, collector: m.Collector, point: int, number: str
 ) -> str:
     suffix = f"-{number}" if registry.is_default(collector) else f"-{collector}-{number}"
     if len(manifest.points) > 1:

@@ -68,6 +68,7 @@ def _planned(plan: m.Manifest) -> Sequence[tuple[int, Place]]:
 
 
 def _drawn(name: str, place: Place) -> bytes:
-    return hashlib.sha256(
-        f"{name}\0{place.collector}\0{place.point}\0{place.turn}".encode()
-    ).digest()
+    told = f"{name}\0{place.collector}\0{place.point}\0{place.turn}"
+    if place.state:
+        told += f"\0state {place.state}"
+    return hashlib.sha256(told.encode()).digest()

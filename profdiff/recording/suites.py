@@ -15,11 +15,11 @@ from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled
-from profdiff.recording import located, sweep
+from profdiff.recording import located, states, sweep
 from profdiff.recording.experiment import Asked, Experiment
 from profdiff.recording.experiments import Experiments, asked_kernels
 from profdiff.recording.known import Known
-from profdiff.recording.schedule import Place
+from profdiff.recording.schedule import Place, States
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_suite, recording
@@ -30,7 +30,9 @@ from profdiff.session.suite import Suite, SuiteWorkload, cell_names, names_of
 @dataclass(frozen=True)
 class AskedSuite:
     """What the command line and a suite's file say. ``each``: every workload with its experiment.
-    ``only``: patterns of cells' names; ``tags``: of which a workload has one; none of both: all."""
+    ``only``: patterns of cells' names; ``tags``: of which a workload has one; none of both: all.
+    ``given``: the workloads of which somebody said in how many varied states (``Asked.order``);
+    others have as many as is usual."""
 
     name: str
     output: Path | None
@@ -39,6 +41,7 @@ class AskedSuite:
     only: Sequence[str] = ()
     tags: Sequence[str] = ()
     shard: Shard | None = None
+    given: Set[str] = frozenset()
 
     @property
     def folder(self) -> Path:
@@ -50,13 +53,15 @@ class AskedSuite:
 @dataclass(frozen=True)
 class Planned:
     """A session of a suite. ``name``: the workload's, with that of its part where it has several;
-    ``chosen``: rows of the plan's points that are wanted; ``runs``: those of a shard, None: all."""
+    ``chosen``: rows of the plan's points that are wanted; ``runs``: those of a shard, None: all;
+    ``states``: in how many varied states a changed cell is seen at most."""
 
     name: str
     workload: SuiteWorkload
     experiment: Experiment
     chosen: Set[int]
     runs: Set[Place] | None = None
+    states: int = 0
 
     @property
     def cells(self) -> int:
@@ -66,6 +71,13 @@ class Planned:
     def wanted(self, place: Place) -> bool:
         """Whether a run of the plan is to be made."""
         return place.point in self.chosen and (self.runs is None or place in self.runs)
+
+    def wanted_states(self, manifest: m.Manifest, threshold: float) -> States:
+        """As ``states.wanted``, of the session as it is now; a shard has none, because it need not
+        have all kernels of a cell."""
+        if not self.states or self.runs is not None:
+            return {}
+        return states.wanted(manifest, self.states, threshold)
 
 
 @dataclass(frozen=True)
@@ -149,7 +161,24 @@ def _planned(asked: AskedSuite, workload: SuiteWorkload, made: Experiments) -> I
         chosen = chosen_points(one.planned, workload.name, part, asked.only)
         if chosen:
             name = f"{workload.name}@{part}" if part else workload.name
-            yield Planned(name, workload, one, chosen)
+            yield Planned(
+                name, workload, _decided_later(one), chosen, states=_most(asked, workload, one)
+            )
+
+
+def _decided_later(one: Experiment) -> Experiment:
+    """Its plan has no varied states: which cells have some shows when the others are counted."""
+    order = m.replace(one.planned.order, states=0)
+    return replace(one, planned=m.replace(one.planned, order=order))
+
+
+def _most(asked: AskedSuite, workload: SuiteWorkload, one: Experiment) -> int:
+    """In how many varied states a cell of a workload is seen at most."""
+    if workload.name in asked.given:
+        return one.asked.order.states
+    equipment = one.equipment
+    refused = states.refusal(one.asked.order, equipment.collectors, equipment.architecture)
+    return 0 if refused else states.BY_DEFAULT
 
 
 def chosen_points(

@@ -293,8 +293,10 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
     } = *unsafe { &*userdata.cast::<MarkAt>() };
     aliases::settle();
     with_collector(|collector| {
-        // The command has ended: whoever runs the program now only looks at it.
-        if collector.command.closed > 0 {
+        // The command has ended: whoever runs the program now only looks at it. Or it rests, while
+        // the agent arranges something, and goes on.
+        let ended = collector.command.closed > 0 && !collector.command.is_open();
+        if ended && !matches!(mark, Mark::CommandStart) {
             return;
         }
         collector.repeated.settle(address);
