@@ -64,9 +64,9 @@ class Restorer:
             wait(running)
         return running.finish(), folder
 
-    def counts(self, command: Sequence[str | Path]) -> bytes:
+    def counts(self, command: Sequence[str | Path], variation: Variation = NO_VARIATION) -> bytes:
         """The counts file of a run that went well."""
-        result, folder = self.run(command)
+        result, folder = self.run(command, variation)
         assert result.failure is None
         return (folder / "counts.bin").read_bytes()
 
