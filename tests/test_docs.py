@@ -208,6 +208,6 @@ def test_the_readmes_table_is_what_is_printed(
 def test_the_readmes_blame_is_that_of_its_document() -> None:
     """Both are of one recording, whose sources are too large to import in a test."""
     readme, blame = ((ROOT / name).read_text() for name in ("README.md", "docs/blame.md"))
-    rows = re.findall(r"(?m)^ +[+-][0-9.]+ +[0-9.]+%  .*", readme[readme.index("blame --repo") :])
+    rows = re.findall(r"(?m)^ +[+-][0-9.]+ +-?[0-9.]+%  .*", readme[readme.index("blame --repo") :])
     assert len(rows) == 5
     assert all(row in blame for row in rows)

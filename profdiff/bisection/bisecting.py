@@ -72,8 +72,12 @@ def bisect(asked: Asking) -> Session:
         git = GitBisect.make(repository.git, folder / "git", bad)
         names = asked.good, asked.bad
         every = asked.all_above is not None
-        tell(estimate.told(git, good, bad, asked.plain, names, every=every))
+        told = estimate.told(git, good, bad, asked.plain, names, every=every)
+        tell(told)
         with _measuring(asked, kept, good, bad) as (measuring, equipment):
+            # What was built by now may say more.
+            if told != (now := estimate.told(git, good, bad, asked.plain, names, every=every)):
+                tell(now)
             return _Bisecting(asked, repository, git, measuring, equipment, good, bad).run()
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from profdiff.base import units
 from profdiff.bisection.git_bisect import Found, GitBisect, estimated_steps
 from profdiff.collectors.kernels.building.job import Job
-from profdiff.collectors.kernels.building.kept import kept_kernels
+from profdiff.collectors.kernels.building.kept import seconds_of_builds
 from profdiff.collectors.kernels.git_spec import GitSpec
 
 # A boot with a short workload, where nothing was recorded yet.
@@ -37,22 +37,16 @@ def told(
         steps = estimated_steps(bisect.git, bad, f"^{good}")
     least = "at least" if every else "about"
     about = f"{revisions}: {least} {steps} step{'' if steps == 1 else 's'}"
-    seconds = _built(replace(plain, revision=bad))
-    if not seconds:
+    job = Job.of(replace(plain, revision=bad))
+    first, further = seconds_of_builds(job.source.repository, job.objects)
+    if not first and not further:
         return f"{about}; no such kernel was built yet, so the time is not known"
+    if not further:
+        each = units.span(min(first), max(first))
+        return f"{about}; the first build takes {each}, those that go on from it less"
     builds, runs = steps + _MORE_BUILDS, steps + _MORE_RUNS
-    low = builds * min(seconds) + runs * _RUN[0]
-    high = builds * max(seconds) + runs * _RUN[1]
-    each = units.span(min(seconds), max(seconds))
+    low = builds * min(further) + runs * _RUN[0]
+    high = builds * max(further) + runs * _RUN[1]
+    each = units.span(min(further), max(further))
     whole = "at least " if every else ""
     return f"{about}; a build takes {each}, all {whole}{units.span(low, high)}"
-
-
-def _built(spec: GitSpec) -> list[float]:
-    """The seconds of earlier builds of a repository with the same config and compiler that began
-    with what others had left, or else of all."""
-    job = Job.of(spec)
-    place = job.source.repository
-    kept = [one.about for one in kept_kernels()]
-    own = [one for one in kept if (one.source.repository, one.objects) == (place, job.objects)]
-    return [one.seconds for one in own if not one.new] or [one.seconds for one in own]

@@ -13,9 +13,12 @@ from profdiff.profile import kept_functions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
-from profdiff.reports import experiment_text
+from profdiff.reports import experiment_text, step_table
+from profdiff.reports.numbers import Numbers
+from profdiff.reports.table import Column, draw
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Manifest, Run
+from profdiff.session.points import Setting
 
 _LARGEST = 3
 
@@ -44,7 +47,9 @@ def lines(session: Session) -> list[str]:
         return told
     found = experiment_text.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
-    found += [line for one in comparisons for line in _deltas(one)]
+    for one in comparisons:
+        if changed := _deltas(one, setting, terminal.columns()):
+            found += ["", *changed] if found and found[-1] else changed
     return [*found, *told]
 
 
@@ -86,15 +91,24 @@ def _totals(comparison: Comparison) -> list[str]:
     return rows
 
 
-def _deltas(comparison: Comparison) -> list[str]:
-    rows = []
+def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
+    """Of each step of a ladder with exact counts the function that changed most, or else those of
+    each kernel that changed most to the base."""
+    at = f" at {setting.title}" if setting.title else ""
+    if found := step_table.in_short(comparison, comparison.ops, width, at):
+        return [line for block in found for line in block.lines]
+    numbers = Numbers(comparison.ops)
+    rows: list[list[str]] = []
     for index, label in list(enumerate(comparison.labels))[1:]:
         deltas = comparison.deltas()[:, index]
         for row in np.argsort(-np.abs(deltas), kind="stable")[:_LARGEST]:
             if deltas[row]:
-                change = units.change(
-                    int(comparison.self_[row, 0]), int(comparison.self_[row, index])
-                )
-                name = units.printable(comparison.functions[row].name)
-                rows.append(f"{label}: {units.delta(int(deltas[row])):>15}  {change:>9}  {name}")
-    return rows
+                base, other = comparison.self_[row, [0, index]].tolist()
+                name = comparison.functions[row].name
+                told = numbers.delta(other - base), numbers.change(base, other)
+                rows.append([label, *told, name])
+    what = f"{comparison.metric.name}{' per op' if comparison.ops else ''}"
+    title = f"Functions that changed most{at}, against {comparison.labels[0]} ({what}):"
+    columns = [Column("kernel", name=True), Column("delta"), Column("change")]
+    columns.append(Column("function", name=True))
+    return [line for block in draw(title, columns, rows, width) for line in block.lines if rows]

@@ -11,10 +11,10 @@ from profdiff.evidence.largest_change import LargestChange
 from profdiff.evidence.results import Result
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
+from profdiff.reports import step_table
 from profdiff.reports.table import Block, Column, draw
 from profdiff.views import functions as views
 from profdiff.views import result
-from profdiff.views import steps as step_views
 from profdiff.views.experiment import kernel_by_kernel
 from profdiff.views.result import Entry, Median
 
@@ -153,19 +153,8 @@ def recordings(comparison: Comparison) -> list[Part]:
 
 
 def steps(comparison: Comparison, ops: int | None, at: str) -> list[Part]:
-    """Of a ladder with exact counts, a line for each kernel: how much more or less than the one
-    before it executes, and the function that changed most."""
-    rows = []
-    for one in step_views.steps(comparison, 1):
-        most = [(_delta(own.delta, ops), own.title) for own in one.functions] or [("", "none")]
-        rows.append(
-            [one.kernel, _delta(one.delta, ops), units.change(one.before, one.after), *most[0]]
-        )
-    columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
-    columns += [Column("most"), Column("function", name=True)]
-    what = f"{comparison.metric.name}{' per op' if ops else ''}"
-    title = f"Each kernel against the one before{at} ({what}):"
-    return [table(block) for block in draw(title, columns, rows, WIDTH)] if rows else []
+    """Of a ladder with exact counts, a line for each kernel."""
+    return [table(block) for block in step_table.in_short(comparison, ops, WIDTH, at)]
 
 
 def functions(

@@ -3,7 +3,7 @@ under each of several compilers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.spec import parse_arguments
-from profdiff.recording import located, plan
+from profdiff.recording import located, plan, series
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.recording.known import Known
 from profdiff.session.folder import Session, is_session, is_several, kind_of, recording
@@ -44,11 +44,13 @@ class Experiments:
         folder = session_folder(asked.output, asked.command)
         recorded = sessions(folder) if asked.series or not asked.command else []
         if asked.series:
+            kernels, labels = series.as_in(recorded, asked.kernels, asked.series)
+            asked = replace(asked, kernels=kernels, series=labels)
             # Before anything is built.
             arguments = parse_arguments(asked.kernels, repeated=True)
-            labels = list(dict.fromkeys(one.label for one in arguments))
+            every = list(dict.fromkeys(one.label for one in arguments))
             for session in recorded:
-                plan.refuse_other_series(session, labels)
+                plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)

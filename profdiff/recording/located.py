@@ -1,10 +1,13 @@
 """The kernels that a user named, found: for one experiment, or for one on each architecture, or
 under each compiler."""
 
+import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
+from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
 from profdiff.collectors.kernels.building.errors import BuildError
 from profdiff.collectors.kernels.building.job import Job
@@ -14,6 +17,9 @@ from profdiff.collectors.kernels.git_spec import GitSpec, is_git
 from profdiff.collectors.kernels.registered import absolute
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
+
+# What takes less was built before; so many builds tell what the next ones take.
+_BUILT, _LATEST = 0.5, 4
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,24 @@ def _located(arguments: Sequence[KernelArgument], holes: Set[str]) -> list[Locat
                 check_git(GitSpec.parse(spec))
         else:
             found[at] = _locate(argument, holes)
-    found |= {at: _locate(argument, holes) for at, argument in building.items()}
+    took: list[float] = []
+    for number, (at, argument) in enumerate(building.items(), 1):
+        began = time.monotonic()
+        found[at] = _locate(argument, holes)
+        took.append(time.monotonic() - began)
+        if argument.label in holes:
+            _tell_left(len(building) - number, took)
     return [found[at] for at in range(len(arguments))]
+
+
+def _tell_left(left: int, took: Sequence[float]) -> None:
+    """How long the rest of a series takes to build, by the latest builds; the base's, which began
+    with nothing, says nothing of it."""
+    if not left or len(took) < 2 or took[-1] < _BUILT:
+        return
+    latest = [one for one in took[1:] if one >= _BUILT][-_LATEST:]
+    span = units.span(left * min(latest), left * max(latest))
+    tell(f"{left:,} left to build: {span} if they take as long as the latest")
 
 
 def check_git(spec: GitSpec) -> None:
@@ -71,6 +93,7 @@ def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
     except BuildError as error:
         if argument.label not in holes:
             raise
+        tell(f"{argument.label}: not built, the recording goes on without it: {error.first}")
         return Hole(argument.label, argument.spec, error.first)
 
 

@@ -1,17 +1,20 @@
 """The commits of a series as the kernels of a ladder: ``[git:REPO@]BASE..TIP[,options]``."""
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.git_spec import is_git, split_repository
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git, split_repository
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Kernel
 from profdiff.sources.repository import Repository
 
 # Each commit is a build of minutes.
 _MOST = 500
-_LABEL = 20
+_LABEL, _DIGITS = 24, 7
 BASE = "base"
 
 
@@ -58,7 +61,8 @@ class Series:
             meant = f": write {begins[:12]}..{self.tip}" if begins else ""
             raise InputError(f"{named} does not begin on {self.base}{meant}")
         told = repository.commits(hashes)
-        labels = [BASE, *(label(n, told[one].subject) for n, one in enumerate(hashes, 1))]
+        digits = _digits(hashes)
+        labels = [BASE, *(label(one[:digits], told[one].subject) for one in hashes)]
         return [
             f"{name}=git:{self.repository}@{one}{self.options}"
             for name, one in zip(labels, [base, *hashes], strict=True)
@@ -86,16 +90,24 @@ def _repository(text: str) -> tuple[str, str]:
     return folder, rest[1:]
 
 
-def label(number: int, subject: str) -> str:
-    """``3-hoist-the-check`` of the third commit: words of its subject behind the area, as many as
-    there is room for, at least a part of the first."""
+def _digits(hashes: Sequence[str]) -> int:
+    """Of an id, so many that each commit has one of its own; git's usual number, or more."""
+    digits = _DIGITS
+    while len({one[:digits] for one in hashes}) < len(hashes):
+        digits += 1
+    return digits
+
+
+def label(commit: str, subject: str) -> str:
+    """``3fb2a91-let-the-loop``: a commit's short id and words of its subject behind the area, as
+    many as there is room for, at least a part of the first."""
     plain = subject
     while area := re.match(r"[^\s:]+(,\s*[^\s:]+)*:\s+(?=\S)", plain):
         plain = plain[area.end() :]
-    found = str(number)
+    found = commit
     for at, word in enumerate(re.findall(r"[A-Za-z0-9_]+", plain)):
         if len(found) + 1 + len(word) > _LABEL:
-            return found if at else f"{found}-{word}"[:_LABEL]
+            return found if at else f"{found}-{word}"[: max(_LABEL, len(found))]
         found += f"-{word}"
     return found
 
@@ -103,3 +115,36 @@ def label(number: int, subject: str) -> str:
 def labels(kernels: Sequence[str]) -> list[str]:
     """Those of ``Series.kernels``."""
     return [one.partition("=")[0] for one in kernels]
+
+
+def as_in(
+    sessions: Sequence[Session], kernels: Sequence[str], series: Set[str]
+) -> tuple[list[str], frozenset[str]]:
+    """``kernels`` and the labels of the ``series`` among them, but a commit keeps the label that it
+    has in a session: once that was its number in the series, and its subject."""
+    known = {
+        (int(number[0]), commit): one.label
+        for held in sessions
+        for one, commit in _commits(held)
+        if (number := re.match(r"[0-9]{1,3}(?=-|$)", one.label))
+    }
+    found, kept = [], set()
+    for at, text in enumerate(kernels):
+        name, _, spec = text.partition("=")
+        if name in series:
+            name = known.get((at, GitSpec.parse(spec).revision), name)
+            kept.add(name)
+            text = f"{name}={spec}"
+        found.append(text)
+    return found, frozenset(kept)
+
+
+def _commits(session: Session) -> Iterator[tuple[Kernel, str | None]]:
+    """The kernels of a session with their commits, holes too."""
+    for one in session.manifest.kernels:
+        if one.source:
+            yield one, one.source.commit
+        elif one.hole:
+            # Its repository may not be here.
+            with contextlib.suppress(InputError):
+                yield one, GitSpec.parse(one.spec).revision

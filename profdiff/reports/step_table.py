@@ -41,6 +41,23 @@ def render(
     return draw(title, columns, rows, width)
 
 
+def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") -> list[Block]:
+    """Of a ladder with exact counts, a line for each kernel: how much more or less than the one
+    before it executes, and the function that changed most; nothing for two kernels. ``at``: the
+    point, as a title has it."""
+    numbers = Numbers(ops)
+    rows = []
+    for one in steps(comparison, 1):
+        most = [(numbers.delta(own.delta), own.title) for own in one.functions] or [("", "none")]
+        change = numbers.change(one.before, one.after)
+        rows.append([one.kernel, numbers.delta(one.delta), change, *most[0]])
+    columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
+    columns += [Column("most"), Column("function", name=True)]
+    what = f"{comparison.metric.name}{' per op' if ops else ''}"
+    title = f"Each kernel against the one before{at} ({what}):"
+    return draw(title, columns, rows, width) if rows else []
+
+
 def _rows(step: Step, numbers: Numbers, *, same: bool) -> list[list[str]]:
     rows = [[step.kernel, *_numbers(step, numbers), f"all, from {step.previous}"]]
     if same:

@@ -14,6 +14,7 @@ from profdiff.bisection import estimate
 from profdiff.bisection.bisecting import _clear
 from profdiff.bisection.git_bisect import GitBisect
 from profdiff.bisection.kept import Kept, Question
+from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.git_spec import GitSpec
 from profdiff.evidence.findings import Findings
 from profdiff.mail.content import Wishes, letter
@@ -331,10 +332,17 @@ def test_an_estimate_goes_by_earlier_builds(
     ends = made.commits["c0"], made.commits["c16"]
     git = GitBisect.make(Git.open(made.folder), tmp_path / "git", ends[1])
     plain, names = GitSpec(made.folder), ("v1", "v2")
-    monkeypatch.setattr(estimate, "_built", lambda _: [])
+    known: list[tuple[list[float], list[float]]] = [([], [])]
+    monkeypatch.setattr(estimate, "seconds_of_builds", lambda *_: known[-1])
+    monkeypatch.setattr(estimate.Job, "of", lambda _: SimpleNamespace(source=made, objects=""))
+    made = SimpleNamespace(folder=made.folder, commits=made.commits, repository="")
     said = estimate.told(git, *ends, plain, names)
     assert said.startswith("16 revisions from v1 to v2: about 4 steps; no such kernel was")
-    monkeypatch.setattr(estimate, "_built", lambda _: [60.0, 120.0])
+    # Before any other, the first build says nothing of those that go on from it.
+    known.append(([1320.0], []))
+    said = estimate.told(git, *ends, plain, names)
+    assert said.endswith("the first build takes 22 min, those that go on from it less")
+    known.append(([1320.0], [60.0, 120.0]))
     # 7 builds and 10 runs of 5 to 20 s: 470 to 1,040 s.
     said = estimate.told(git, *ends, plain, names)
     assert said.endswith("about 4 steps; a build takes 60 s to 2 min, all 8 to 17 min")
@@ -350,21 +358,18 @@ def test_an_estimate_goes_by_earlier_builds(
     assert said.endswith("from v1 to v2: the first bad commit is found already")
 
 
-def test_an_estimate_goes_by_builds_of_the_same_kind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_estimate_goes_by_builds_of_the_same_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     def built(repository: str, objects: str, seconds: float, *, new: bool = False) -> object:
         source = SimpleNamespace(repository=repository)
         about = SimpleNamespace(source=source, objects=objects, seconds=seconds, new=new)
         return SimpleNamespace(about=about)
 
-    job = SimpleNamespace(source=SimpleNamespace(repository="/linux"), objects="gcc")
-    monkeypatch.setattr(estimate.Job, "of", lambda _: job)
     first, others = built("/linux", "gcc", 600, new=True), [built("/linux", "clang", 9)]
     for kernels, said in (
-        ([*others, built("/other", "gcc", 8)], []),
-        ([*others, first], [600]),
-        ([*others, first, built("/linux", "gcc", 60)], [60]),
+        ([*others, built("/other", "gcc", 8)], ([], [])),
+        ([*others, first], ([600], [])),
+        ([*others, first, built("/linux", "gcc", 60)], ([600], [60])),
+        ([first, *(built("/linux", "gcc", n) for n in range(9))], ([600], [0, 1, 2, 3])),
     ):
-        monkeypatch.setattr(estimate, "kept_kernels", lambda kernels=kernels: iter(kernels))
-        assert estimate._built(GitSpec(tmp_path)) == said
+        monkeypatch.setattr(kept, "kept_kernels", lambda kernels=kernels: iter(kernels))
+        assert kept.seconds_of_builds("/linux", "gcc") == said

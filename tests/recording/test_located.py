@@ -220,3 +220,16 @@ def test_without_arch_a_kernel_from_git_is_for_this_machine(
     both = [KernelArgument("a", git), KernelArgument("b", f"{git},arch=x86_64")]
     with pytest.raises(InputError, match="a is for arm64, b is for x86_64"):
         located.only_architecture(both)
+
+
+def test_what_is_left_to_build_is_told_by_the_latest_builds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not by that of the base, which began with nothing, nor by what was built before."""
+    located._tell_left(9, [1320.0, 0.1])
+    located._tell_left(0, [1320.0, 20.0])
+    assert not capsys.readouterr().err
+    located._tell_left(10, [1320.0, 20.0, 0.1, 30.0])
+    assert "10 left to build: 3 to 5 min if they take as long as the latest" in (
+        capsys.readouterr().err
+    )

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import synthetic_series
 from synthetic import manifest
+from synthetic_session import exact_session
 
 from profdiff.commands import record_summary
 from profdiff.session import manifest as m
@@ -18,3 +20,24 @@ def test_runs_that_failed_alike_are_one_line(tmp_path: Path) -> None:
         "2 runs failed alike: the workload ended with exit status 3",
         "failed run a-9: too slow",
     ]
+
+
+def test_a_series_says_what_its_steps_are_against(tmp_path: Path) -> None:
+    """A heading, a unit, and the kernel before; a hole is no step."""
+    lines = record_summary.lines(synthetic_series.series(tmp_path / "s.profdiff"))
+    at = lines.index("Each kernel against the one before (instructions per op):")
+    assert lines[at - 1] == ""
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["kernel", "delta", "change", "most", "function"],
+        ["1-hoist", "-10.00", "-15.4%", "-20.00", "can_change_pte_writable"],
+        ["3-helper", "+3.10", "+5.6%", "+11.00", "commit_protection"],
+    ]
+    assert lines[-1].startswith("2-broken: not built: ")
+
+
+def test_two_kernels_say_which_is_the_base(tmp_path: Path) -> None:
+    lines = record_summary.lines(exact_session(tmp_path / "s.profdiff"))
+    at = lines.index("Functions that changed most, against base (instructions):")
+    assert lines[at + 1].split() == ["kernel", "delta", "change", "function"]
+    assert len(lines[at + 2 :]) == 3
+    assert all(line.startswith("new ") for line in lines[at + 2 :])

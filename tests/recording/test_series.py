@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make
+from synthetic import manifest
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.recording import series
-from profdiff.recording.series import Series, label, labels
+from profdiff.recording.series import Series, as_in, label, labels
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +42,14 @@ def test_each_commit_is_a_kernel_and_what_was_merged_is_one(repository: MadeRepo
     of = repository.commits
     assert told(repository, "v1..three,cc=gcc-13,config=x") == [
         ("base", f"{of['v1']},cc=gcc-13,config=x"),
-        ("1-hoist-the-check", f"{of['one']},cc=gcc-13,config=x"),
-        ("2-RFC-skip-nothing", f"{of['two']},cc=gcc-13,config=x"),
-        ("3-Merge-branch-side", f"{of['merge']},cc=gcc-13,config=x"),
-        ("4", f"{of['three']},cc=gcc-13,config=x"),
+        (f"{of['one'][:7]}-hoist-the-check", f"{of['one']},cc=gcc-13,config=x"),
+        (f"{of['two'][:7]}-RFC-skip-nothing", f"{of['two']},cc=gcc-13,config=x"),
+        (f"{of['merge'][:7]}-Merge-branch", f"{of['merge']},cc=gcc-13,config=x"),
+        (of["three"][:7], f"{of['three']},cc=gcc-13,config=x"),
     ]
     assert told(repository, "v1..two~1") == [
         ("base", of["v1"]),
-        ("1-hoist-the-check", of["one"]),
+        (f"{of['one'][:7]}-hoist-the-check", of["one"]),
     ]
 
 
@@ -56,7 +59,7 @@ def test_without_a_repository_it_is_this_folders_and_without_a_tip_head(
     monkeypatch.chdir(repository.checked_out("two"))
     assert Series.parse("one..").kernels() == [
         f"base=git:.@{repository.commits['one']}",
-        f"1-RFC-skip-nothing=git:.@{repository.commits['two']}",
+        f"{repository.commits['two'][:7]}-RFC-skip-nothing=git:.@{repository.commits['two']}",
     ]
 
 
@@ -103,14 +106,61 @@ def test_too_many_commits_are_refused(
         told(repository, "v1..three")
 
 
-@given(st.integers(1, 500), st.text(max_size=80))
-def test_labels_are_labels_and_begin_with_their_number(number: int, subject: str) -> None:
-    found = label(number, subject)
+@given(st.text("0123456789abcdef", min_size=7, max_size=40), st.text(max_size=80))
+def test_labels_are_labels_and_begin_with_their_commit(commit: str, subject: str) -> None:
+    found = label(commit, subject)
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", found)
-    assert len(found) <= 20
-    assert found == str(number) or found.startswith(f"{number}-")
+    assert len(found) <= max(24, len(commit))
+    assert found == commit or found.startswith(f"{commit}-") or len(commit) >= 24
     words = found.split("-")[1:]
     assert all(word in subject for word in words)
+
+
+def test_an_id_has_so_many_digits_that_each_is_one() -> None:
+    hashes = [f"{start}{'0' * (40 - len(start))}" for start in ("abcdef01", "abcdef02", "1234567")]
+    assert series._digits(hashes) == 8
+    assert series._digits(hashes[1:]) == 7
+
+
+def test_a_session_keeps_its_labels(tmp_path: Path) -> None:
+    """Of the time when labels were numbers: what was recorded goes on under its names."""
+    made = manifest(["base", "1-hoist", "2-a-helper"], runs=1)
+    sources = ["a" * 40, "b" * 40, ""]
+    kernels = [
+        m.replace(
+            one,
+            source=m.BuiltFrom(
+                repository="/linux",
+                commit=commit,
+                described=commit[:12],
+                subject="mm: x",
+                tree=commit,
+                built=commit,
+            )
+            if commit
+            else None,
+            hole="" if commit else "mm/x.c:1: error",
+            spec=f"git:{tmp_path}@{'c' * 40}",
+        )
+        for one, commit in zip(made.kernels, sources, strict=True)
+    ]
+    session = Session(tmp_path / "s", m.replace(made, kernels=kernels))
+    named = [f"base=git:{tmp_path}@{'a' * 40}"]
+    named += [f"{one * 7}-x=git:{tmp_path}@{one * 40},cc=gcc-13" for one in "bcd"]
+    series_labels = frozenset(f"{one * 7}-x" for one in "bcd")
+    kernels_, labels_ = as_in([session], [*named, "7=other"], series_labels)
+    assert [one.partition("=")[0] for one in kernels_] == [
+        "base",
+        "1-hoist",
+        "2-a-helper",
+        "ddddddd-x",
+        "7",
+    ]
+    assert kernels_[1] == f"1-hoist=git:{tmp_path}@{'b' * 40},cc=gcc-13"
+    assert labels_ == {"1-hoist", "2-a-helper", "ddddddd-x"}
+    # Another commit in its place is another kernel: what is refused then names both.
+    moved = [named[0], named[2], named[1]]
+    assert as_in([session], moved, series_labels)[0] == moved
 
 
 def test_labels_of_kernels_are_told_from_their_specs() -> None:

@@ -18,6 +18,8 @@ from profdiff.base.cache import cache_folder, cache_path
 from profdiff.collectors.kernels.built_from import BuiltFrom
 
 _LARGEST = 1 << 20
+# So many builds tell what the next one takes: those before them may have had more to do.
+_LATEST = 4
 RECIPE = 1
 """Of how profdiff builds: with another one, what was built before is not the same."""
 _ABOUT, _USED = "build.json", "used"
@@ -132,6 +134,15 @@ def kept_kernels() -> list[KeptKernel]:
             continue
         found.append(KeptKernel(folder, about, size, used))
     return sorted(found, key=lambda one: -one.used)
+
+
+def seconds_of_builds(repository: str, objects: str) -> tuple[list[float], list[float]]:
+    """What builds of a repository with one config and compiler took: those that began with nothing,
+    and the latest of those that went on from what others had left."""
+    known = [one.about for one in kept_kernels()]
+    own = [one for one in known if (one.source.repository, one.objects) == (repository, objects)]
+    further = [one.seconds for one in own if not one.new]
+    return [one.seconds for one in own if one.new], further[:_LATEST]
 
 
 def _about(folder: Path) -> About | None:
