@@ -70,11 +70,14 @@ class Window(Part, frozen=True):
 class Instructions(Part, frozen=True):
     """Instructions counted inside the window, by the half of the address space they ran in. A
     repeated string instruction (``rep movsb``) counts once; ``each_iteration``: the sum of both
-    with its iterations counted, None if ``kernel`` and ``user`` have them (older recordings)."""
+    with its iterations counted, None if ``kernel`` and ``user`` have them (older recordings).
+    ``beside``: those that ran beside the workload (interrupts, threads of the kernel), which the
+    others leave out; None if ``kernel`` has them (no call tree, older recordings)."""
 
     kernel: Count
     user: Count
     each_iteration: Count | None = None
+    beside: Count | None = None
 
 
 class Qemu(Part, frozen=True):

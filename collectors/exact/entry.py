@@ -91,6 +91,7 @@ class Exact(Collector):
 
     def judge(self, left: Left) -> Result:
         """Raises OSError and MissingError when the disk is full."""
+        from profdiff.collectors.exact import context
         from profdiff.collectors.exact.counts import Counts
         from profdiff.collectors.records import Instructions, Measured, Window
 
@@ -111,16 +112,23 @@ class Exact(Collector):
         )
         if failure:
             return result
+        entries = context.Entries.of_kallsyms(left.read("kallsyms"))
+        beside = None
+        if own := context.own_context(counts, entries):
+            counts, beside = own
+            entries.save(left.folder / context.FILE)
+            result = replace(result, files={**result.files, context.FILE: context.FILE})
         kernel = int(counts.count[counts.in_kernel].sum())
         user = int(counts.count[~counts.in_kernel].sum())
         repeated = counts.each_iteration
         each = None if repeated is None else int(repeated.sum())
         metric = INSTRUCTIONS
         total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
-        instructions = Instructions(kernel=kernel, user=user, each_iteration=each)
+        instructions = Instructions(kernel=kernel, user=user, each_iteration=each, beside=beside)
         return replace(result, instructions=instructions, measured=[total])
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:
+        from profdiff.collectors.exact import context
         from profdiff.collectors.exact.counts import Counts
         from profdiff.collectors.recorded import Recorded
         from profdiff.symbolization.places import Places
@@ -128,6 +136,9 @@ class Exact(Collector):
         if "counts" not in files:
             return None
         counts = Counts.load(files["counts"])
+        if context.FILE in files:
+            entries = context.Entries.load(files[context.FILE])
+            counts, _ = context.own_context(counts, entries) or (counts, 0)
         places = Places.of_code(counts.address, counts.code)
         column, repeated = counts.count[:, None], counts.each_iteration
         iterations = None if repeated is None else repeated - counts.count

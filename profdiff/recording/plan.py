@@ -275,6 +275,9 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
                 "instructions of an older profdiff, which counted each iteration of a rep "
                 "instruction"
             )
+    # What is going to be recorded tells them apart.
+    if len({*_tells_context(old), *(_tells_context(new) if new.runs else [True])}) > 1:
+        return "instructions of an older profdiff, which counted interrupts as the workload's"
     for name, value in new.options.items():
         if old.options[name] != value:
             return registry.spelled(name, old.options[name])
@@ -282,6 +285,15 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
         vary = " --vary-boots" if old.order.vary else ""
         return f"--seed {old.order.seed}{vary}"
     return _other_guest(old.guest, new.guest)
+
+
+def _tells_context(manifest: m.Manifest) -> list[bool]:
+    """Of runs with a call tree: whether they tell what ran beside the workload from its own."""
+    return [
+        run.instructions.beside is not None
+        for run in manifest.runs
+        if run.instructions and "kallsyms" in run.files and manifest.options.get("call_tree")
+    ]
 
 
 def _other_guest(old: m.Guest | None, new: m.Guest | None) -> str | None:

@@ -8,12 +8,17 @@ import numpy as np
 
 from fuzz.mutation import integer
 from fuzz.target import Target
+from profdiff.collectors.exact.context import Entries, own_context
 from profdiff.collectors.exact.counts import Counts
 
 _RECORD = struct.Struct("<QQB15s")
 _NODE = struct.Struct("<IIIIQ")
 _ROW = struct.Struct("<IIQ")
 _NONE = 0xFFFF_FFFF
+_KERNEL = 0xFFFF_FFFF_8100_0000
+_ENTRIES = Entries.of(
+    [("kthread", _KERNEL + 16, _KERNEL + 32), ("nmi", _KERNEL + 40, _KERNEL + 64)]
+)
 
 
 def plain(records: list[tuple[int, int, bytes]]) -> bytes:
@@ -87,6 +92,12 @@ def _read(data: bytes, folder: Path) -> None:
     if counts.calls:
         counts.calls.unequal(counts.count)
         counts.calls.placed(np.arange(len(counts.address)))
+    if told := own_context(counts, _ENTRIES):
+        own, beside = told
+        assert own.calls
+        assert own.calls.unequal(own.count) == 0
+        assert own.count.min(initial=0) >= 0
+        assert int(own.count.sum()) + beside == counts.count.sum()
 
 
 TARGETS = (Target("counts", seeds, _read, cases=3000, mutations=[_number], words=[b"PDCOUNTS"]),)

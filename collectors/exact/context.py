@@ -1,0 +1,217 @@
+"""The workload's own context, and what ran beside it: interrupts, the softirqs that they run,
+threads of the kernel, and processors that idle.
+
+Chance decides what of these falls into a window. The call tree tells them by where execution
+entered: a node that begins at the entry of an interrupt or of such a thread is beside the workload,
+with all that it calls. The addresses of these entries are in the guest's kallsyms.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base import bounded
+from profdiff.base.errors import SessionError
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.recorded import CallTree
+from profdiff.symbolization.places import KERNEL_HALF
+
+# arch/x86/include/asm/idtentry.h and irq_vectors.h, arch/x86/entry/entry_64.S (before Linux 5.8:
+# *_interrupt, nmi).
+_INTERRUPTS = (
+    r"asm_sysvec_\w+|asm_common_interrupt|asm_spurious_interrupt|irq_entries_start|"
+    r"spurious_entries_start|asm_exc_nmi|nmi|"
+    r"(?:apic_timer|reschedule|call_function|call_function_single|irq_work|common)_interrupt"
+)
+# Tables of 16 entries of 128 bytes, of which every second and third are of interrupts (IRQ, FIQ):
+# arch/arm64/kernel/entry.S, SYM_CODE_START(vectors).
+_VECTORS = r"vectors|tramp_vectors|__bp_harden_el1_vectors"
+_ENTRY, _WHICH, _OF_INTERRUPTS = 0x7F, 0x180, (0x080, 0x100)
+# kernel/kthread.c; kernel/sched/idle.c, and what calls it: init/main.c, arch/*/kernel/.
+_THREADS = (
+    r"kthread|do_idle|cpu_startup_entry|rest_init|start_kernel|start_secondary|"
+    r"secondary_start_kernel"
+)
+# Where a new task begins and leaves the kernel: entry_64.S and entry.S, as above.
+_BEGINNINGS = (
+    r"ret_from_fork\w*|ret_to_user|swapgs_restore_regs_and_return_to_usermode|"
+    r"common_interrupt_return|native_irq_return_iret"
+)
+_KINDS = (_INTERRUPTS, _VECTORS, _THREADS, _BEGINNINGS)
+_WANTED = re.compile(
+    rf"^([0-9a-f]{{16}}) [A-Za-z] ({'|'.join(_KINDS)})$".encode(),
+    re.MULTILINE,
+)
+_NEXT = re.compile(rb"^([0-9a-f]{16}) ", re.MULTILINE)
+_LINE = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{16}) (\w{1,128})")
+# Of kallsyms; of the file with entries.
+_MAX_KALLSYMS, _MAX_BYTES = 256 << 20, 256 << 10
+FILE = "entries"
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The symbols at which contexts begin: their names, and uint64[N] of where each starts and what
+    is behind it."""
+
+    names: tuple[str, ...]
+    start: NDArray[np.uint64]
+    end: NDArray[np.uint64]
+
+    @staticmethod
+    def of(found: Iterable[tuple[str, int, int]]) -> "Entries":
+        """Of names, starts and ends."""
+        some = sorted(set(found), key=lambda one: (one[1], one[0]))
+        start, end = (np.array([one[i] for one in some], np.uint64) for i in (1, 2))
+        return Entries(tuple(name for name, _, _ in some), start, end)
+
+    @staticmethod
+    def of_kallsyms(packed: bytes) -> "Entries":
+        """Of a guest's kallsyms, gzip; none where it is damaged."""
+        try:
+            return Entries.of(_symbols(bounded.gunzip(packed, _MAX_KALLSYMS)))
+        except ValueError:
+            return Entries.of(())
+
+    @staticmethod
+    def load(path: Path) -> "Entries":
+        """As ``save`` wrote them. Raises SessionError."""
+        try:
+            lines = bounded.read(path, _MAX_BYTES).decode(errors="replace").splitlines()
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        found = [_LINE.fullmatch(line) for line in lines]
+        if None in found:
+            raise SessionError(f"{path} is damaged: record this run again")
+        return Entries.of((one[3], int(one[1], 16), int(one[2], 16)) for one in found if one)
+
+    def save(self, path: Path) -> None:
+        """A line each: start, end, name. Raises OSError."""
+        rows = zip(self.start.tolist(), self.end.tolist(), self.names, strict=True)
+        path.write_text("".join(f"{start:016x} {end:016x} {name}\n" for start, end, name in rows))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def begins_beside(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """bool[A]: whether what is entered at each address runs beside the workload."""
+        vector = (address & np.uint64(_ENTRY)) == 0
+        vector &= np.isin(address & np.uint64(_WHICH), np.array(_OF_INTERRUPTS, np.uint64))
+        threads = np.array([bool(re.fullmatch(_THREADS, name)) for name in self.names], np.bool_)
+        found: NDArray[np.bool_] = self._inside(_INTERRUPTS, address)
+        found |= vector & self._inside(_VECTORS, address)
+        return found | np.isin(address, self.start[threads])
+
+    def begins_tasks(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """bool[A]: whether each address is of what a new task executes first."""
+        return self._inside(_BEGINNINGS, address)
+
+    def _inside(self, names: str, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        found = np.zeros(len(address), np.bool_)
+        for name, start, end in zip(self.names, self.start, self.end, strict=True):
+            if re.fullmatch(names, name):
+                found |= (address >= start) & (address < end)
+        return found
+
+
+def own_context(counts: Counts, entries: Entries) -> tuple[Counts, int] | None:
+    """The same of the workload's own context, and how many instructions ran beside it; None where
+    that cannot be told: without callers, or entries.
+
+    An address where both ran has what is certain of its branches, the rest is not known; iterations
+    are divided as the executions are.
+    """
+    tree = counts.calls
+    if tree is None or not len(entries) or tree.unequal(counts.count):
+        return None
+    beside = _beside(tree, counts.address, entries)
+    ran_beside = beside[tree.node]
+    # A task whose calls were not seen, since it slept when its machine was saved, has no callers.
+    ran_beside |= (tree.node == 0) & _of_another(tree.place, counts.address, entries)
+    apart = np.zeros_like(counts.count)
+    np.add.at(apart, tree.place[ran_beside], tree.count[ran_beside])
+    own = counts.count - apart
+    return _kept(counts, _pruned(tree, beside, ran_beside), own, apart), int(apart.sum())
+
+
+def _beside(tree: CallTree, address: NDArray[np.uint64], entries: Entries) -> NDArray[np.bool_]:
+    """bool[M]: which nodes are beside the workload."""
+    where = np.append(address, np.uint64(0))  # Row -1: nowhere.
+    begins = entries.begins_beside(where[tree.target])
+    begins |= (tree.parent == 0) & _of_another(tree.site, address, entries)
+    # Callers stand before their callees: from each to its caller's caller, and so on.
+    above = np.maximum(tree.parent, 0)
+    while above.any():
+        begins |= begins[above]
+        above = above[above]
+    return begins
+
+
+def _of_another(
+    place: NDArray[np.int64], address: NDArray[np.uint64], entries: Entries
+) -> NDArray[np.bool_]:
+    """bool[P]: whether what has no callers, at these places, is of the kernel and no new task's."""
+    where = np.append(address, np.uint64(0))[place]
+    return (where >= KERNEL_HALF) & ~entries.begins_tasks(where)
+
+
+def _pruned(tree: CallTree, beside: NDArray[np.bool_], ran_beside: NDArray[np.bool_]) -> CallTree:
+    """The tree without what is beside."""
+    nodes, rows = ~beside, ~ran_beside
+    number = np.cumsum(nodes) - 1
+    parent = tree.parent[nodes]
+    return CallTree(
+        parent=np.where(parent < 0, -1, number[parent]),
+        site=tree.site[nodes],
+        target=tree.target[nodes],
+        calls=tree.calls[nodes],
+        node=number[tree.node[rows]],
+        place=tree.place[rows],
+        count=tree.count[rows],
+        refused=tree.refused,
+    )
+
+
+def _kept(
+    counts: Counts, tree: CallTree, own: NDArray[np.int64], apart: NDArray[np.int64]
+) -> Counts:
+    """``counts`` with these numbers, of the places that they or the tree have."""
+    kept = own > 0
+    for places in (tree.site, tree.target):
+        kept[places[places >= 0]] = True
+    each = counts.each_iteration
+    if each is not None:
+        part = own / np.maximum(counts.count, 1)
+        each = own + ((each - counts.count) * part).astype(np.int64)
+    taken, untold = counts.taken, counts.untold
+    if taken is not None and untold is not None:
+        passed = counts.count - taken - untold
+        taken, passed = (np.maximum(one - apart, 0) for one in (taken, passed))
+        untold = own - taken - passed
+    rows = np.cumsum(kept) - 1
+    return replace(
+        counts,
+        address=counts.address[kept],
+        code=counts.code[kept],
+        count=own[kept],
+        executed=counts.executed[kept],
+        patched=counts.patched[kept],
+        each_iteration=None if each is None else each[kept],
+        calls=tree.placed(rows),
+        taken=None if taken is None else taken[kept],
+        untold=None if untold is None else untold[kept],
+    )
+
+
+def _symbols(text: bytes) -> Iterable[tuple[str, int, int]]:
+    for found in _WANTED.finditer(text):
+        start = int(found[1], 16)
+        following = (int(one[1], 16) for one in _NEXT.finditer(text, found.end()))
+        end = next((address for address in following if address != start), start)
+        # The kernel lists its symbols in order; with its addresses hidden, all are 0.
+        if KERNEL_HALF <= start < end:
+            yield found[2].decode(), start, end
