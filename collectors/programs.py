@@ -15,6 +15,8 @@ _PACKAGES = {
     "ld": "binutils",
     "objcopy": "binutils",
 } | {name: package for one in ARCHITECTURES for name, package in one.packages.items()}
+# Releases of Debian whose backports have a QEMU that is newer by more than its fixes.
+_BACKPORTED = ("bookworm",)
 _DEBIANS_OWN = ("apt-get", "apt-cache", "dpkg-deb")
 
 
@@ -26,6 +28,24 @@ def fix(name: str) -> str:
             "instead"
         )
     return f"apt-get install {_PACKAGES.get(name, name)}"
+
+
+def newer(name: str, release: Path = Path("/etc/os-release")) -> str:
+    """What installs a newer version of the program ``name`` than this machine's Debian has by
+    itself; "" where nothing is known to."""
+    try:
+        told = release.read_text(errors="replace")
+    except OSError:
+        return ""
+    words = dict(line.partition("=")[::2] for line in told.splitlines())
+    suite = words.get("VERSION_CODENAME", "").strip("\"'")
+    if words.get("ID") != "debian" or suite not in _BACKPORTED:
+        return ""
+    source = f"deb http://deb.debian.org/debian {suite}-backports main"
+    return (
+        f"echo '{source}' > /etc/apt/sources.list.d/backports.list && apt-get update && "
+        f"apt-get install -t {suite}-backports {_PACKAGES.get(name, name)}"
+    )
 
 
 def find_program(name: str) -> Path:

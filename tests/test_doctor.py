@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from support import need_kernel, profdiff
+
+from profdiff.collectors.programs import newer
 
 
 def test_this_machine() -> None:
@@ -52,3 +55,34 @@ def test_a_guest() -> None:
     shown = profdiff("doctor", "--kernel", f"k={need_kernel('v6.18.15')}").stdout
     assert "k: a guest, x86_64" in shown
     assert "vmlinux.zst" in shown
+
+
+@pytest.mark.parametrize(
+    ("release", "suite"),
+    [
+        ("ID=debian\nVERSION_CODENAME=bookworm\n", "bookworm-backports"),
+        ('ID=debian\nVERSION_CODENAME="bookworm"\n', "bookworm-backports"),
+        ("ID=debian\nVERSION_CODENAME=trixie\n", ""),
+        ("ID=fedora\nVERSION_CODENAME=bookworm\n", ""),
+        ("ID=debian\n", ""),
+        ("", ""),
+    ],
+)
+def test_where_a_newer_qemu_is(tmp_path: Path, release: str, suite: str) -> None:
+    file = tmp_path / "os-release"
+    file.write_text(release)
+    told = newer("qemu-system-aarch64", file)
+    assert told.endswith(f"apt-get install -t {suite} qemu-system-arm" if suite else "")
+    assert bool(told) == bool(suite)
+    assert newer("qemu-system-x86_64", tmp_path / "absent") == ""
+
+
+def test_a_newer_qemu_is_offered_where_this_one_is_old() -> None:
+    """On Debian 12 with its own QEMU."""
+    shown = profdiff("doctor").stdout
+    lines = [line for line in shown.splitlines() if " newer QEMU " in line]
+    if "plugin API 1" not in shown or not newer("qemu-system-x86_64"):
+        assert not lines
+        return
+    assert all("apt-get install -t bookworm-backports qemu-system-" in line for line in lines)
+    assert lines

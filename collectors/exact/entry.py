@@ -63,7 +63,8 @@ class Exact(Collector):
         if qemu.plugin_api == 1 and counts_elsewhere(qemu.version):
             raise MissingError(
                 f"{qemu.program} ({qemu.version}) counts code that is mapped at several addresses "
-                "at only one of them: use QEMU 9 or later, or 7.2.9 or a later 7.2"
+                "at only one of them: use QEMU 9 or later, or 7.2.9 or a later 7.2 (profdiff "
+                "doctor says where there is one)"
             )
         return qemu
 
@@ -80,14 +81,20 @@ class Exact(Collector):
         self, architecture: Architecture | None, environment: Environment | None
     ) -> list[Finding]:
         from profdiff.collectors.machine.environment import Finding
+        from profdiff.collectors.programs import newer
 
         if architecture is None or self.refusal(architecture):
             return []
         try:
             qemu = self.emulator(architecture, None)
         except ProfdiffError as error:
-            return [Finding("exact counts", "missing", str(error))]
-        return [Finding("exact counts", "ok", f"plugin API {qemu.plugin_api}: {qemu.version}")]
+            mended = newer(architecture.emulator)
+            return [Finding("exact counts", "missing", str(error), mended)]
+        found = [Finding("exact counts", "ok", f"plugin API {qemu.plugin_api}: {qemu.version}")]
+        if qemu.plugin_api == 1 and (command := newer(architecture.emulator)):
+            told = "only to count as another machine with QEMU 10 does (docs/exact-collector.md)"
+            found.append(Finding("newer QEMU", "note", told, command))
+        return found
 
     def judge(self, left: Left) -> Result:
         """Raises OSError and MissingError when the disk is full."""

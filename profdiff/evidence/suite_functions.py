@@ -181,17 +181,19 @@ def largest(cell: SelfCounts, base: str, ops: int) -> dict[str, list[CellFunctio
 
 def seats(cell: SelfCounts, base: str, ops: int) -> dict[str, CellFunction]:
     """Of each kernel but the base the seat of its change, where one is known: its total delta."""
-    if base not in cell.labels or cell.seats is None:
+    if cell.seats is None or list(cell.seats.labels[:1]) != [base]:
         return {}
+    known = cell.seats.against_base()
     whole = cell.counts.sum(axis=0)
     whole -= whole[list(cell.labels).index(base)]
-    found: dict[str, CellFunction] = {}
-    for label, delta in zip(cell.labels, whole.tolist(), strict=True):
-        one = cell.seats.seat(label, base) if delta else None
-        if one is not None:
-            key = FunctionKey.of(one.function)
-            found[label] = CellFunction(key, one.delta / ops, one.delta / delta)
-    return found
+    deltas = dict(zip(cell.labels, whole.tolist(), strict=True))
+    return {
+        label: CellFunction(
+            FunctionKey.of(one.function), one.delta / ops, one.delta / deltas[label]
+        )
+        for label, one in known.items()
+        if deltas[label]
+    }
 
 
 class _Keys:

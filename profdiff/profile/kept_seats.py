@@ -46,6 +46,13 @@ class KeptSeats:
                     delta[kernel, column] = found.delta
         return KeptSeats(comparison.labels, list(functions), number, delta)
 
+    def against_base(self) -> dict[str, KeptSeat]:
+        """Of the kernels that have one against the base."""
+        rows = zip(self.labels, self.number[:, 0].tolist(), self.delta[:, 0].tolist(), strict=True)
+        return {
+            label: KeptSeat(self.functions[row], delta) for label, row, delta in rows if row >= 0
+        }
+
     def seat(self, label: str, since: str) -> KeptSeat | None:
         """Of a kernel against ``since``: the base, or a neighbour of it; None where that has none,
         or it was not kept."""
