@@ -3,8 +3,9 @@
 import hashlib
 import os
 import re
+import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,12 +155,15 @@ class GuestFiles:
         else:
             self.add_any(source, destination)
 
-    def add_named(self, words: Sequence[str]) -> None:
-        """Files and folders of this machine that words of COMMAND name: they have the same path in
-        the guest, whose current folder is GUEST_FOLDER. Folders only below the current one here:
-        others (``/tmp``) are places in the guest. Raises InputError for too large a folder."""
+    def add_named(self, words: Sequence[str], without: Collection[str] = ()) -> list[str]:
+        """Files and folders of this machine that words of COMMAND name, but those of ``without``:
+        they have the same path in the guest, whose current folder is GUEST_FOLDER. Folders only
+        below the current one here: others (``/tmp``) are places in the guest. A bare word need not
+        mean the folder of its name: such folders stay here, and are returned. Raises InputError for
+        too large a folder."""
+        stay: list[str] = []
         for word in words:
-            if not word or "\0" in word or len(word) > 4096:
+            if not word or "\0" in word or len(word) > 4096 or word in without:
                 continue
             source = self.named(word)
             target = guest_place(word)
@@ -172,17 +176,22 @@ class GuestFiles:
             if stat.S_ISREG(mode):
                 self.add_any(source, target)
             elif stat.S_ISDIR(mode) and target.startswith(f"{GUEST_FOLDER}/") and word[0] != "/":
-                self._add_folder(source, target)
+                if "/" in word:
+                    self._add_folder(word, source, target)
+                elif word not in stay:
+                    stay.append(word)
+        return stay
 
-    def _add_folder(self, folder: Path, target: str) -> None:
+    def _add_folder(self, word: str, folder: Path, target: str) -> None:
         size = 0
         for number, member in enumerate(_members(folder)):
             size += member.stat().st_size
             if size > _MAX_FOLDER or number >= _MAX_MEMBERS:
                 raise InputError(
                     f"the folder {folder} of COMMAND is too large to travel into guests by itself "
-                    f"(more than {_MAX_FOLDER >> 20} MiB or {_MAX_MEMBERS:,} files): name it by a "
-                    f"path that is not here, and give what the workload needs with --file SRC:DEST"
+                    f"(more than {_MAX_FOLDER >> 20} MiB or {_MAX_MEMBERS:,} files): leave it here "
+                    f"with --no-file {shlex.quote(word)}, and give what the workload needs with "
+                    "--file SRC:DEST"
                 )
             self.add_any(member, f"{target}/{member.relative_to(folder)}")
 

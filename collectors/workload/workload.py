@@ -1,6 +1,6 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,7 @@ from profdiff.collectors.workload.sysroot import sysroot
 class PreparedWorkload:
     """``argv`` is the user's, ``guest_argv`` what the guest executes; ``has_marks``: the program
     holds marking instructions, so a run in which none executes is a failed run. ``source``: what
-    was compiled, if anything was."""
+    was compiled, if anything was; ``stay``: folders that words of it name, which do not travel."""
 
     argv: tuple[str, ...]
     guest_argv: tuple[str, ...]
@@ -29,6 +29,7 @@ class PreparedWorkload:
     has_marks: bool
     files: tuple[GuestFile, ...] = field(default=())
     source: Path | None = None
+    stay: tuple[str, ...] = ()
 
 
 def prepare(
@@ -38,14 +39,17 @@ def prepare(
     header_folder: Path,
     architecture: Architecture = ARCHITECTURES[0],
     sysroots: Sequence[str] = (),
+    *,
+    without: Collection[str] = (),
 ) -> PreparedWorkload:
     """Find, compile if it is a ``.c`` file, and collect what ``argv`` needs in the guest.
 
-    ``extra`` are ``SRC[:DEST]``, ``sysroots`` ``[ARCH=]DIR``. Compiled programs go to
-    ``build_folder``; ``header_folder`` holds ``profdiff.h``. Raises InputError and MissingError.
+    ``extra`` are ``SRC[:DEST]``, ``sysroots`` ``[ARCH=]DIR``, ``without`` words that name no files.
+    Compiled programs go to ``build_folder``; ``header_folder`` holds ``profdiff.h``. Raises
+    InputError and MissingError.
     """
     files = GuestFiles(architecture, sysroot(sysroots, architecture))
-    return _prepare(argv, extra, build_folder, header_folder, files)
+    return _prepare(argv, extra, build_folder, header_folder, files, without=without)
 
 
 def prepare_for_machine(
@@ -55,17 +59,28 @@ def prepare_for_machine(
     header_folder: Path,
     *,
     remote: bool,
+    without: Collection[str] = (),
 ) -> PreparedWorkload:
     """As ``prepare``, for a machine that is not a guest: it has interpreters of its own, and a bare
     name is a program of its own. Only to a ``remote`` one files travel that COMMAND names."""
     files = GuestFiles(host())
     if "/" not in argv[0] and not Path(argv[0]).is_file() and not extra:
-        if remote:
-            files.add_named(argv[1:])
+        stay = files.add_named(argv[1:], without) if remote else []
         named = tuple(files.by_path.values())
-        return PreparedWorkload(tuple(argv), tuple(argv), "program", has_marks=False, files=named)
+        return PreparedWorkload(
+            tuple(argv), tuple(argv), "program", has_marks=False, files=named, stay=tuple(stay)
+        )
     words = argv[1:] if remote else []
-    return _prepare(argv, extra, build_folder, header_folder, files, in_guest=False, named=words)
+    return _prepare(
+        argv,
+        extra,
+        build_folder,
+        header_folder,
+        files,
+        in_guest=False,
+        named=words,
+        without=without,
+    )
 
 
 def _prepare(
@@ -77,6 +92,7 @@ def _prepare(
     *,
     in_guest: bool = True,
     named: Sequence[str] | None = None,
+    without: Collection[str] = (),
 ) -> PreparedWorkload:
     path, guest_path = find_command(argv[0], files)
     kind: Literal["program", "script", "source"] = "program"
@@ -101,9 +117,10 @@ def _prepare(
                 start, script = [interpreter.program, *options, guest_path], path
     if interpreter:
         interpreter.add_to(files)
-    files.add_named(argv[1:] if named is None else named)
+    stay = files.add_named(argv[1:] if named is None else named, without)
     for text in extra:
         files.add_extra(text)
+    added = {place.split("/")[0] for place in map(_below, files.by_path)}
     if interpreter and script:
         at = guest_path if script is path else guest_place(str(script))
         if not script.exists() and at not in files.by_path:
@@ -120,7 +137,13 @@ def _prepare(
         has_marks=marked,
         files=tuple(files.by_path.values()),
         source=source,
+        stay=tuple(word for word in stay if word not in added),
     )
+
+
+def _below(guest_path: str) -> str:
+    """The path below the guest's current folder."""
+    return guest_path.removeprefix(f"{GUEST_FOLDER}/")
 
 
 def _add_interpreter(

@@ -143,6 +143,13 @@ def _options() -> list[click.Parameter]:
             metavar="SRC[:DEST]",
         ),
         _option(
+            "--no-file no_files",
+            "A word of COMMAND that names no file, although there is one of that name: it stays "
+            "here.",
+            multiple=True,
+            metavar="WORD",
+        ),
+        _option(
             "--sysroot sysroots",
             "Take the guest's programs, interpreters and libraries from this root folder, not from "
             "this machine. ARCH= limits it to one architecture.",
@@ -346,6 +353,7 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         given=given,
         sweep=AskedSweep(*swept),
         files=options["files"],
+        no_files=options["no_files"],
         sysroots=options["sysroots"],
         guest=m.Guest(
             **{name: options[name] for name in machine}, restored=bool(options["restore"])

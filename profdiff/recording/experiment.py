@@ -1,5 +1,6 @@
 """An experiment: what a user asked for, found, checked and described."""
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from profdiff import __version__
+from profdiff.base import units
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
@@ -48,6 +50,7 @@ class Asked:
     given: Set[str]
     sweep: sweep.Asked
     files: Sequence[str]
+    no_files: Sequence[str]
     sysroots: Sequence[str]
     guest: m.Guest
     cpu_models: Sequence[str]
@@ -139,12 +142,21 @@ class Experiment:
             described.insert(1, m.replace(described[0], label=twin.label, twin_of=base.label))
         folders = cache_folder("workloads"), initramfs.guest_resources()
         if architecture:
-            prepared = prepare(command, asked.files, *folders, architecture, asked.sysroots)
+            prepared = prepare(
+                command,
+                asked.files,
+                *folders,
+                architecture,
+                asked.sysroots,
+                without=asked.no_files,
+            )
         elif asked.sysroots:
             raise InputError("--sysroot is for guests: a machine has programs of its own")
         else:
             remote = any(one.machine is not None and one.machine.host for one in located)
-            prepared = prepare_for_machine(command, asked.files, *folders, remote=bool(remote))
+            prepared = prepare_for_machine(
+                command, asked.files, *folders, remote=bool(remote), without=asked.no_files
+            )
         own = (
             known.get(("own files", architecture), partial(initramfs.own_files, architecture))
             if architecture
@@ -179,7 +191,8 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        return Experiment(asked, folder, located, equipment, prepared, own, planned, points.note)
+        notes = "; ".join(filter(None, [points.note, _stay(prepared)]))
+        return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
         """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises
@@ -199,6 +212,19 @@ class Experiment:
             )
             for name in manifest.collectors
         ]
+
+
+def _stay(prepared: PreparedWorkload) -> str:
+    """Which folders a reader may have meant."""
+    if not prepared.stay:
+        return ""
+    words = [units.printable(shlex.quote(one)) for one in prepared.stay]
+    what = "folder" if len(words) == 1 else "folders"
+    return (
+        f"the {what} {units.listed(words)} here, which COMMAND names, "
+        f"{'does' if len(words) == 1 else 'do'} not travel: --file {words[0]} adds one, "
+        f"--no-file {words[0]} says that none is meant"
+    )
 
 
 def _too_few(kernels: Sequence[Located]) -> str:

@@ -153,7 +153,7 @@ def test_files_that_command_names(ready: Ready, tmp_path: Path) -> None:
         Path(name).write_text(name)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("x")
-    words = ["./data", "sub", "../beside", str(elsewhere), "/dev/null", "/", ".", "no", "-"]
+    words = ["./data", "sub/", "../beside", str(elsewhere), "/dev/null", "/", ".", "no", "-"]
     found = places(ready("/bin/true", *words))
     for place, source in {
         "/work/data": "data",
@@ -172,7 +172,7 @@ def test_a_folder_that_is_too_large(ready: Ready, monkeypatch: pytest.MonkeyPatc
     Path("sub").mkdir()
     Path("sub/data").write_text("x" * 11)
     with pytest.raises(InputError, match=r"the folder sub of COMMAND is too large .*--file"):
-        ready("/bin/true", "sub")
+        ready("/bin/true", "./sub")
     assert "/work/sub/data" in places(ready("/bin/true", extra=("sub",)))
 
 

@@ -29,9 +29,11 @@ HELLO = "int main(void) { return 0; }\n"
 def ready(tmp_path: Path) -> Callable[..., PreparedWorkload]:
     """Prepares a command: ``ready(argument, ..., extra=[...])``."""
 
-    def run(*argv: str | Path, extra: tuple[str, ...] = ()) -> PreparedWorkload:
-        words = [str(word) for word in argv]
-        return prepare(words, extra, tmp_path / "build", initramfs.guest_resources())
+    def run(
+        *argv: str | Path, extra: tuple[str, ...] = (), without: tuple[str, ...] = ()
+    ) -> PreparedWorkload:
+        words, folders = [str(word) for word in argv], initramfs.guest_resources()
+        return prepare(words, extra, tmp_path / "build", folders, without=without)
 
     return run
 
@@ -344,3 +346,42 @@ def test_profdiffs_own_places_are_refused(
     workload = ready(work, extra=(f"{work}:/profdiff/agent",))
     with pytest.raises(InputError, match="profdiff's own"):
         initramfs.build(tmp_path / "a", workload.files, {}, 5, X86_64)
+
+
+def test_a_folder_travels_where_nothing_else_can_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ready: Callable[..., PreparedWorkload]
+) -> None:
+    """A bare word may be a mode of the program."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/one").write_text("1")
+    (tmp_path / "data").write_text("2")
+    program = script(tmp_path, "#!/bin/sh\ntrue\n")
+    monkeypatch.chdir(tmp_path)
+
+    def files(*words: str, **more: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+        made = ready(program, *words, **more)
+        below = [one.guest_path.removeprefix("/work/") for one in made.files]
+        return [one for one in below if one != "work.sh"], made.stay
+
+    assert files("shared", "shared") == ([], ("shared",))
+    for word in ("./shared", "shared/"):
+        assert files(word) == (["shared/one"], ())
+    assert files("shared", extra=("shared",)) == (["shared/one"], ())
+    assert files("shared", without=("shared",)) == ([], ())
+    assert files("./shared", without=("./shared",)) == ([], ())
+    assert files("data") == (["data"], ())
+    assert files("data", without=("data",)) == ([], ())
+
+
+def test_a_folder_that_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ready: Callable[..., PreparedWorkload]
+) -> None:
+    (tmp_path / "shared").mkdir()
+    with (tmp_path / "shared/large").open("wb") as file:
+        file.truncate((64 << 20) + 1)
+    program = script(tmp_path, "#!/bin/sh\ntrue\n")
+    monkeypatch.chdir(tmp_path)
+    assert ready(program, "shared").stay == ("shared",)
+    with pytest.raises(InputError, match=r"too large .* leave it here with --no-file \./shared"):
+        ready(program, "./shared")
+    assert ready(program, "./shared", without=("./shared",)).files
