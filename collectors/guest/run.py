@@ -11,6 +11,7 @@ from pathlib import Path
 from profdiff.collectors.guest import console
 from profdiff.collectors.guest.archive import ArchiveError
 from profdiff.collectors.guest.channel import MAX_ARCHIVE, GuestChannel
+from profdiff.collectors.guest.own_time import OwnTime
 from profdiff.collectors.messages import last_line, read_end
 from profdiff.collectors.records import Failure
 
@@ -19,6 +20,10 @@ _CONSOLE_LINES = 12
 _MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
 # A disk without room for so many bytes is full.
 _ROOM = 1 << 20
+# A guest's own time is looked at as often, in seconds. A guest that gets less than a tenth of what
+# it wants of a machine is given up.
+_LOOK = 1.0
+_STARVED = 10
 # How the plugin begins its lines (collectors/tcg-plugin/core/src/memory.rs).
 _PLUGIN = "profdiff plugin: "
 
@@ -35,8 +40,8 @@ class GuestRun:
         descriptors: Sequence[int] = (),
     ) -> None:
         """Start QEMU, in the folder ``at`` if its arguments have names that are relative to it; it
-        inherits ``descriptors``. ``timeout`` is in seconds of wall time for the whole run. Raises
-        OSError."""
+        inherits ``descriptors``. ``timeout`` is in seconds of the guest's own time for the whole
+        run, and a tenth of what it may take by the wall. Raises OSError."""
         self._folder = folder
         self._timeout = timeout
         self._channel = GuestChannel(folder / "channel")
@@ -57,6 +62,8 @@ class GuestRun:
                 cwd=at,
                 pass_fds=descriptors,
             )
+        self._own_time = OwnTime(self._process.pid)
+        self._looked = self._own_seconds = 0.0
         self._end = _when_ended(self._process.pid)
 
     @property
@@ -75,7 +82,7 @@ class GuestRun:
         ended = self._process.poll() is not None
         self.wall_seconds = time.monotonic() - self._started
         if not ended:
-            self._timed_out = self.wall_seconds > self._timeout
+            self._timed_out = self._is_slow()
             self._flooded = next((name for name in _MOST if self._size(name) > _MOST[name]), None)
             if self._timed_out or self._flooded:
                 self.stop()
@@ -83,6 +90,13 @@ class GuestRun:
         if ended:
             self._close()
         return ended
+
+    def _is_slow(self) -> bool:
+        """Whether it had all the time that it may have."""
+        if self.wall_seconds - self._looked >= min(_LOOK, self._timeout / 10):
+            self._looked = self.wall_seconds
+            self._own_seconds = self._own_time.at(self.wall_seconds)
+        return self._own_seconds > self._timeout or self.wall_seconds > _STARVED * self._timeout
 
     def _close(self) -> None:
         if self._end is not None:
@@ -120,7 +134,10 @@ class GuestRun:
         trouble = console.trouble(lines)
         tail = trouble.lines if trouble else lines[-_CONSOLE_LINES:]
         if self._timed_out:
-            slow = f"the guest did not finish within {self._timeout:g} s ({_WHERE[self.phase]})"
+            limit = f"{self._timeout:g} s"
+            if self._own_seconds <= self._timeout:
+                limit = f"{self.wall_seconds:.0f} s, of which it had {self._own_seconds:.0f} s"
+            slow = f"the guest did not finish within {limit} ({_WHERE[self.phase]})"
             advice = "raise --timeout, or see the console's last lines"
             why = f"the kernel says: {trouble}" if trouble else advice
             return Failure("timeout", f"{slow}: {why}", tail)

@@ -181,7 +181,9 @@ def _options() -> list[click.Parameter]:
         ),
         _shown(
             "--timeout",
-            "Limit for one run, in seconds of wall time.",
+            "Limit for one run, in seconds. A guest's are its own: those in which it computes or "
+            "sleeps, not those in which it waits for a processor that is busy. By the wall, ten "
+            "times as many end it. A machine's are seconds of wall time.",
             click.FloatRange(1, 10**6),
             600.0,
             metavar="SECONDS",
