@@ -41,7 +41,7 @@ def listening(pids: list[int]) -> list[int]:
     for pid in pids:
         for one in Path(f"/proc/{pid}/fd").iterdir():
             try:
-                target = os.readlink(one)
+                target = str(one.readlink())
             except FileNotFoundError:
                 continue
             if target.startswith("socket:["):
