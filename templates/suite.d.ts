@@ -90,6 +90,7 @@ export interface SuiteReport {
   kernels: SuiteKernel[];
   cells: SuiteCell[];
   functions: SuiteFunction[];
+  damaged: { name: string; why: string }[];
   remarks: string[];
 }
 

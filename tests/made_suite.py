@@ -54,6 +54,7 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> v.S
         ],
         cells=cells,
         functions=[_function(name, place, labels) for place, name in enumerate(FUNCTIONS)],
+        damaged=[],
         remarks=[],
     )
     return replace(made, **more) if more else made

@@ -6,6 +6,7 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
+from profdiff.commands.suite_report import tell_damaged
 from profdiff.views.suite_threshold import RELEVANT, parsed
 
 
@@ -33,7 +34,7 @@ from profdiff.views.suite_threshold import RELEVANT, parsed
     metavar="PERCENT",
     help=f"A change of at least this is relevant.  [default: {100 * RELEVANT:g}%]",
 )
-def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> None:
+def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> int:
     """Make a site of suites and sessions: each cell's line over releases, its steps, and the
     functions that made them.
 
@@ -41,6 +42,8 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> None
     another QEMU, CPU model, architecture or with other guest options is another series: it is
     never joined in one line. Where a session is a bisection's, the steps that it explains show its
     commit.
+
+    A recording that is damaged is left out: atlas names it, and exits with status 1.
 
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """
@@ -50,3 +53,4 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> None
     for sentence in made.sentences:
         terminal.say(sentence)
     terminal.say(str(site / "index.html"))
+    return tell_damaged(made.damaged)

@@ -47,6 +47,8 @@ def locate(folder: Path, cell: str | None, at: str | None, typed: str) -> tuple[
     own = [one for one in suite.workloads if one.name == name]
     found = cells(replace(suite, workloads=own)).get(cell)
     if found is None:
+        for _ in replace(suite, workloads=own).recorded():
+            """What is damaged says so, before its cells are called unknown."""
         raise InputError(_unknown(cell, list(cells(suite))))
     if found.at is not None and at is not None:
         raise InputError(f"--at {at}: the cell {cell} is one point already")

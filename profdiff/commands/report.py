@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 @output_options
 def report(
     session: Path | None, at: str | None, cell: str | None, asked: Selected, output: Output
-) -> None:
+) -> int:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
     functions that cost more. SESSION defaults to the newest session in this folder. With several
     architectures or compilers, report shows their changes side by side. Of a suite, report shows
-    how many cells cost more, the cells that do, and the functions that make it.
+    how many cells cost more, the cells that do, and the functions that make it; workloads that are
+    damaged are named and left out, and the exit status is 1.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
@@ -55,13 +56,12 @@ def report(
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
     if cell is None and is_suite(folder):
-        report_suite(folder, at, asked, output)
-        return
+        return report_suite(folder, at, asked, output)
     asked.refuse(folder)
     folder, at = locate(folder, cell, at, "")
     if is_several(folder):
         _several(folder, at, output)
-        return
+        return 0
     opened = Session.open(folder)
     results = Results.gather(opened.manifest)
     setting = choose(opened.manifest, at, results)
@@ -76,6 +76,7 @@ def report(
             lambda: _others(find()),
         )
     )
+    return 0
 
 
 def _several(folder: Path, at: str | None, output: Output) -> None:

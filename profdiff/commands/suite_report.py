@@ -1,6 +1,6 @@
 """What ``profdiff report`` shows of a suite, and the options that say which of its cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from profdiff.base import terminal
 from profdiff.base.errors import InputError
 from profdiff.commands.output import Output, with_options, write_forms
 from profdiff.views.suite_threshold import RELEVANT, parsed
 
 if TYPE_CHECKING:
     from profdiff.session.suite import SuiteWorkload
-    from profdiff.views.suite import SuiteDocument
+    from profdiff.views.suite import SuiteDamage, SuiteDocument
 
 _OPTIONS = [
     click.option(
@@ -75,9 +76,16 @@ def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(_OPTIONS, with_selected)
 
 
-def report_suite(folder: Path, at: str | None, asked: Selected, output: Output) -> None:
-    """Write the forms that were asked for, or else print the text. Raises InputError,
-    SessionError."""
+def tell_damaged(damaged: "Sequence[SuiteDamage]") -> int:
+    """Name what a report leaves out; the exit status: 1 where there is any."""
+    for one in damaged:
+        terminal.tell(f"{one.name} is left out: {one.why}")
+    return 1 if damaged else 0
+
+
+def report_suite(folder: Path, at: str | None, asked: Selected, output: Output) -> int:
+    """Write the forms that were asked for, or else print the text; the exit status. Raises
+    InputError, SessionError."""
     from profdiff.evidence.suite_results import SuiteResults
     from profdiff.reports import suite_document
     from profdiff.reports.suite_forms import SUITE_FORMS, Subject, refuse_others
@@ -100,3 +108,4 @@ def report_suite(folder: Path, at: str | None, asked: Selected, output: Output) 
     subject = Subject(suite, results, document, output.asked)
     name = folder.resolve().name.removesuffix(".profdiff")
     write_forms(SUITE_FORMS, output.targets or {"text": "-"}, subject, name)
+    return tell_damaged(document().damaged)

@@ -34,7 +34,8 @@ from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 class SuiteResults:
     """``kernels``: of all sessions, the base first; ``sums``: functions over the cells of each
     metric; ``restored``: what the sessions' guests say of it; ``begun``: the workloads that have a
-    session; ``problems``: what could not be read."""
+    session; ``problems``: what could not be read; ``damaged``: of which workloads, or their
+    parts, nothing could, and why."""
 
     suite: Suite
     kernels: dict[str, Kernel] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class SuiteResults:
     created: str = ""
     begun: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def gather(
@@ -52,13 +54,19 @@ class SuiteResults:
         wanted: Callable[[str, SuiteWorkload], bool] = lambda *_: True,
     ) -> "SuiteResults":
         """Of every session that was begun. ``tell``: gets a line where functions are not kept, and
-        recordings are read. ``wanted``: which cells, by name and workload. Raises SessionError
-        where there is none, a session is damaged, or they have different bases, and InputError
-        where no cell is wanted."""
+        recordings are read. ``wanted``: which cells, by name and workload. A session that is
+        damaged, or has another base than the first one, is left out, and named. Raises SessionError
+        where there is none, and InputError where no cell is wanted."""
         found = SuiteResults(suite)
         with _uncollected():
-            for workload, part, session in suite.recorded():
-                found._add(workload, part, session, tell, wanted)
+            for workload, part, session in suite.recorded(found._leave_out):
+                try:
+                    found._add(workload, part, session, tell, wanted)
+                except SessionError as error:
+                    found._leave_out(workload, part, error)
+        if found.damaged and not found.kernels:
+            name, why = next(iter(found.damaged.items()))
+            raise SessionError(f"{suite.folder}: nothing can be read: {name}: {why}")
         if not found.kernels:
             raise SessionError(f"{suite.folder}: nothing was recorded yet: finish the recording")
         if not found.cells:
@@ -97,6 +105,10 @@ class SuiteResults:
         """The workloads of which nothing was recorded yet."""
         names = [one.name for one in self.suite.workloads]
         return [name for name in names if name not in self.begun]
+
+    def _leave_out(self, workload: SuiteWorkload, part: str, error: SessionError) -> None:
+        self.begun.add(workload.name)
+        self.damaged[f"{workload.name}/{part}" if part else workload.name] = str(error)
 
     def _add(
         self,

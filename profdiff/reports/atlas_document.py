@@ -1,7 +1,7 @@
 """The data of an atlas, put together of its sources."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from profdiff import __version__
 from profdiff.base import units
@@ -12,7 +12,7 @@ from profdiff.evidence.statistics import Verdict
 from profdiff.reports import suite_document
 from profdiff.reports.suite_site import cell_path
 from profdiff.views import atlas, suite_records
-from profdiff.views.suite import SuiteDocument, SuiteMissing
+from profdiff.views.suite import SuiteDamage, SuiteDocument, SuiteMissing
 
 _SURE = (Verdict.CHANGED, Verdict.EXACT)
 _NAMED = 6
@@ -26,12 +26,16 @@ def build(
     pages: Sequence[Mapping[str, str]],
     found: Sequence[Series],
     threshold: float,
+    damaged: Sequence[SuiteDamage] = (),
 ) -> atlas.Atlas:
-    """``documents``: the report of each source; ``pages``: the addresses of its cells' pages."""
+    """``documents``: the report of each source; ``pages``: the addresses of its cells' pages;
+    ``damaged``: recordings that cannot be read."""
+    left_out = [*damaged, *_damaged(sources, documents)]
     titles = _titles(found)
     maker = _Maker(sources, documents, pages, threshold)
     made = [maker.series(one, title) for one, title in zip(found, titles, strict=True)]
     remarks = [f"{len(made)} machines or workloads: {_APART}"] if len(made) > 1 else []
+    remarks += [f"{one.name} is damaged, and left out: {one.why}" for one in left_out]
     remarks += _left_out(sources)
     remarks += maker.remarks
     metrics = [one.metric for one in found if one.metric]
@@ -43,6 +47,7 @@ def build(
         sentences=[text for one in made for text in _newest(one, len(made) > 1)],
         sources=[_source(source, shown) for source, shown in zip(sources, documents, strict=True)],
         series=made,
+        damaged=left_out,
         remarks=remarks,
     )
 
@@ -228,6 +233,15 @@ def _source(source: Source, shown: SuiteDocument) -> atlas.AtlasSource:
         noise=shown.noise.sentence if shown.noise else "",
         remarks=shown.remarks,
     )
+
+
+def _damaged(
+    sources: Sequence[Source], documents: Sequence[SuiteDocument]
+) -> Iterator[SuiteDamage]:
+    """The workloads of suites that cannot be read."""
+    for source, shown in zip(sources, documents, strict=True):
+        for one in shown.damaged:
+            yield SuiteDamage(f"{source.name}: {one.name}", one.why)
 
 
 def _left_out(sources: Sequence[Source]) -> list[str]:

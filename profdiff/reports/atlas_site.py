@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from profdiff.base import units
+from profdiff.base.errors import SessionError
 from profdiff.evidence.atlas.lines import series
 from profdiff.evidence.atlas.source import Source, plain_name
 from profdiff.reports import (
@@ -19,31 +21,46 @@ from profdiff.reports import (
     suite_site,
 )
 from profdiff.reports.site_folder import SiteFolder, site_folder
+from profdiff.session.folder import is_session, is_several, is_suite
 from profdiff.views.atlas import Atlas, AtlasCell, AtlasSeries
-from profdiff.views.suite import SuiteDocument
+from profdiff.views.suite import SuiteDamage, SuiteDocument
+
+_KINDS = (is_session, is_several, is_suite)
 
 
 def write(
     target: Path, folders: Sequence[Path], threshold: float, tell: Callable[[str], None]
 ) -> Atlas:
     """Make the folder ``target`` the atlas of recordings. ``tell``: gets a line for each recording
-    that is read. Raises InputError, SessionError."""
+    that is read. A recording that is damaged is left out, and named. Raises InputError, and
+    SessionError where none is left."""
     with site_folder(target) as site:
         suite_site.assets(site, ("atlas.css",))
         site.write("assets/atlas.js", html.linked_script("atlas"))
         sources: list[Source] = []
         documents: list[SuiteDocument] = []
         pages: list[dict[str, str]] = []
+        damaged: list[SuiteDamage] = []
         for number, folder in enumerate(folders, 1):
             tell(f"{number} of {len(folders)}: {folder}")
-            source = Source.of(folder, _unique(plain_name(folder), sources))
+            try:
+                source = Source.of(folder, _unique(plain_name(folder), sources))
+            except SessionError as error:
+                # What is no recording at all is a mistake in the command line.
+                if len(folders) == 1 or not any(kind(folder) for kind in _KINDS):
+                    raise
+                damaged.append(SuiteDamage(str(folder), units.printable(str(error))))
+                continue
             shown = suite_document.of_results(source.results, threshold)
             reports = suite_cells.reports(folder, shown)
             sources.append(source)
             documents.append(shown)
             place = f"sessions/{source.name}/"
             pages.append(suite_site.add(site, place, shown, reports, whole=False))
-        atlas = atlas_document.build(sources, documents, pages, series(sources), threshold)
+        if not sources:
+            raise SessionError(f"no recording can be read: {damaged[0].name}: {damaged[0].why}")
+        found = series(sources)
+        atlas = atlas_document.build(sources, documents, pages, found, threshold, damaged)
         _add(site, atlas)
     return atlas
 

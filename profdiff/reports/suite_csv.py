@@ -43,6 +43,10 @@ def render(document: SuiteDocument) -> str:
 
 def _rows(document: SuiteDocument) -> Iterator[Line]:
     base = document.kernels[0].label
+    for one in document.damaged:
+        known = {"cell": one.name, "workload": one.name.partition("/")[0], "missing": "damaged"}
+        known["why"] = one.why
+        yield [text(known.get(column, "")) for column in _HEADER]
     for cell in document.cells:
         point = ",".join(f"{name}={value}" for name, value in cell.point.items())
         head = [text(one) for one in (cell.name, cell.workload, cell.part, point)]

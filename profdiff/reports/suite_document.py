@@ -41,6 +41,9 @@ def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.Su
         kernels=[suite_records.kernel(one) for one in results.kernels.values()],
         cells=[suite_records.cell(results, one, threshold) for one in results.cells],
         functions=[suite_records.function(one, others) for one in most],
+        damaged=[
+            records.SuiteDamage(name, units.printable(why)) for name, why in results.damaged.items()
+        ],
         remarks=[*_remarks(results), *_short(results, threshold)],
     )
 
@@ -55,7 +58,8 @@ def banner(metric: Metric | None) -> str:
 
 
 def _remarks(results: SuiteResults) -> list[str]:
-    told = list(results.problems)
+    told = [f"{name} is damaged, and left out: {why}" for name, why in results.damaged.items()]
+    told += results.problems
     if lacking := results.lacking:
         named = ", ".join(lacking[:_NAMED])
         more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""

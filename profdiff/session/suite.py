@@ -2,7 +2,8 @@
 an ordinary session, or a folder of several (``session.several``)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -52,6 +53,10 @@ class _Content(Part, frozen=True):
 
 class _Schema(msgspec.Struct):
     schema: str
+
+
+Recorded = tuple[SuiteWorkload, str, Session]
+Damaged = Callable[[SuiteWorkload, str, SessionError], None]
 
 
 @dataclass(frozen=True)
@@ -116,19 +121,37 @@ class Suite:
             raise InputError(f"{self.folder} has no workload {name}")
         return inside(self.folder, name)
 
-    def recorded(self) -> Iterator[tuple[SuiteWorkload, str, Session]]:
+    def recorded(self, damaged: Damaged | None = None) -> Iterator[Recorded]:
         """What has been begun, in order, one opened after the other: the workload; "", or what its
-        part is called (``arm64``, ``gcc-12``) where it has several; the session. Raises
-        SessionError."""
+        part is called (``arm64``, ``gcc-12``) where it has several; the session. ``damaged``: gets
+        the workload and the part of what cannot be read, and why. Raises SessionError without."""
         for workload in self.workloads:
+            for part in self._parts(workload, damaged):
+                folder = self.folder / workload.name / part
+                with _telling(damaged, workload, part):
+                    session = Session.open(inside(folder.parent, folder.name))
+                    yield workload, part, session
+
+    def _parts(self, workload: SuiteWorkload, damaged: Damaged | None) -> list[str]:
+        with _telling(damaged, workload, ""):
             folder = inside(self.folder, workload.name)
             if is_session(folder):
-                yield workload, "", Session.open(folder)
-            elif is_several(folder):
+                return [""]
+            if is_several(folder):
                 several = Several.open(folder)
-                for name in several.names:
-                    if is_session(part := several.part(name)):
-                        yield workload, name, Session.open(part)
+                return [name for name in several.names if is_session(several.part(name))]
+        return []
+
+
+@contextmanager
+def _telling(damaged: Damaged | None, workload: SuiteWorkload, part: str) -> Iterator[None]:
+    """Give ``damaged`` what is raised in between, where there is one."""
+    try:
+        yield
+    except SessionError as error:
+        if damaged is None:
+            raise
+        damaged(workload, part, error)
 
 
 def refuse_names(names: Sequence[str]) -> None:

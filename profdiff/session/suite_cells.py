@@ -17,10 +17,10 @@ class Located(NamedTuple):
 
 def cells(suite: Suite) -> dict[str, Located]:
     """By name, in the suite's order: every cell that was begun; then what names all parts of one,
-    and all points of a workload. Raises SessionError."""
+    and all points of a workload. What is damaged has none."""
     found: dict[str, Located] = {}
     wider: dict[str, Located] = {}
-    for workload, part, session in suite.recorded():
+    for workload, part, session in suite.recorded(lambda *_: None):
         known = settings(session.manifest)
         names = cell_names(session.manifest, known, workload.name, part)
         plain = cell_names(session.manifest, known, workload.name)

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from profdiff.base.metric import Better
 from profdiff.views.record import Record, schema_of
-from profdiff.views.suite import SuiteCellFunction, SuiteMissing, Verdict
+from profdiff.views.suite import SuiteCellFunction, SuiteDamage, SuiteMissing, Verdict
 
 SCHEMA: Final = "profdiff.atlas/1"
 
@@ -132,7 +132,8 @@ class AtlasSeries(Record, frozen=True):
 
 class Atlas(Record, frozen=True):
     """``sentences``: what each series' newest release says; ``banner``: what values are not;
-    ``threshold``: a fraction, from which a change is relevant."""
+    ``threshold``: a fraction, from which a change is relevant. ``damaged``: recordings, and
+    workloads of suites (``NAME: WORKLOAD``), that are left out since they cannot be read."""
 
     schema: Literal["profdiff.atlas/1"]
     profdiff: str
@@ -141,6 +142,7 @@ class Atlas(Record, frozen=True):
     sentences: list[str]
     sources: list[AtlasSource]
     series: list[AtlasSeries]
+    damaged: list[SuiteDamage]
     remarks: list[str]
 
 

@@ -125,12 +125,21 @@ class SuiteNoise(Record, frozen=True):
     sentence: str
 
 
+class SuiteDamage(Record, frozen=True):
+    """A workload, or one of its parts (``getpid/arm64``), that cannot be read: ``why`` is one
+    line."""
+
+    name: str
+    why: str
+
+
 class SuiteDocument(Record, frozen=True):
     """``kernels``: the base first; ``sentence``: of the last kernel; ``summaries``: of every kernel
     but the base. ``banner``: what values are not. ``threshold``: a fraction, from which a change is
     relevant. ``restored``: whether guests were restored, null where it differs or no guest ran.
     ``functions``: those that make most over all cells, of the last kernel, at most 200.
-    ``remarks``: what a reader must know."""
+    ``damaged``: workloads of which no cell is here, since they cannot be read. ``remarks``: what a
+    reader must know."""
 
     schema: Literal["profdiff.suite-report/1"]
     name: str
@@ -148,6 +157,7 @@ class SuiteDocument(Record, frozen=True):
     kernels: Annotated[list[SuiteKernel], Meta(min_length=1)]
     cells: list[SuiteCell]
     functions: list[SuiteFunction]
+    damaged: list[SuiteDamage]
     remarks: list[str]
 
 

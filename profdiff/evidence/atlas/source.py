@@ -16,7 +16,7 @@ from profdiff.session import several
 from profdiff.session.bisection import Bisection
 from profdiff.session.folder import Session, is_several, is_suite
 from profdiff.session.manifest import Workload
-from profdiff.session.suite import Suite, SuiteWorkload
+from profdiff.session.suite import Damaged, Recorded, Suite, SuiteWorkload
 
 _MOST_OPEN = 32
 
@@ -29,7 +29,7 @@ class _Alone(Suite):
     def alone(self) -> bool:
         return True
 
-    def recorded(self) -> Iterator[tuple[SuiteWorkload, str, Session]]:
+    def recorded(self, damaged: Damaged | None = None) -> Iterator[Recorded]:
         for name, session in several.opened(self.folder).items():
             yield self.workloads[0], name, session
 
