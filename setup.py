@@ -1,13 +1,15 @@
-"""What setup.cfg cannot say: a wheel brings the guest's agent, so that who records from it needs no
-compiler."""
+"""What setup.cfg cannot say: a source archive holds what git has, and a wheel brings the guest's
+agent, so that who records from it needs no compiler."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 _COMPILE = """
 import sys
@@ -21,6 +23,8 @@ for one in ARCHITECTURES:
     except ProfdiffError as error:
         print(f"{one.told}'s agent is left out, the first recording compiles it: {error}")
 """
+# All that git has here or would take.
+_LISTED = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 
 
 class _BuildPy(build_py):
@@ -29,10 +33,22 @@ class _BuildPy(build_py):
         if self.editable_mode:
             return
         folder = Path(self.build_lib, "profdiff/collectors/guest").absolute()
-        # The modules as they are installed: an unpacked sdist has them in other places.
+        # The modules as they are installed.
         environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
         command = [sys.executable, "-P", "-c", _COMPILE, folder]
         subprocess.run(command, env=environment, check=False)
 
 
-setup(cmdclass={"build_py": _BuildPy})
+class _Sdist(sdist):
+    def make_release_tree(self, base_dir, files):
+        listed = subprocess.run(_LISTED, stdout=subprocess.PIPE, text=True, check=True).stdout
+        files = [*filter(None, listed.split("\0")), *map(str, Path("man").glob("*.1"))]
+        super().make_release_tree(base_dir, [file for file in files if Path(file).is_file()])
+        # Links to folders, by which packages are found.
+        for link in filter(Path.is_symlink, map(Path, files)):
+            copy = Path(base_dir, link)
+            copy.unlink(missing_ok=True)
+            shutil.copy(link, copy, follow_symlinks=False)
+
+
+setup(cmdclass={"build_py": _BuildPy, "sdist": _Sdist})

@@ -12,6 +12,7 @@ import pytest
 import whole_run
 from support import (
     EXAMPLE,
+    IMPORTED,
     ODD,
     RESTORED,
     ROOT,
@@ -27,6 +28,13 @@ from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles, module_files
+
+
+def pytest_sessionstart() -> None:
+    """Where scripts/test says which installation is tested, no other one is."""
+    tested = os.environ.get("PROFDIFF_TESTED")
+    if tested and not IMPORTED.is_relative_to(tested):
+        raise pytest.UsageError(f"profdiff is imported from {IMPORTED}, which is not in {tested}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ goes through ``profdiff.cli.main``; what a start from nothing shows, tests/test_
 import gc
 import json
 import os
+import pkgutil
 import signal
 import socket
 import subprocess
@@ -18,7 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parent.parent
 # What is read when Python and libraries start: under others, a process starts from nothing.
 _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "MPL", "OPENBLAS_", "TZ")
 # Bytes of a request, which holds the arguments and the environment.
@@ -83,10 +83,10 @@ def _serve(connection: socket.socket) -> None:
     """Fork for each request, and say the process and, when it has ended, its status."""
     # The one who asks ends the processes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    import_module("profdiff.cli")
-    for file in sorted((ROOT / "profdiff").rglob("*.py")):
-        if file.name not in ("__init__.py", "__main__.py"):
-            import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+    package = import_module("profdiff")
+    for found in pkgutil.walk_packages(package.__path__, "profdiff."):
+        if not found.name.endswith("__main__"):
+            import_module(found.name)
     gc.collect()
     gc.freeze()
     while True:
@@ -115,7 +115,7 @@ def _run(text: bytes, files: Sequence[int]) -> NoReturn:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = [str(ROOT / "profdiff/__main__.py"), *arguments]
+    sys.argv = [str(Path(import_module("profdiff").__path__[0], "__main__.py")), *arguments]
     main()
 
 

@@ -18,6 +18,7 @@ import pytest
 import whole_run
 from prepared import Prepared
 
+import profdiff as package
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors import registry
@@ -34,6 +35,9 @@ from profdiff.collectors.workload.workload import prepare
 from profdiff.symbolization.chains import Chains
 
 ROOT = Path(__file__).resolve().parent.parent
+# The folder from which this process imports profdiff: for PYTHONPATH of others. Where scripts/test
+# runs the tests, that is not the checkout.
+IMPORTED = Path(package.__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 EXAMPLE = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"
 # The name of a folder that means something to QEMU's options, and to a shell.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from support import ROOT, need_program
+from support import IMPORTED, ROOT, need_program
 
 from profdiff.cli import cli
 from profdiff.commands import COMMANDS
@@ -16,7 +16,7 @@ from profdiff.commands import COMMANDS
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("man")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(IMPORTED), "SOURCE_DATE_EPOCH": "0"}
     command = [sys.executable, ROOT / "scripts/manual", folder]
     subprocess.run(command, check=True, env=environment)
     return folder

@@ -71,12 +71,17 @@ def test_rust_is_built_with_the_versions_of_its_lock() -> None:
     assert Path(ROOT / "Cargo.lock").is_file()
 
 
-def test_what_guests_run_is_installed() -> None:
-    """Each folder with what is no Python names it in setup.cfg, or a wheel lacks it."""
+def bounded() -> dict[str, str]:
+    """What a build and each extra ask for, by who asks."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
-    data = setup["options.package_data"]
-    files = [path for end in ("sh", "c", "h") for path in ROOT.glob(f"collectors/*/*.{end}")]
-    assert len(files) > 6
-    for path in files:
-        assert f"*{path.suffix}" in data[f"profdiff.collectors.{path.parent.name}"], path
+    lines = [("build-system", line) for line in pyproject()["build-system"]["requires"]]  # type: ignore[attr-defined]
+    for extra, text in setup["options.extras_require"].items():
+        lines += [(extra, line) for line in text.split("\n") if line]
+    return {f"{who}: {line}": line for who, line in lines}
+
+
+@pytest.mark.parametrize("line", bounded().values(), ids=bounded())
+def test_what_is_built_and_added_with_has_an_upper_bound(line: str) -> None:
+    """No release of another package breaks a build, or an extra, of a wheel that is out."""
+    assert any(one.operator == "<" for one in Requirement(line).specifier)

@@ -4,16 +4,19 @@ import csv
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
+import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 import whole_run
 from support import EXAMPLE, ROOT, need_program, profdiff
 
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
+from profdiff.commands import COMMANDS
 
 pytestmark = pytest.mark.network
 
@@ -43,26 +46,56 @@ profdiff report s.profdiff --csv report.csv
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    """The folder with a source archive, the wheel that was built from it, and the wheels that it
-    needs."""
-
-    def make(folder: Path) -> None:
-        run(ROOT / "scripts/wheel", folder)
-        lock = ["--require-hashes", "--only-binary=:all:", "-r", ROOT / "requirements.txt"]
-        run(sys.executable, "-m", "pip", "download", "--quiet", *lock, "-d", folder)
-
-    return whole_run.once("wheel", make)
+    """The folder with a source archive and the wheel that was built from it: the one that is
+    tested, if it is not the checkout that is."""
+    if tested := os.environ.get("PROFDIFF_TESTED"):
+        return Path(tested, "wheel")
+    return whole_run.once("wheel", lambda folder: run(ROOT / "scripts/wheel", folder))
 
 
-def test_the_archive_is_whole(built: Path) -> None:
-    """The wheel was built from it: what it lacks, the wheel did not need."""
+def tracked(*folders: str) -> set[str]:
+    """The files that git has in folders, or would take."""
+    command = ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = run(*command, "--", *folders).split("\0")
+    return {name for name in names if (ROOT / name).is_file() or (ROOT / name).is_symlink()}
+
+
+def test_the_wheel_has_every_file_of_the_tree(built: Path) -> None:
+    """Modules and what stands beside them, but for Rust crates; and what is compiled."""
     (wheel,) = built.glob("profdiff-*.whl")
     assert wheel.name.endswith("-cp311-abi3-manylinux_2_34_x86_64.whl")
+    with zipfile.ZipFile(wheel) as members:
+        names = [name for name in members.namelist() if not name.endswith("/")]
+    links = [path for path in (ROOT / "profdiff").iterdir() if path.is_symlink()]
+    places = {str(path.resolve().relative_to(ROOT)): f"profdiff/{path.name}" for path in links}
+    assert len(places) == 5
+    crates = [str(Path(name).parent) for name in tracked("*/Cargo.toml")]
+    wanted = {name for name in tracked("profdiff") if not (ROOT / name).is_symlink()}
+    for folder, place in places.items():
+        for name in tracked(folder):
+            if not any(Path(name).is_relative_to(crate) for crate in crates):
+                wanted.add(place + name.removeprefix(folder))
+    assert len(wanted) > 400
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        modules = tomllib.load(file)["tool"]["setuptools-rust"]["ext-modules"]
+    wanted |= {one["target"].replace(".", "/") + ".abi3.so" for one in modules}
+    wanted |= {f"profdiff/collectors/guest/agent-{one.name}" for one in ARCHITECTURES}
+    assert {name for name in names if name.startswith("profdiff/")} == wanted
+    others = {name.partition("/")[2] for name in names if not name.startswith("profdiff/")}
+    assert {"licenses/LICENSE", "licenses/NOTICES"} <= others
+    assert {f"data/share/man/man1/profdiff-{command}.1" for command in COMMANDS} <= others
+
+
+def test_the_archive_has_all_that_git_has(built: Path) -> None:
+    """So no test is there without its helpers; and links are links."""
     (archive,) = built.glob("profdiff-*.tar.gz")
     with tarfile.open(archive) as members:
-        names = {name.partition("/")[2] for name in members.getnames()}
-    assert {"Cargo.lock", "LICENSE", "man/profdiff-record.1"} <= names
-    assert not {name for name in names if name.endswith((".so", ".pyc"))}
+        there = {one.name.partition("/")[2]: one for one in members if not one.isdir()}
+    pages = {f"man/profdiff-{command}.1" for command in COMMANDS}
+    made = {name for name in there if name.startswith("man/")}
+    assert pages < made
+    assert there.keys() == {"PKG-INFO"} | tracked(".") | made
+    assert there["profdiff/base"].linkname == "../base"
 
 
 @pytest.mark.guest

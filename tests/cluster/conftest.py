@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from support import ROOT, profdiff
+from support import IMPORTED, profdiff
 
 SECONDS = 150
 
@@ -64,7 +64,7 @@ class Dask:
         with log:
             return subprocess.Popen(
                 [sys.executable, "-m", "distributed.cli.dask_" + name, *words],
-                env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+                env={**os.environ, "PYTHONPATH": str(IMPORTED), **(env or {})},
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
@@ -127,7 +127,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Recording]]:
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", "profdiff", "record", *map(str, words)],
-                env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+                env={**os.environ, "PYTHONPATH": str(IMPORTED), **(env or {})},
                 stdout=subprocess.DEVNULL,
                 stderr=out,
                 cwd=tmp_path,

@@ -9,7 +9,7 @@ import pytest
 from cluster.conftest import counts
 from ssh_server import Server
 from ssh_server import server as server
-from support import ROOT, error_line, profdiff
+from support import IMPORTED, error_line, profdiff
 
 from profdiff.recording.cluster.connection import PYTHON
 
@@ -26,7 +26,7 @@ def python_there(tmp_path: Path, body: str) -> dict[str, str]:
 def test_over_ssh(
     server: Server, asked: list[str], alone: dict[str, bytes], tmp_path: Path
 ) -> None:
-    there = python_there(tmp_path, f'PYTHONPATH={ROOT} exec {sys.executable} "$@"')
+    there = python_there(tmp_path, f'PYTHONPATH={IMPORTED} exec {sys.executable} "$@"')
     session = tmp_path / "s.profdiff"
     command = ["record", "--cluster", f"ssh:127.0.0.1:{server.port}", "-o", session, *asked]
     said = profdiff(*command, cwd=tmp_path, env={**server.environment(), **there}).stderr

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from support import IMPORTED
 
 from profdiff.base.linked import link_or_copy
 from profdiff.collectors.guest import machine_state
@@ -224,7 +224,7 @@ def test_a_process_that_is_killed_while_it_removes_one() -> None:
     """Others see all of the machine or nothing of it, and what is left goes."""
     make("a")
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+        [sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": str(IMPORTED)}, check=False
     )
     assert ended.returncode == -9
     (left,) = machine_state.states().iterdir()

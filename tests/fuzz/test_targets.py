@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from support import IMPORTED, ROOT
 
 from fuzz.mutation import MAX_SIZE, case
 from fuzz.planted import EXPECTED
@@ -21,7 +21,7 @@ SEED = 11
 def fuzz(folder: Path, *arguments: str, module: str = "fuzz") -> subprocess.CompletedProcess[str]:
     """What scripts/fuzz runs; its process forks, so it is none with threads."""
     settings = {"OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    paths = os.pathsep.join([str(IMPORTED), str(ROOT / "tests")])
     return subprocess.run(
         [sys.executable, "-m", module, "0", *arguments, "--folder", str(folder)],
         env={**os.environ, **settings, "PYTHONPATH": paths},

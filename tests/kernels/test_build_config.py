@@ -9,7 +9,7 @@ from built_kernels import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make
-from support import ROOT, need_kernel, need_program
+from support import need_kernel, need_program
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Architecture
@@ -191,11 +191,6 @@ def test_fixture_kernels_have_what_guests_need() -> None:
     # But for the CPUs that they take, and how the image is packed.
     other = {"CONFIG_NR_CPUS=64", "CONFIG_KERNEL_GZIP=y", "CONFIG_KERNEL_XZ=n"}
     assert set(config.lost(asked, real)) == other
-
-
-def test_configs_come_with_the_package() -> None:
-    listed = (ROOT / "setup.cfg").read_text()
-    assert "profdiff.collectors.kernels = *.config" in listed
 
 
 NAMES = st.sampled_from([f"CONFIG_{letter}" for letter in "ABCDE"])
