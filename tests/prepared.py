@@ -8,7 +8,6 @@ goes through ``profdiff.cli.main``; what a start from nothing shows, tests/test_
 import gc
 import json
 import os
-import pkgutil
 import signal
 import socket
 import subprocess
@@ -83,10 +82,11 @@ def _serve(connection: socket.socket) -> None:
     """Fork for each request, and say the process and, when it has ended, its status."""
     # The one who asks ends the processes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    package = import_module("profdiff")
-    for found in pkgutil.walk_packages(package.__path__, "profdiff."):
-        if not found.name.endswith("__main__"):
-            import_module(found.name)
+    package = Path(import_module("profdiff").__path__[0])
+    for file in sorted(package.rglob("*.py")):
+        if file.name not in ("__init__.py", "__main__.py"):
+            parts = file.relative_to(package.parent).with_suffix("").parts
+            import_module(".".join(parts))
     gc.collect()
     gc.freeze()
     while True:
