@@ -1,0 +1,140 @@
+"""Run every command of an installed profdiff in the current folder, and leave what each said in
+``said.json``: tests/test_wheel.py gives this file to the Python of a machine without compiler.
+
+    python every_command.py JOBS
+
+The folder has ``toggle`` (a static program), ``toggle.c`` (its source) and ``linux`` (a git
+repository with tags of both kernels), and /kernels has the kernels.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from profdiff.commands import COMMANDS
+from profdiff.commands.completion import completion
+from profdiff.commands.kernel import kernel
+from profdiff.reports.annotation_forms import FORMS as ANNOTATION_FORMS
+from profdiff.reports.blame_forms import BLAME_FORMS
+from profdiff.reports.forms import CHECK_FORMS, FORMS
+from profdiff.reports.suite_forms import SUITE_FORMS
+
+KERNELS = ["--kernel", "base=/kernels/v6.12.107", "--kernel", "new=/kernels/v6.18.15"]
+TOGGLE = ["--", "./toggle", "400", "20", "400", "20"]
+SUITE = """
+[[workload]]
+name = "toggle"
+command = ["./toggle", "{pages}", "20"]
+sweep = { pages = [40, 400] }
+ops = 40
+"""
+REPOSITORY = ["--repo", "linux"]
+SOURCES = ["--source", "base=linux@v6.12.107", "--source", "new=linux@v6.18.15"]
+FUNCTION = "commit_anon_folio_batch"
+# What ends with status 2 and one line, and how that begins.
+NO_COMPILER = "cc is not installed: apt-get install gcc libc6-dev"
+
+
+def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
+    """For each command, the arguments that it is run with, and the beginning of the error that is
+    due ("": none)."""
+    record = [*KERNELS, "--restore", "--settle", "0", "--jobs", jobs]
+    suite = ["--suite", "suite.toml", *KERNELS, "--settle", "0", "--jobs", jobs]
+    shards = [f"shard-{number}.profdiff" for number in (1, 2)]
+    folded = ["base=folded.base.txt", "new=folded.new.txt"]
+    return {
+        "record": [
+            ([*record, "-o", "s.profdiff", *TOGGLE], ""),
+            ([*record, "-o", "c.profdiff", "--", "./toggle.c"], NO_COMPILER),
+            ([*record, "--cluster", "local:2", "-o", "cluster.profdiff", *TOGGLE], ""),
+            ([*record, "--collector", "perf", *TOGGLE], "perf is not installed"),
+            ([*suite, "-o", "suite.profdiff"], ""),
+            *(
+                ([*suite, "--shard", f"{number}/2", "-o", folder], "")
+                for number, folder in enumerate(shards, 1)
+            ),
+            (["--suite", "syscalls", *KERNELS], NO_COMPILER),
+        ],
+        "plan": [([*KERNELS, *TOGGLE], ""), (["--suite", "suite.toml", *KERNELS], "")],
+        "merge": [(["merged.profdiff", *shards], "")],
+        "report": [
+            (["s.profdiff"], ""),
+            (["s.profdiff", *asked(FORMS, "report", {"site"}), "--text", "report.txt"], ""),
+            (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
+            (["cluster.profdiff", "--csv", "cluster.csv"], ""),
+            (["suite.profdiff"], ""),
+            (["suite.profdiff", "--cell", "toggle/400"], ""),
+            (["suite.profdiff", *asked(SUITE_FORMS, "suite", set())], ""),
+            (["merged.profdiff", "--csv-experiment", "merged.csv"], ""),
+        ],
+        "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas"], "")],
+        "annotate": [
+            (["s.profdiff", FUNCTION], ""),
+            (["s.profdiff", FUNCTION, *asked(ANNOTATION_FORMS, "annotation", set())], ""),
+            (["s.profdiff", FUNCTION, *SOURCES, "--by", "line"], ""),
+        ],
+        "check": [
+            (
+                ["s.profdiff", "--fail-if", "instructions > +900%", *asked(CHECK_FORMS, "check")],
+                "",
+            )
+        ],
+        "blame": [
+            (["s.profdiff", *REPOSITORY], ""),
+            (["s.profdiff", *REPOSITORY, *asked(BLAME_FORMS, "blame")], ""),
+        ],
+        # Kernels are built with a compiler.
+        "bisect": [
+            (
+                [*REPOSITORY, "--good", "v6.12.107", "--bad", "v6.18.15", *TOGGLE],
+                "make is not installed",
+            )
+        ],
+        "mail": [
+            (["s.profdiff", "-o", "draft.eml", "--attach", "svg", "--checklist"], ""),
+            (["s.profdiff", *REPOSITORY], ""),
+        ],
+        "import": [([*folded, "-o", "imported.profdiff"], "")],
+        "diff": [([*folded, *asked(FORMS, "diff", {"site"})], "")],
+        "doctor": [([], "")],
+        "kernel": [
+            (["add", "old", "/kernels/v6.12.107"], ""),
+            (["list"], ""),
+            (["remove", "old"], ""),
+            (["fetch", "debian:bookworm"], "Debian's archive"),
+            (["build", "git:linux@v6.12.107"], "make is not installed"),
+        ],
+        "completion": [([shell], "") for shell in completion.params[0].type.choices],
+        "header": [([], "")],
+    }
+
+
+def asked(forms: Sequence[Any], name: str, without: set[str] = frozenset()) -> Iterator[str]:
+    """Options for all forms, each with a file or a folder; folded stacks are imported later."""
+    for form in forms:
+        if form.name not in without:
+            target = "folded.txt" if (form.name, name) == ("folded", "report") else form.name
+            yield from (f"--{form.name}", target if name == "report" else f"{name}-{form.name}")
+
+
+def main() -> None:
+    known = lines(sys.argv[1])
+    assert known.keys() == COMMANDS.keys(), known.keys() ^ COMMANDS.keys()
+    tried = {words[0] for words, _ in known["kernel"]}
+    assert tried == kernel.commands.keys(), tried ^ kernel.commands.keys()
+    Path("suite.toml").write_text(SUITE)
+    said = []
+    for command, all_words in known.items():
+        for words, error in [(["--help"], ""), *all_words]:
+            done = subprocess.run(
+                ["profdiff", command, *words], capture_output=True, text=True, check=False
+            )
+            row = {"words": [command, *words], "error": error, "status": done.returncode}
+            said.append({**row, "stdout": done.stdout, "stderr": done.stderr})
+    Path("said.json").write_text(json.dumps(said, indent=1))
+
+
+main()
