@@ -1,6 +1,6 @@
 // What the numbers rest on: kernels, configuration, runs, machine, commands, charts.
 
-import { data, point } from "./data.js";
+import { data, kernelTitle, point } from "./data.js";
 import { at, cells, element, fill, heading, holeRow } from "./elements.js";
 import { chartsOf } from "./experiment.js";
 import { count, fixed, percent } from "./numbers.js";
@@ -95,7 +95,7 @@ function sources() {
 }
 
 function drawKernels() {
-  const head = data.kernels.map(({ label }) => label + (label === data.base ? " (base)" : ""));
+  const head = data.kernels.map(({ label }) => kernelTitle(label));
   const rows = kernelFacts().map(([title, value]) => {
     const line = cells("td", data.kernels.map(value));
     line.prepend(heading("row", title));

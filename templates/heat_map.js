@@ -31,9 +31,18 @@ function isShown(cell) {
   return !wanted || texts.some((text) => text.toLowerCase().includes(wanted));
 }
 
+/** How large a change is, either way: as a ratio, so that twice is as much as half; one that may be
+ * due to chance is smaller than any other. @param {SuiteChange | undefined} change */
+function sizeOf(change) {
+  if (!change) return -2;
+  if (!isSignificant(change)) return -1;
+  return Math.abs(Math.log1p(change.relative ?? Infinity));
+}
+
 /** By what a cell is sorted, larger first. @param {SuiteCell} cell */
 function sortKey(cell) {
   const [way, label] = overview.sort.split(/:(.*)/s);
+  if (!way) return sizeOf(cell.changes[otherLabels().at(-1) ?? ""]);
   if (way === "count") return cell.values[suite().kernels[0].label] ?? -1;
   const change = cell.changes[label];
   if (!change) return -Infinity;
@@ -44,13 +53,17 @@ function sortKey(cell) {
 /** The cells that the reader asked for, in order. */
 export function chosenCells() {
   const cells = suite().cells.filter(isShown);
-  if (!overview.sort) {
+  if (overview.sort === "workload") {
     const order = [...new Set(suite().cells.map(({ workload }) => workload))];
     const rank = new Map(order.map((workload, n) => [workload, n]));
     const of = (/** @type {SuiteCell} */ cell) => rank.get(cell.workload) ?? 0;
     return cells.sort((a, b) => of(a) - of(b));
   }
-  return cells.sort((a, b) => sortKey(b) - sortKey(a) || (a.name < b.name ? -1 : 1));
+  const byName = (/** @type {SuiteCell} */ a, /** @type {SuiteCell} */ b) =>
+    (a.name < b.name ? -1 : 1);
+  // Two endless changes have no difference.
+  return cells.sort((a, b) => (sortKey(b) === sortKey(a) ? 0 : sortKey(b) - sortKey(a)) ||
+    byName(a, b));
 }
 
 /** A number that can be compared with its neighbours. @param {number} value */
@@ -156,7 +169,7 @@ export function drawHeat() {
   const head = element("tr");
   head.append(heading("col", "cell", "what"));
   for (const [n, label] of labels.entries()) {
-    head.append(heading("col", n ? label : `${label} (base)`, "number"));
+    head.append(heading("col", n || label === "base" ? label : `${label} (base)`, "number"));
   }
   if (others.length) head.append(heading("col", "function that makes most of it", "most"));
   heat.tHead?.replaceChildren(head);
@@ -164,7 +177,7 @@ export function drawHeat() {
   /** @type {HTMLElement[]} */
   const lines = [];
   for (const [n, cell] of chosen.entries()) {
-    if (!overview.sort && chosen[n - 1]?.workload !== cell.workload) {
+    if (overview.sort === "workload" && chosen[n - 1]?.workload !== cell.workload) {
       lines.push(groupLine(cell, labels.length + (others.length ? 2 : 1)));
     }
     const line = element("tr");

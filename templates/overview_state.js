@@ -26,7 +26,8 @@ export function overviewChoices() {
       ["missing", "not there, failed or not recorded"],
     ],
     sort: [
-      ["", "workload"],
+      ["", others.length ? `largest change, ${others.at(-1)}` : "name"],
+      ["workload", "workload"],
       ...others.flatMap((label) => [
         [`more:${label}`, `largest increase, ${label}`],
         [`less:${label}`, `largest decrease, ${label}`],

@@ -83,6 +83,11 @@ class SuiteCell:
     twin: TwinVerdict | None
     exact: Set[str]
 
+    @property
+    def begun(self) -> bool:
+        """Whether any run of it was made."""
+        return bool(self.values) or any(one.kind != "not recorded" for one in self.absent.values())
+
 
 @dataclass(frozen=True)
 class SessionCells:

@@ -102,9 +102,9 @@ class SuiteResults:
 
     @property
     def lacking(self) -> list[str]:
-        """The workloads of which nothing was recorded yet."""
-        names = [one.name for one in self.suite.workloads]
-        return [name for name in names if name not in self.begun]
+        """The workloads of which nothing was recorded yet, although they were asked for."""
+        asked = [one.name for one in self.suite.workloads if self.suite.asks_of(one)]
+        return [name for name in asked if name not in self.begun]
 
     def _leave_out(self, workload: SuiteWorkload, part: str, error: SessionError) -> None:
         self.begun.add(workload.name)
@@ -142,6 +142,8 @@ class SuiteResults:
             tell(f"{workload.name}: reads the recordings of {cells}")
         for name, setting in chosen:
             row = gathered.cell(name, workload, part, setting)
+            if not row.begun and not self.suite.asks(name, workload):
+                continue
             if row.changes and (one := self._counted(session, counts, setting, name)):
                 ops = gathered.ops(setting)
                 row = replace(

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from profdiff.base.errors import InputError
 from profdiff.recording.merged import merge_sessions
 from profdiff.session.folder import Session, inside, is_session, is_several, is_suite, recording
 from profdiff.session.several import Several
-from profdiff.session.suite import Suite
+from profdiff.session.suite import Choice, Suite
 
 # What a folder can be, in words.
 _SUITE, _SEVERAL, _SESSION = "a suite", "a folder of several sessions", "a session"
@@ -79,9 +81,11 @@ def _merge_suites(target: Path, shards: Sequence[Suite]) -> list[Session]:
     for other in shards:
         _refuse_other_workloads(first, other)
     with recording(target):
-        made = first
-        if not is_suite(target):
-            made = Suite.create(target, first.name, first.command, first.workloads)
+        if is_suite(target):
+            made = first.with_workloads([], choices=_choices(shards))
+        else:
+            choices = _choices(shards)
+            made = Suite.create(target, first.name, first.command, first.workloads, choices)
         found: list[Session] = []
         for workload in first.workloads:
             parts = [shard.part(workload.name) for shard in shards]
@@ -89,6 +93,15 @@ def _merge_suites(target: Path, shards: Sequence[Suite]) -> list[Session]:
             if held:
                 found += _merge_any(made.part(workload.name), held)
     return found
+
+
+def _choices(shards: Sequence[Suite]) -> list[Choice]:
+    """What the shards together were asked for, as one process would have been; none where that is
+    not known of one of them."""
+    if not all(shard.choices for shard in shards):
+        return []
+    every = [msgspec.structs.replace(one, shard="") for shard in shards for one in shard.choices]
+    return [one for number, one in enumerate(every) if one not in every[:number]]
 
 
 def _refuse_other_workloads(first: Suite, other: Suite) -> None:

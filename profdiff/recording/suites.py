@@ -24,7 +24,7 @@ from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_suite, recording
 from profdiff.session.points import settings, settings_of
-from profdiff.session.suite import Suite, SuiteWorkload, cell_names, names_of
+from profdiff.session.suite import Choice, Suite, SuiteWorkload, cell_names, names_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,12 @@ class AskedSuite:
     tags: Sequence[str] = ()
     shard: Shard | None = None
     given: Set[str] = frozenset()
+
+    @property
+    def choice(self) -> Choice:
+        """What of it is asked for."""
+        shard = f"{self.shard.number}/{self.shard.of}" if self.shard else ""
+        return Choice(only=list(self.only), tags=list(self.tags), shard=shard)
 
     @property
     def folder(self) -> Path:
@@ -133,9 +139,12 @@ class SuitePlan:
         told = [workload for workload, _ in self.asked.each]
         with recording(self.folder):
             if is_suite(self.folder):
-                yield Suite.open(self.folder).with_workloads(told, self.asked.command)
+                known = Suite.open(self.folder)
+                yield known.with_workloads(told, self.asked.command, [self.asked.choice])
             else:
-                yield Suite.create(self.folder, self.asked.name, self.asked.command, told)
+                yield Suite.create(
+                    self.folder, self.asked.name, self.asked.command, told, [self.asked.choice]
+                )
 
 
 def _compile(wanted: Sequence[tuple[SuiteWorkload, Asked]]) -> None:

@@ -60,6 +60,12 @@ def banner(metric: Metric | None) -> str:
 def _remarks(results: SuiteResults) -> list[str]:
     told = [f"{name} is damaged, and left out: {why}" for name, why in results.damaged.items()]
     told += results.problems
+    if shards := results.suite.shards:
+        what = "shard" if len(shards) == 1 else "shards"
+        told.append(
+            f"only {what} {units.listed(one.replace('/', ' of ') for one in shards)}: the other "
+            "runs are elsewhere (profdiff merge puts shards together)"
+        )
     if lacking := results.lacking:
         named = ", ".join(lacking[:_NAMED])
         more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""

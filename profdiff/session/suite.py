@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ SCHEMA = "profdiff.suite/1"
 MOST_WORKLOADS = 4_000
 """More are no suite but a hostile file."""
 
+_MOST_CHOICES = 1_000
 _MAX_FILE = 16 * 2**20
 # What a cell's name may hold; a label holds nothing else.
 _FOREIGN = re.compile(r"[^A-Za-z0-9._+-]")
@@ -44,11 +46,42 @@ class SuiteWorkload(Part, frozen=True):
     nonlinear: Text = ""
 
 
+class Choice(Part, frozen=True):
+    """What one command recorded of a suite: cells whose name matches one of ``only``, of workloads
+    that have one of ``tags``; without them all. ``shard``: ``I/N``, "" for all of it."""
+
+    only: Annotated[list[Text], msgspec.Meta(max_length=1_000)] = msgspec.field(
+        default_factory=list
+    )
+    tags: Annotated[list[Tag], msgspec.Meta(max_length=1_000)] = msgspec.field(default_factory=list)
+    shard: Annotated[str, msgspec.Meta(pattern=r"^([0-9]{1,7}/[0-9]{1,7})?\Z")] = ""
+
+    def has(self, cell: str, workload: SuiteWorkload) -> bool:
+        """Whether it is of a cell."""
+        return self._of(workload) and self._matches(cell)
+
+    def may_have(self, workload: SuiteWorkload) -> bool:
+        """Whether it is surely of a cell of a workload whose cells are not known."""
+        return self._of(workload) and (
+            not self.only
+            or any(fnmatchcase(workload.name, one.partition("/")[0]) for one in self.only)
+        )
+
+    def _of(self, workload: SuiteWorkload) -> bool:
+        return not self.tags or bool(set(self.tags) & set(workload.tags))
+
+    def _matches(self, cell: str) -> bool:
+        return not self.only or any(fnmatchcase(cell, pattern) for pattern in self.only)
+
+
 class _Content(Part, frozen=True):
     schema: str
     name: Text
     command: list[Text]
     workloads: Annotated[list[SuiteWorkload], msgspec.Meta(min_length=1, max_length=MOST_WORKLOADS)]
+    choices: Annotated[list[Choice], msgspec.Meta(max_length=_MOST_CHOICES)] = msgspec.field(
+        default_factory=list
+    )
 
 
 class _Schema(msgspec.Struct):
@@ -62,12 +95,28 @@ Damaged = Callable[[SuiteWorkload, str, SessionError], None]
 @dataclass(frozen=True)
 class Suite:
     """A suite's folder. ``name``: the suite's; ``command``: the newest command line that recorded;
-    ``workloads`` in the order of the suite's file. Some of them may have no part yet."""
+    ``workloads`` in the order of the suite's file. Some of them may have no part yet. ``choices``:
+    what was asked for, each once; none: that is not known, as in suites of older versions."""
 
     folder: Path
     name: str
     command: Sequence[str]
     workloads: Sequence[SuiteWorkload]
+    choices: Sequence[Choice] = ()
+
+    def asks(self, cell: str, workload: SuiteWorkload) -> bool:
+        """Whether a cell was asked for."""
+        return not self.choices or any(one.has(cell, workload) for one in self.choices)
+
+    def asks_of(self, workload: SuiteWorkload) -> bool:
+        """Whether some cell of a workload was, whose cells are not known."""
+        return not self.choices or any(one.may_have(workload) for one in self.choices)
+
+    @property
+    def shards(self) -> Sequence[str]:
+        """The shards that it has, ``I/N``; none where some command asked for all runs."""
+        told = [one.shard for one in self.choices]
+        return told if all(told) else ()
 
     @property
     def alone(self) -> bool:
@@ -88,31 +137,43 @@ class Suite:
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
         content = _decode(path, data)
-        return Suite(folder, content.name, content.command, content.workloads)
+        return Suite(folder, content.name, content.command, content.workloads, content.choices)
 
     @staticmethod
     def create(
-        folder: Path, name: str, command: Sequence[str], workloads: Sequence[SuiteWorkload]
+        folder: Path,
+        name: str,
+        command: Sequence[str],
+        workloads: Sequence[SuiteWorkload],
+        choices: Sequence[Choice] = (),
     ) -> "Suite":
         """Make a folder for the workloads' parts, which are not made. Raises InputError when it
         holds something else, or a workload cannot be in a suite, OSError."""
         Session.refuse_occupied(folder)
         refuse_names([one.name for one in workloads])
         folder.mkdir(parents=True, exist_ok=True)
-        return _save(Suite(folder, name, list(command), list(workloads)))
+        return _save(Suite(folder, name, list(command), list(workloads), list(choices)))
 
     def with_workloads(
-        self, more: Sequence[SuiteWorkload], command: Sequence[str] | None = None
+        self,
+        more: Sequence[SuiteWorkload],
+        command: Sequence[str] | None = None,
+        choices: Sequence[Choice] = (),
     ) -> "Suite":
         """With those of ``more`` that it lacks behind its own; what is told of the others is told
-        as ``more`` has it, and ``command`` is what made it last. Raises InputError when a workload
-        cannot be in a suite, OSError."""
+        as ``more`` has it, ``command`` is what made it last, and ``choices`` are asked for, too.
+        Raises InputError when a workload cannot be in a suite, OSError."""
         every = {one.name: one for one in self.workloads} | {one.name: one for one in more}
         refuse_names(list(every))
         newest = list(self.command if command is None else command)
-        if list(every.values()) == list(self.workloads) and newest == list(self.command):
+        asked = list(self.choices)
+        if asked:
+            asked += [one for one in choices if one not in asked]
+        made = Suite(self.folder, self.name, newest, list(every.values()), asked[-_MOST_CHOICES:])
+        before = list(self.workloads), list(self.command), list(self.choices)
+        if before == (made.workloads, made.command, made.choices):
             return self
-        return _save(Suite(self.folder, self.name, newest, list(every.values())))
+        return _save(made)
 
     def part(self, name: str) -> Path:
         """The folder of one of the workloads, which need not exist yet. Raises InputError when the
@@ -217,6 +278,7 @@ def _save(made: Suite) -> Suite:
         name=made.name,
         command=list(made.command),
         workloads=list(made.workloads),
+        choices=list(made.choices),
     )
     data = msgspec.json.format(msgspec.json.encode(content), indent=1)
     write_atomic(made.folder / SUITE_FILE, data + b"\n")

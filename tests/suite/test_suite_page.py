@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.server
 import json
+import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_overview_says_all_without_colour(browser: Any, one_file: str) -> None:
-    opened = Opened(browser, one_file)
+    opened = Opened(browser, f"{one_file}#sort=workload")
     shown = suite()
     assert opened.page.inner_text("#suite-banner") == "Instructions, not time."
     assert opened.page.inner_text("#suite-noise") == "A/A: 0 of 158 cells differ."
@@ -108,6 +109,7 @@ def test_search_tag_filter_and_order_are_in_the_address(browser: Any, one_file: 
     opened = Opened(browser, one_file)
     page = opened.page
     rows = "#heat tbody tr:not(.group)"
+    page.select_option("#suite-sort", "workload")
     page.keyboard.press("/")
     page.keyboard.type("mprotect/anon")
     assert opened.texts(f"{rows} th") == [
@@ -137,8 +139,27 @@ def test_search_tag_filter_and_order_are_in_the_address(browser: Any, one_file: 
     again.close()
 
 
-def test_a_cell_opens_and_closes_by_keys(browser: Any, one_file: str) -> None:
+def test_cells_come_by_the_size_of_their_change(browser: Any, one_file: str) -> None:
+    """Of the last kernel, either way, as a ratio; with its seat, where there is one."""
     opened = Opened(browser, one_file)
+    shown = suite()
+    sizes = {cell.name: abs(math.log1p(cell.changes["new"].relative or 0)) for cell in shown.cells}
+    names = opened.texts("#heat tbody th")
+    assert names == sorted(sizes, key=lambda name: (-sizes[name], name))
+    assert opened.texts("#heat tbody td:nth-child(4) span")[0] == "+160.0%"
+    assert opened.page.locator("#heat tr.group").count() == 0
+    # The label says already that it is the base.
+    assert opened.texts("#heat thead th")[:4] == ["cell", "base", "mid", "new"]
+    seats = {cell.name: cell.seats["new"].name for cell in shown.cells if "new" in cell.seats}
+    first = [cell.name for cell in shown.cells if cell.name in seats]
+    most = dict(zip(names, opened.texts("#heat td.most"), strict=True))
+    assert first
+    assert all(most[name].startswith(seats[name]) and "(80%)" in most[name] for name in first)
+    opened.close()
+
+
+def test_a_cell_opens_and_closes_by_keys(browser: Any, one_file: str) -> None:
+    opened = Opened(browser, f"{one_file}#sort=workload")
     page = opened.page
     page.focus("#heat a >> nth=0")
     page.keyboard.press("ArrowDown")
