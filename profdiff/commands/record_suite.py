@@ -81,9 +81,10 @@ def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | No
         if not missing:
             break
         states = sorted({pending.state for _, pending in missing})
+        workloads = len({name for name, _ in missing})
         tell(
             f"repeats cells that changed in varied state {', '.join(map(str, states))}: "
-            f"{len({name for name, _ in missing}):,} workloads"
+            f"{workloads:,} workload{'' if workloads == 1 else 's'}"
         )
         with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
