@@ -203,6 +203,7 @@ export interface Run {
   failure: string | null;
   instructions: number | null;
   each_iteration: number | null;
+  beside: number | null;
 }
 
 /** Stacks, parents before children; a root's parent is -1. */
@@ -235,6 +236,7 @@ export interface Metric {
   functions: FunctionRow[];
   steps: Step[];
   seats: ByKernel<Seat>;
+  beside: ByKernel<number> | null;
   classes: Classes | null;
   code: KernelCode | null;
 }

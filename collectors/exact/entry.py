@@ -38,7 +38,7 @@ class Exact(Collector):
     name = "exact"
     kind = EXACT
     help = "every instruction, counted by QEMU"
-    how = "every instruction of the whole guest in the measured window, counted by QEMU TCG"
+    how = "every instruction in the measured window, counted by QEMU TCG"
     options = (
         click.Option(
             ["--call-tree/--no-call-tree"],

@@ -10,6 +10,7 @@ import numpy as np
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
+from profdiff.evidence.beside import beside, tick
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.suite_functions import CellFunction
@@ -64,7 +65,9 @@ class SuiteCell:
     ``absent``; ``changes`` and ``functions`` of all that can be compared with the base, and
     ``seats`` of the changes that have one. ``noise``: how much the base differs from its twin, as a
     fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
-    a twin. ``exact``: the labels whose values were counted and are the same in every boot."""
+    a twin. ``exact``: the labels whose values were counted and are the same in every boot.
+    ``beside``: by label, how many instructions ran beside the workload, None where they are in the
+    values."""
 
     name: str
     workload: SuiteWorkload
@@ -82,6 +85,12 @@ class SuiteCell:
     noise: float | None
     twin: TwinVerdict | None
     exact: Set[str]
+    beside: dict[str, int] | None = None
+
+    @property
+    def tick(self) -> int:
+        """How much of a count a timer tick can be."""
+        return tick(self.beside)
 
     @property
     def begun(self) -> bool:
@@ -170,6 +179,7 @@ class SessionCells:
             noise=None if noise is None or np.isnan(noise) else noise,
             twin=_twin_verdict(twin),
             exact=exact,
+            beside=beside(self.results.runs, setting, list(values), self.collector),
         )
 
     @property

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from profdiff.base.errors import InputError
+from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.beside import beside
 from profdiff.evidence.results import Result, Results
 from profdiff.reports.csv_rows import Line, text, written
 from profdiff.session.manifest import Kernel
@@ -26,6 +28,7 @@ _BEHIND = (
     "boots",
     "failed",
     "collector",
+    "beside",
 )
 
 
@@ -64,6 +67,11 @@ def rows(results: Results, swept: Sequence[str]) -> Iterator[Line]:
 
 def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Line]:
     metric, point = result.metric, [result.setting.value(name) for name in swept]
+    apart = (
+        beside(results.runs, result.setting, results.labels, result.collector)
+        if metric.name == INSTRUCTIONS.name
+        else None
+    )
     for label, cell, change in zip(results.labels, result.cells, result.changes, strict=True):
         middle = Median.of(cell)
         value = middle.value
@@ -86,6 +94,7 @@ def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Li
             len(cell.boots),
             cell.failed,
             result.collector,
+            "" if apart is None else apart[label],
         ]
 
 

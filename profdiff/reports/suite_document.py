@@ -1,5 +1,7 @@
 """The data of a suite's report, put together."""
 
+from collections import Counter
+
 from profdiff import __version__
 from profdiff.base import guest_clock, units
 from profdiff.base.metric import INSTRUCTIONS, Metric
@@ -7,7 +9,7 @@ from profdiff.evidence.suite_results import SuiteResults
 from profdiff.session.suite import Suite
 from profdiff.views import suite as records
 from profdiff.views import suite_records
-from profdiff.views.notes import TICK
+from profdiff.views.notes import falls_in
 from profdiff.views.suite_threshold import RELEVANT
 
 _NAMED = 8
@@ -44,7 +46,7 @@ def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.Su
         damaged=[
             records.SuiteDamage(name, units.printable(why)) for name, why in results.damaged.items()
         ],
-        remarks=[*_remarks(results), *_short(results, threshold)],
+        remarks=[*_remarks(results), *_beside(results), *_short(results, threshold)],
     )
 
 
@@ -85,20 +87,34 @@ def _remarks(results: SuiteResults) -> list[str]:
 def _short(results: SuiteResults, threshold: float) -> list[str]:
     """In how many cells one timer tick more would be much of a relevant change, as the note of each
     cell's own report says."""
-    count = sum(
-        any(
+    short = Counter(
+        cell.tick
+        for cell in results.cells
+        if cell.metric
+        and cell.metric.name == INSTRUCTIONS.name
+        and any(
             change.relevant(threshold)
             and {label, results.base} <= set(cell.exact)
-            and abs(change.delta) * ((cell.setting.ops if cell.per_op else None) or 1) < 10 * TICK
+            and abs(change.delta) * ((cell.setting.ops if cell.per_op else None) or 1)
+            < 10 * cell.tick
             for label, change in cell.changes.items()
         )
-        for cell in results.cells
-        if cell.metric and cell.metric.name == INSTRUCTIONS.name
     )
-    if not count:
-        return []
-    cells = "1 cell that changed differs" if count == 1 else f"{count:,} cells that changed differ"
     return [
-        f"{cells} by fewer than {10 * TICK:,} instructions in all: a timer tick, some {TICK:,}, "
-        "falls into a run or not; record more ops there"
+        f"{count:,} cell{' that changed differs' if count == 1 else 's that changed differ'} by "
+        f"fewer than {falls_in(tick)} there"
+        for tick, count in short.items()
+    ]
+
+
+def _beside(results: SuiteResults) -> list[str]:
+    """How many instructions the cells' counts leave out."""
+    told = [cell.beside for cell in results.cells if cell.beside is not None]
+    if not told:
+        return []
+    sums = {label: sum(one.get(label, 0) for one in told) for label in results.labels}
+    counted = ", ".join(f"{label} {count:,}" for label, count in sums.items())
+    return [
+        f"beside the workloads, in interrupts and threads of the kernel, not included: {counted} "
+        f"instructions in all ({len(told):,} of {len(results.cells):,} cells)"
     ]

@@ -9,10 +9,12 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from msgspec import Meta
 
+from profdiff.evidence.beside import beside as ran_beside
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.instruction_classes import instruction_classes
 from profdiff.session.folder import Session
+from profdiff.session.points import cells
 from profdiff.views import built_from, marks, steps
 from profdiff.views.bisection import Bisection
 from profdiff.views.built_from import BuiltFrom, Hole
@@ -79,7 +81,8 @@ class Recorded(Record, frozen=True):
 
 class RecordedRun(Record, frozen=True):
     """A run, finished or not. ``each_iteration``: its instructions with each iteration of repeated
-    string instructions counted, None of older recordings, whose ``instructions`` are that."""
+    string instructions counted, None of older recordings, whose ``instructions`` are that.
+    ``beside``: what ran beside the workload, None where ``instructions`` include it."""
 
     id: str
     kernel: str
@@ -91,6 +94,7 @@ class RecordedRun(Record, frozen=True):
     failure: str | None
     instructions: Number | None
     each_iteration: Number | None
+    beside: Number | None
 
 
 class Unnamed(Record, frozen=True):
@@ -114,7 +118,8 @@ class Stacks(Record, frozen=True):
 class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
     ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts. ``seats``: of the
-    changes, by label of the kernels where a function holds as much."""
+    changes, by label of the kernels where a function holds as much. ``beside``: instructions that
+    ran beside the workload, which ``totals`` leave out; None where that is not known."""
 
     metric: str
     unit: str
@@ -128,6 +133,7 @@ class Metric(Record, frozen=True):
     functions: list[Function]
     steps: list[Step]
     seats: dict[str, Seat]
+    beside: Counts | None
     classes: Classes | None = None
     code: Code | None = None
 
@@ -228,6 +234,7 @@ def runs(findings: Findings) -> list[RecordedRun]:
             if run.instructions
             else None,
             each_iteration=run.instructions.each_iteration if run.instructions else None,
+            beside=run.instructions.beside if run.instructions else None,
         )
         for run in findings.manifest.runs
     ]
@@ -286,6 +293,12 @@ def _metric(
         classes=classes(comparison, instruction_classes(comparison)),
         code=code(comparison, session),
         seats=seats_by_label(comparison),
+        beside=ran_beside(
+            cells(comparison.manifest),
+            comparison.setting,
+            comparison.labels,
+            comparison.runs[0].collector,
+        ),
     )
 
 

@@ -5,13 +5,12 @@ from typing import Literal
 
 from profdiff.base import units
 from profdiff.base.metric import INSTRUCTIONS
+from profdiff.evidence.beside import TICK, beside, tick
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict, smallest_p
 from profdiff.views.record import Record
 
 _NAMED = 3
-# Instructions of a timer tick with what it wakes. Of a change below ten of them, one is a tenth.
-TICK = 10_000
 
 
 class Note(Record, frozen=True):
@@ -43,14 +42,12 @@ def _notes(results: Results) -> Iterator[Note]:
     for name in {one.metric.name: None for one in every if one.is_wall_time and one.of_whole}:
         text = f"{name} has all of the command, start-up too: timed runs have one length"
         yield Note(kind="whole", text=text)
-    if short := _short(results):
+    for ticks, short in _short(results).items():
         more = f", and {len(short) - _NAMED:,} more points" if len(short) > _NAMED else ""
         where = f" at {'; '.join(short[:_NAMED])}{more}" if short[0] else ""
-        text = (
-            f"kernels differ by fewer than {10 * TICK:,} instructions{where}: a timer tick, some "
-            f"{TICK:,}, falls into a run or not; record more ops there"
+        yield Note(
+            kind="ticks", text=f"kernels differ{where} by fewer than {falls_in(ticks)} there"
         )
-        yield Note(kind="ticks", text=text)
     changes = [change for result in every for change in result.changes if change]
     statistical = [change for change in changes if change.verdict is not Verdict.EXACT]
     if len(statistical) < len(changes):
@@ -65,19 +62,31 @@ def _notes(results: Results) -> Iterator[Note]:
         yield Note(kind="floor", text=text)
 
 
-def _short(results: Results) -> list[str]:
-    """The settings at which one tick more would be much of an exact change."""
-    found = []
+def falls_in(ticks: int) -> str:
+    """Why a difference below ten ticks is doubtful, and what to do."""
+    what = f"{10 * ticks:,} instructions: a timer tick"
+    if ticks == TICK:
+        return f"{what}, some {ticks:,}, falls into a run or not; record more ops"
+    return (
+        f"{what} falls into a run or not, and with it up to {ticks:,} outside of interrupts; "
+        "record more ops"
+    )
+
+
+def _short(results: Results) -> dict[int, list[str]]:
+    """The settings at which one tick more would be much of an exact change, by what it is."""
+    found: dict[int, list[str]] = {}
     for one in results.every:
         if one.metric.name != INSTRUCTIONS.name:
             continue
+        told = beside(results.runs, one.setting, results.labels, one.collector)
         deltas = [
             abs(change.medians[1] - change.medians[0]) * (one.ops or 1)
             for change in one.changes
             if change and change.verdict is Verdict.EXACT
         ]
-        if any(0 < delta < 10 * TICK for delta in deltas):
-            found.append(one.setting.title)
+        if any(0 < delta < 10 * tick(told) for delta in deltas):
+            found.setdefault(tick(told), []).append(one.setting.title)
     return found
 
 

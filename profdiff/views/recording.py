@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from profdiff.base import units
 from profdiff.collectors import registry
-from profdiff.evidence.background import background
+from profdiff.evidence.beside import beside
 from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
@@ -21,7 +21,15 @@ from profdiff.views.record import Record, side
 _NAMED = 3
 
 Kind = Literal[
-    "how", "detail", "caution", "repetition", "recording", "inlines", "failure", "advice"
+    "how",
+    "detail",
+    "beside",
+    "caution",
+    "repetition",
+    "recording",
+    "inlines",
+    "failure",
+    "advice",
 ]
 
 
@@ -36,9 +44,9 @@ class Workload(Record, frozen=True):
 
 class Remark(Record, frozen=True):
     """One printable line. ``kind``: ``how`` the numbers came about; a ``detail`` of that, which a
-    mail leaves out; ``caution``, what they are not; ``repetition``, whether runs agree; what was
-    found in a ``recording``; whether ``inlines`` are visible; a ``failure``; and ``advice`` to who
-    recorded, not to who reads a mail."""
+    mail leaves out; what ran ``beside`` the workload; ``caution``, what the numbers are not;
+    ``repetition``, whether runs agree; what was found in a ``recording``; whether ``inlines`` are
+    visible; a ``failure``; and ``advice`` to who recorded, not to who reads a mail."""
 
     kind: Kind
     text: str
@@ -130,20 +138,23 @@ def _counted(comparison: Comparison) -> list[Remark]:
     if comparison.shares_translations:
         text = "code that programs map at different addresses was counted at one of them, and may "
         found += _all("caution", [f"{text}have wrong names: record again with this profdiff"])
-    beside = background(comparison)
-    # Below nothing: more in the shorter of two lengths.
-    if beside and (beside.doubtful or min(beside.counts) >= 0):
-        rows = zip(beside.labels, beside.counts, beside.totals, strict=True)
-        told = [
-            f"{label} {count:,} ({units.percent(count / total if total else 0.0)})"
-            for label, count, total in rows
-        ]
-        text = f"of these {comparison.metric.title}, in interrupts and kernel threads: "
-        text += ", ".join(told)
-        if beside.doubtful:
-            text += "; how many fall into a window is chance: record more ops to even it out"
-        found += _all("caution" if beside.doubtful else "detail", [text])
-    return found
+    return found + _all("beside", _beside(comparison))
+
+
+def _beside(comparison: Comparison) -> Iterator[str]:
+    """What the counts leave out, or have in them."""
+    if all(run.instructions is None for run in comparison.runs):
+        return
+    collector = comparison.runs[0].collector
+    told = beside(
+        points.cells(comparison.manifest), comparison.setting, comparison.labels, collector
+    )
+    what = "interrupts and threads of the kernel"
+    if told is None:
+        yield f"{what} that ran in the window are included: this recording does not tell them apart"
+        return
+    counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
+    yield f"beside the workload, in {what}, not included: {counted} {comparison.metric.title}"
 
 
 def _iterations(comparison: Comparison) -> Iterator[str]:

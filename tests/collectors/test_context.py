@@ -1,15 +1,18 @@
 """What the workload itself executed, and what ran beside it, told apart by the call tree."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fuzz.targets.counts import with_tree
+from restored import Restorer
 
 from profdiff.base.errors import SessionError
 from profdiff.collectors.exact.context import Entries, own_context
 from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.guest.qemu import Qemu
 
 NONE = 0xFFFF_FFFF
 K = 0xFFFF_FFFF_8100_0000
@@ -147,3 +150,61 @@ def test_entries_are_kept_with_the_run(tmp_path: Path) -> None:
     path.write_text("ffffffff81004000 kthread\n")
     with pytest.raises(SessionError, match="damaged"):
         Entries.load(path)
+
+
+# The same work at another phase of the timer tick: what runs before the window is longer.
+PHASES = r"""
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "profdiff.h"
+int main(int argc, char **argv)
+{
+	size_t size = 400 << 10;
+	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	for (volatile long n = argc > 1 ? atol(argv[1]) : 0; n > 0; n--)
+		;
+	PROFDIFF_START();
+	for (int n = 0; n < 100; n++) {
+		mprotect(pages, size, PROT_READ);
+		mprotect(pages, size, PROT_READ | PROT_WRITE);
+	}
+	PROFDIFF_STOP();
+	return 0;
+}
+"""
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_the_phase_of_the_tick_hardly_matters(
+    qemu: Qemu, new_kernel: Path, compile_c: Callable[..., Path], tmp_path: Path, cpus: int
+) -> None:
+    """And own counts and those beside sum to all at each address."""
+    program = compile_c("phases", PHASES, "-static")
+    restorer = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs", cpus=cpus)
+    every, own_counts = [], []
+    for spin in (0, 200_000, 400_000, 600_000):
+        result, folder = restorer.run([program, str(spin)])
+        assert result.failure is None
+        assert result.instructions
+        flat = Counts.load(folder / "counts.bin")
+        found = own_context(flat, Entries.load(folder / result.files["entries"]))
+        assert found
+        own, beside = found
+        told = result.instructions
+        assert (told.kernel + told.user, told.beside) == (own.count.sum(), beside)
+        assert own.count.sum() + beside == flat.count.sum()
+        rows = {
+            (address, code.tobytes()): count
+            for address, code, count in zip(flat.address, flat.code, flat.count, strict=True)
+        }
+        for address, code, count in zip(own.address, own.code, own.count, strict=True):
+            assert count <= rows[address, code.tobytes()]
+        every.append(int(flat.count.sum()))
+        own_counts.append(int(own.count.sum()))
+    spread = max(own_counts) - min(own_counts)
+    assert max(every) > min(own_counts)
+    assert spread < 0.005 * min(own_counts)
+    if cpus == 1:
+        assert spread < max(every) - min(every)

@@ -1,0 +1,125 @@
+"""What ran beside the workload is told once in every form, and is no part of a count."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from synthetic import compare, findings, frame
+from synthetic_experiment import ICOUNT, recorded
+
+from profdiff.evidence.beside import ASKED_FOR, TICK, beside, tick
+from profdiff.evidence.results import Results
+from profdiff.mail.measured import section
+from profdiff.profile.comparison import Comparison
+from profdiff.reports import csv_experiment, document, text
+from profdiff.session import manifest as m
+from profdiff.session.points import cells, settings
+from profdiff.views.notes import notes
+from profdiff.views.selection import Selection
+
+LINE = "beside the workload, in interrupts and threads of the kernel, not included: "
+Told = Mapping[str, list[int | None]]
+
+
+def ran(told: Told, base: int = 10_000, new: int = 11_000) -> m.Manifest:
+    """Runs that counted, with what ran beside each."""
+    totals = {"base": base, "new": new}
+    described = recorded(
+        {label: [[[float(totals[label])] for _ in numbers]] for label, numbers in told.items()},
+        collector="exact",
+        is_total=True,
+        name="instructions",
+        unit="instructions",
+        qemu=ICOUNT,
+    )
+    left = {label: list(numbers) for label, numbers in told.items()}
+    runs = [
+        m.replace(
+            run,
+            instructions=m.Instructions(
+                kernel=totals[run.kernel],
+                user=0,
+                each_iteration=totals[run.kernel],
+                beside=left[run.kernel].pop(0),
+            ),
+        )
+        for run in described.runs
+    ]
+    return m.replace(described, runs=runs)
+
+
+def profiled(told: Told) -> Comparison:
+    """The same with functions."""
+    manifest = ran(told)
+    made = compare(
+        {
+            label: [([frame("work")], "work", True, [total] * len(told[label]))]
+            for label, total in (("base", 10_000), ("new", 11_000))
+        }
+    )
+    return replace(made, manifest=manifest, runs=manifest.runs)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected", "ticks"),
+    [
+        ({"base": [3, 5, 9], "new": [700]}, {"base": 5, "new": 700}, ASKED_FOR),
+        ({"base": [0], "new": [0]}, {"base": 0, "new": 0}, 0),
+        ({"base": [3, None], "new": [0]}, None, TICK),
+        ({"base": [None], "new": [None]}, None, TICK),
+    ],
+)
+def test_how_many_ran_beside(told: Told, expected: dict[str, int] | None, ticks: int) -> None:
+    manifest = ran(told)
+    found = beside(cells(manifest), settings(manifest)[0], ["base", "new"], "exact")
+    assert found == expected
+    assert tick(found) == ticks
+
+
+def test_of_two_lengths_both_are_meant() -> None:
+    manifest = ran({"base": [3], "new": [700]})
+    points = [m.Point(cpus=1, ops=10), m.Point(cpus=1, ops=20, shorter=0)]
+    more = [m.replace(run, id=f"{run.id}-long", point=1) for run in manifest.runs]
+    manifest = m.replace(manifest, points=points, runs=[*manifest.runs, *more])
+    (setting,) = settings(manifest)
+    assert beside(cells(manifest), setting, ["base", "new"], "exact") == {"base": 6, "new": 1_400}
+
+
+def test_every_form_tells_it_once() -> None:
+    found = findings([profiled({"base": [54_037], "new": [110_507]})])
+    told = "base 54,037, new 110,507 instructions"
+    shown = " ".join(text.render(found, Selection(), width=200).split())
+    assert shown.count(LINE + told) == 1
+    assert shown.count("10,000") >= 1
+    mail = " ".join(str(section(found, "new", None)).split())
+    assert mail.count(told) == 1
+    made = document.build(found)
+    assert made.metrics[0].beside == {"base": 54_037, "new": 110_507}
+    assert made.metrics[0].totals == {"base": 10_000, "new": 11_000}
+    assert [run.beside for run in made.runs] == [54_037, 110_507]
+    assert sum(LINE in line for line in made.evidence) == 1
+    rows = csv.DictReader(io.StringIO(csv_experiment.render(found.results)))
+    assert [(row["value"], row["beside"]) for row in rows] == [
+        ("10000", "54037"),
+        ("11000", "110507"),
+    ]
+
+
+def test_a_recording_that_does_not_tell_them_apart_says_so() -> None:
+    found = findings([profiled({"base": [None], "new": [None]})])
+    shown = " ".join(text.render(found, Selection(), width=200).split())
+    assert "interrupts and threads of the kernel that ran in the window are included" in shown
+    assert document.build(found).metrics[0].beside is None
+
+
+@pytest.mark.parametrize(
+    ("ran_beside", "doubtful"),
+    [(0, []), (9, ["70,000 instructions"]), (None, ["100,000 instructions"])],
+)
+def test_what_a_tick_can_be_of_a_change(ran_beside: int | None, doubtful: list[str]) -> None:
+    results = Results.gather(ran({"base": [ran_beside], "new": [ran_beside]}))
+    found = [one.text for one in notes(results) if one.kind == "ticks"]
+    assert len(found) == len(doubtful)
+    assert all(part in line for part, line in zip(doubtful, found, strict=True))
