@@ -128,6 +128,18 @@ def test_a_commit_that_changes_a_call_has_what_ran_below_it(
             assert not row.effect
 
 
+def test_code_that_moved_into_a_helper_is_not_its_commits_effect(
+    blamed: Blame, profiles: list[Profile], hashes: list[str]
+) -> None:
+    """The commit adds the call of the helper; what runs there ran before."""
+    (number,) = [n for n in NUMBERS if truth.STEPS[n].by == "moved"]
+    cost = int(profiles[number].totals[0, 0] - profiles[number - 1].totals[0, 0])
+    (row,) = [row for row in blamed.rows if row.commit == hashes[number]]
+    assert abs(cost) < 1000
+    assert row.effect == pytest.approx(cost, abs=100)
+    assert "audited (work)" not in {share.function for share in row.functions}
+
+
 def test_two_commits_in_one_line_are_told_together(
     blamed: Blame, profiles: list[Profile], hashes: list[str]
 ) -> None:

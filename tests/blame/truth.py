@@ -31,6 +31,7 @@ int noted(int);
 int audited(int);
 int checked(int);
 int weighed(int);
+int parted(int);
 """,
     "main.c": """\
 #include "work.h"
@@ -58,6 +59,7 @@ int main(void)
 \t\ttotal += audited(round);
 \t\ttotal += checked(round);
 \t\ttotal += weighed(round);
+\t\ttotal += parted(round);
 \t}
 \tdata[0] = total;
 \treturn 0;
@@ -229,6 +231,16 @@ APART int weighed(int seed)
 \t}
 \treturn sum;
 }
+
+APART int parted(int seed)
+{
+\tint parts = seed;
+
+\tfor (int part = 0; part < 7; part++)
+\t\tparts ^= audited(parts + part);
+\tdata[61] = parts;
+\treturn parts;
+}
 """,
 }
 _MOVED = FILES["sums.c"][FILES["sums.c"].index("APART int moved") :]
@@ -354,6 +366,21 @@ STEPS = (
             ),
         ),
         by="calls",
+    ),
+    Step(
+        "calls: a helper of what parted() does",
+        (
+            (
+                "calls.c",
+                "APART int parted(int seed)\n{\n\tint parts = seed;\n\n"
+                "\tfor (int part = 0; part < 7; part++)\n\t\tparts ^= audited(parts + part);\n",
+                "static APART int part_of(int parts)\n{\n"
+                "\tfor (int part = 0; part < 7; part++)\n\t\tparts ^= audited(parts + part);\n"
+                "\treturn parts & 0xffff;\n}\n\n"
+                "APART int parted(int seed)\n{\n\tint parts = part_of(seed);\n\n",
+            ),
+        ),
+        by="moved",
     ),
     Step("sums: another name for the file", renames=(("sums.c", "totals.c"),)),
 )

@@ -15,6 +15,7 @@ from profdiff.profile.picked_counts import PickedCounts
 _CALLS = ("call", "bl ", "blr ")
 # A call as one number: its caller's and its callee's.
 _BITS = 32
+_MASK = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ class CallSites:
     known.
 
     P frames of all N places, a place's outermost first: ``place``: int64[P], which one each is of;
-    ``function``: int64[P], its number; ``commit``: int64[P], whose line it executes in ``names``,
-    -1: nobody's; ``start``: int64[N + 1], the first frame of each place."""
+    ``function``: int64[P], its number; ``line``: int64[P], what it executes in ``lines``;
+    ``commit``: int64[P], whose line that is in ``names``, -1: nobody's; ``start``: int64[N + 1],
+    the first frame of each place."""
 
     count: NDArray[np.int64]
     trees: Sequence[tuple[int, CallTree]]
@@ -49,7 +51,9 @@ class CallSites:
     place: NDArray[np.int64]
     start: NDArray[np.int64]
     function: NDArray[np.int64]
+    line: NDArray[np.int64]
     commit: NDArray[np.int64]
+    lines: Sequence[Place] = field(repr=False)
     names: Sequence[str] = field(repr=False)
 
     @staticmethod
@@ -70,9 +74,9 @@ class CallSites:
         numbers = np.array([functions.number(kernel, one) for one in found.functions], np.int64)
         names = sorted(set(commits.values()))
         known = {name: number for number, name in enumerate(names)}
-        lines = zip(chains.frame_file.tolist(), chains.frame_line.tolist(), strict=True)
-        owner = [commits.get((chains.strings[file], line), "") for file, line in lines]
-        whose = np.array([known.get(one, -1) for one in owner], np.int64)
+        named = zip(chains.frame_file.tolist(), chains.frame_line.tolist(), strict=True)
+        lines = [(chains.strings[file], line) for file, line in named]
+        whose = np.array([known.get(commits.get(one, ""), -1) for one in lines], np.int64)
         return CallSites(
             count=counts.count,
             trees=trees,
@@ -80,7 +84,9 @@ class CallSites:
             place=place,
             start=start,
             function=numbers[found.frames[at]],
+            line=chains.frames.astype(np.int64),
             commit=whose[chains.frames],
+            lines=lines,
             names=names,
         )
 
@@ -91,21 +97,27 @@ class CallSites:
             found |= {*np.unique(self._called(tree)[1]).tolist()}
         return found
 
-    def below(self, calls: Collection[int]) -> Below:
-        """What ran below those of ``calls``; below several, it is the outermost one's."""
-        wanted = np.array(sorted(calls), np.int64)
-        frames, keys = self._inlined()
-        frames = frames[np.isin(keys, wanted)]
-        inlined = np.full(len(self.start) - 1, -1, np.int64)
-        places, first = np.unique(self.place[frames], return_index=True)
-        inlined[places] = self.commit[frames[first]]
+    def functions(self) -> dict[Place, set[int]]:
+        """The functions that execute each line, or a call on it."""
+        found: dict[Place, set[int]] = {}
+        pairs = np.unique((self.line << _BITS) | self.function)
+        for pair in pairs.tolist():
+            found.setdefault(self.lines[pair >> _BITS], set()).add(pair & _MASK)
+        return found
+
+    def below(self, calls: Collection[int], others: Mapping[Place, Collection[int]]) -> Below:
+        """What ran below those of ``calls``; below several, it is the outermost one's. ``others``:
+        of lines that the other kernel executes too, the functions in which it does: code that only
+        moved into what is called, or out of it, was neither added nor removed."""
+        inside = self._inside(np.array(sorted(calls), np.int64), others)
         rest = self.count.copy()
         sums: dict[tuple[str, int], int] = {}
         for sign, tree in self.trees or [(1, _flat(self.count))]:
-            by = self._by_node(tree, wanted, inlined)[tree.node]
-            whose = np.where(by >= 0, by, inlined[tree.place])
+            nodes = self._by_node(tree, inside)
             # Unresolved places have no frames, and so no call below which they would stand alone.
-            some = np.flatnonzero((whose >= 0) & (np.diff(self.start)[tree.place] > 0))
+            resolved = np.diff(self.start)[tree.place] > 0
+            whose = inside.at(tree.place, nodes[tree.node])
+            some = np.flatnonzero((whose >= 0) & resolved)
             count = sign * tree.count[some]
             np.subtract.at(rest, tree.place[some], count)
             leaf = self.function[self.start[tree.place[some] + 1] - 1]
@@ -113,9 +125,28 @@ class CallSites:
             totals = np.zeros(len(keys), np.int64)
             np.add.at(totals, where, count)
             for key, total in zip(keys.tolist(), totals.tolist(), strict=True):
-                name = self.names[key >> _BITS], key & ((1 << _BITS) - 1)
+                name = self.names[key >> _BITS], key & _MASK
                 sums[name] = sums.get(name, 0) + total
         return Below(rest, sums)
+
+    def _inside(
+        self, wanted: NDArray[np.int64], others: Mapping[Place, Collection[int]]
+    ) -> "_Inside":
+        frames, keys = self._inlined()
+        frames = frames[np.isin(keys, wanted)]
+        pairs, where = np.unique((self.line << _BITS) | self.function, return_inverse=True)
+        moved = [
+            pair & _MASK not in others.get(self.lines[pair >> _BITS], (pair & _MASK,))
+            for pair in pairs.tolist()
+        ]
+        resets = np.flatnonzero(np.array(moved, np.bool_)[where])
+        last = np.full(len(self.start) - 1, -1, np.int64)
+        np.maximum.at(last, self.place[resets], resets)
+        frames = frames[frames > last[self.place[frames]]]
+        call = np.full(len(last), -1, np.int64)
+        places, first = np.unique(self.place[frames], return_index=True)
+        call[places] = self.commit[frames[first]]
+        return _Inside(wanted, last >= 0, call)
 
     def _inlined(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The frames that execute a call which is inlined, and which call it is."""
@@ -137,21 +168,35 @@ class CallSites:
         callees = self.function[self.start[tree.target[nodes]]]
         return nodes, (self.function[sites] << _BITS) | callees
 
-    def _by_node(
-        self, tree: CallTree, wanted: NDArray[np.int64], inlined: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _by_node(self, tree: CallTree, inside: "_Inside") -> NDArray[np.int64]:
         """int64[M]: the commit of the outermost call below which a node is; -1: none."""
-        own = np.append(inlined, -1)[tree.site]
         nodes, keys = self._called(tree)
-        nodes = nodes[np.isin(keys, wanted)]
-        sites = self.start[tree.site[nodes] + 1] - 1
-        own[nodes] = np.where(own[nodes] >= 0, own[nodes], self.commit[sites])
-        found = own.tolist()
-        if len(found) and own.max() >= 0:
-            for node, parent in enumerate(tree.parent.tolist()):
-                if parent >= 0 and found[parent] >= 0:
-                    found[node] = found[parent]
+        nodes = nodes[np.isin(keys, inside.wanted)]
+        own = np.full(len(tree.parent), -1, np.int64)
+        own[nodes] = self.commit[self.start[tree.site[nodes] + 1] - 1]
+        call, out = np.append(inside.call, -1)[tree.site], np.append(inside.out, False)[tree.site]
+        found: list[int] = []
+        columns = (column.tolist() for column in (tree.parent, call, out, own))
+        for parent, inlined, moved, called in zip(*columns, strict=True):
+            above = found[parent] if parent >= 0 and not moved else -1
+            found.append(next((one for one in (above, inlined, called) if one >= 0), -1))
         return np.array(found, np.int64)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """Of the calls ``wanted``: what the frames of each place say. ``out``: bool[N], some of them
+    are in code that moved, and so below no call that is outside of it; ``call``: int64[N], the
+    commit of the outermost call among those behind them, -1: none."""
+
+    wanted: NDArray[np.int64]
+    out: NDArray[np.bool_]
+    call: NDArray[np.int64]
+
+    def at(self, places: NDArray[np.int64], above: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of some places whose node is below a call of ``above``."""
+        kept = ~self.out[places] & (above >= 0)
+        return np.where(kept, above, self.call[places])
 
 
 def _flat(count: NDArray[np.int64]) -> CallTree:

@@ -92,7 +92,9 @@ def blamed(
     old = first.calls(functions, known.before.commits)
     now = second.calls(functions, known.after.commits)
     # A call that both kernels have on lines of commits was neither added nor removed.
-    gone, came = (sites.below(old.calls() ^ now.calls()) for sites in (old, now))
+    wanted, (before, after) = old.calls() ^ now.calls(), (old.functions(), now.functions())
+    gone = old.below(wanted, {a: after[b] for a, b in known.same.items() if b in after})
+    came = now.below(wanted, {b: before[a] for a, b in known.same.items() if a in before})
     rest = by_lines(first.lines(functions, gone.rest), second.lines(functions, came.rest))
     effects = merged([*rest, *gone.parts(-1), *came.parts(1)])
     labels = comparison.labels[0], comparison.labels[kernel]
