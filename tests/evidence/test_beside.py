@@ -13,6 +13,7 @@ from profdiff.evidence.beside import ASKED_FOR, TICK, beside, tick
 from profdiff.evidence.results import Results
 from profdiff.mail.measured import section
 from profdiff.profile.comparison import Comparison
+from profdiff.recording.plan import difference
 from profdiff.reports import csv_experiment, document, text
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
@@ -123,3 +124,22 @@ def test_what_a_tick_can_be_of_a_change(ran_beside: int | None, doubtful: list[s
     found = [one.text for one in notes(results) if one.kind == "ticks"]
     assert len(found) == len(doubtful)
     assert all(part in line for part, line in zip(doubtful, found, strict=True))
+
+
+@pytest.mark.parametrize(("old", "new"), [(None, None), (None, 7), (7, None), (7, 7), (0, 9)])
+def test_runs_that_tell_them_apart_are_not_mixed_with_others(
+    old: int | None, new: int | None
+) -> None:
+    """``new``: of another shard. What is going to be recorded tells them apart."""
+
+    def with_tree(told: int | None) -> m.Manifest:
+        made = ran({"base": [told], "new": [told]})
+        runs = [m.replace(run, files={"kallsyms": "kallsyms.gz"}) for run in made.runs]
+        return m.replace(made, runs=runs, options={"call_tree": True})
+
+    of_old, planned = with_tree(old), m.replace(with_tree(new), runs=[])
+    refused = "counted interrupts as the workload's"
+    assert (refused in (difference(of_old, planned) or "")) is (old is None)
+    assert (refused in (difference(of_old, with_tree(new)) or "")) is (
+        (old is None) != (new is None)
+    )
