@@ -86,7 +86,8 @@ def session(
     )
     made = Session.create(folder, manifest)
     (folder / "symbols").mkdir()
-    kept = KeptFunctions.of(fingerprint(made), labels, found)
+    known = {(point, 0): counts for point, counts in found.items()}
+    kept = KeptFunctions.of(fingerprint(made), labels, known)
     kept.save(folder / "symbols/functions.npz")
     made.save(m.replace(manifest, functions="symbols/functions.npz"))
     return made

@@ -1,8 +1,8 @@
 """Results: each metric of a session, with the values of every boot, changes, verdicts, and A/A."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
@@ -13,9 +13,10 @@ import numpy as np
 from profdiff.base import guest_clock
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
+from profdiff.evidence.state_changes import in_states
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.session.points import Cells, Setting, by_boot, cells, recorded_at, settings
+from profdiff.session.points import Cells, Setting, by_boot, cells_by_state, recorded_at, settings
 
 _RULE = Rule()
 _Key = TypeVar("_Key", bound=Hashable)
@@ -25,11 +26,13 @@ _TIMES = {"ns", "us", "ms", "s"}
 @dataclass(frozen=True)
 class Cell:
     """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
-    result is; ``planned`` boots, ``failed`` runs."""
+    result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
+    numbers."""
 
     boots: list[list[float]]
     planned: int
     failed: int
+    states: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
     def medians(self) -> list[float]:
@@ -97,8 +100,9 @@ class Results:
         """Everything that finished runs measured. Recordings that were imported have no such
         values; nothing is raised."""
         kernels = manifest.compared
-        runs, known = cells(manifest), settings(manifest)
-        gatherer = _Gatherer(manifest, kernels, rule, runs, _emulated(runs))
+        by_state, known = cells_by_state(manifest), settings(manifest)
+        runs = by_state[0]
+        gatherer = _Gatherer(manifest, kernels, rule, by_state, _emulated(runs))
         found = [
             gatherer.result(setting, collector, measured)
             for setting in known
@@ -178,8 +182,13 @@ class _Gatherer:
     manifest: Manifest
     kernels: Sequence[Kernel]
     rule: Rule
-    runs: Cells
+    by_state: Mapping[int, Cells]
     emulated: Set[str]
+
+    @property
+    def runs(self) -> Cells:
+        """Those in the plain state."""
+        return self.by_state[0]
 
     def metrics(self, setting: Setting, collector: Collector) -> list[Measured]:
         """One of each metric that a run at the setting measured."""
@@ -200,10 +209,16 @@ class _Gatherer:
         ops = ops if measured.is_total else None
 
         def cell(label: str, planned: int) -> Cell:
-            by_point = [self.runs.get((label, collector, point), ()) for point in points]
-            boots = _differences([_boots(runs, metric) for runs in by_point])
-            failed = sum(run.failure is not None for runs in by_point for run in runs)
-            return Cell([[value / (ops or 1) for value in boot] for boot in boots], planned, failed)
+            boots: dict[int, list[list[float]]] = {}
+            failed = 0
+            for state, runs in self.by_state.items():
+                by_point = [runs.get((label, collector, point), ()) for point in points]
+                values = _differences([_boots(some, metric) for some in by_point])
+                boots[state] = [[value / (ops or 1) for value in boot] for boot in values]
+                failed += sum(run.failure is not None for some in by_point for run in some)
+            plain = boots.pop(0)
+            states = {state: median(map(median, some)) for state, some in boots.items() if some}
+            return Cell(plain, planned, failed, states)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
@@ -252,7 +267,10 @@ class _Gatherer:
         compared = []
         for result in results:
             found = [
-                _against_noise(next(made[result.deterministic]), result.noise)
+                in_states(
+                    _against_noise(next(made[result.deterministic]), result.noise),
+                    *(cell.states for cell in pair),
+                )
                 if _measured(pair)
                 else None
                 for pair in _pairs(result)

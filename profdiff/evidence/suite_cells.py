@@ -1,5 +1,6 @@
 """The cells of a suite that one session holds: values, changes, and why a kernel has none."""
 
+import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from profdiff.collectors import registry
 from profdiff.evidence.beside import beside, tick
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.evidence.suite_functions import CellFunction
+from profdiff.evidence.suite_functions import CellFunction, FunctionKey
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Manifest
@@ -36,11 +37,17 @@ class Absence(NamedTuple):
 
 
 class CellChange(NamedTuple):
-    """Against the base. ``relative``: a fraction, nan where the base is 0."""
+    """Against the base. ``relative``: a fraction, nan where the base is 0. ``states``: in how many
+    it was seen; ``low`` and ``high``: the lowest and the highest of them, as ``relative``;
+    ``differ``: the function in which states differ most, of a change that depends on state."""
 
     relative: float
     delta: float
     verdict: Verdict
+    states: int = 1
+    low: float = math.nan
+    high: float = math.nan
+    differ: FunctionKey | None = None
 
     @property
     def sure(self) -> bool:
@@ -56,6 +63,11 @@ class CellChange(NamedTuple):
     def relevant(self, threshold: float) -> bool:
         """Whether it is sure and at least ``threshold``; from nothing, any change is."""
         return self.sure and not abs(self.relative) < threshold
+
+    def depends(self, threshold: float) -> bool:
+        """Whether it depends on state, and is at least ``threshold`` in some state."""
+        ends = max(abs(self.low), abs(self.high))
+        return self.verdict is Verdict.DEPENDS and not ends < threshold
 
 
 @dataclass(frozen=True)
@@ -154,7 +166,12 @@ class SessionCells:
                 if change is not None:
                     before, after = change.medians
                     changes[label] = CellChange(
-                        change.median.estimate, after - before, change.verdict
+                        change.median.estimate,
+                        after - before,
+                        change.verdict,
+                        change.states,
+                        change.median.low,
+                        change.median.high,
                     )
         absent = {label: self._why(label, setting) for label in self._labels if label not in values}
         twin = self.twins.get(setting.point)

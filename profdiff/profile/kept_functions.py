@@ -34,6 +34,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "reason": np.dtype(np.uint32),
     "in_kernel": np.dtype(np.bool_),
     "point": np.dtype(np.int64),
+    "state": np.dtype(np.uint32),
     "there": np.dtype(np.bool_),
     "offsets": np.dtype(np.int64),
     "function": np.dtype(np.uint32),
@@ -42,7 +43,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "seat_delta": np.dtype(np.int64),
 }
 # Files of older versions lack them.
-_OPTIONAL = {"seat", "seat_delta"}
+_OPTIONAL = {"state", "seat", "seat_delta"}
 
 
 class Progress(Protocol):
@@ -80,27 +81,28 @@ class FunctionCounts:
         """Whether no recording is read."""
         return self._kept is not None
 
-    def at(self, setting: Setting) -> SelfCounts | None:
-        """At a setting; None where nothing counts exactly. Raises as ``counted``."""
+    def at(self, setting: Setting, state: int = 0) -> SelfCounts | None:
+        """At a setting in a state; None where nothing counts exactly. Raises as ``counted``."""
         if self._kept is not None:
-            return self._kept.at(setting.point)
+            return self._kept.at(setting.point, state)
         if self._collector is None:
             return None
-        return counted(self._session, self._collector, setting)
+        return counted(self._session, self._collector, setting, state)
 
 
 @dataclass(frozen=True)
 class KeptFunctions:
-    """The file. ``runs``: of which runs it is (``fingerprint``). Setting ``point[s]`` has the rows
-    ``offsets[s]`` to ``offsets[s + 1]``: each a number of ``functions``, and int64[K] of
-    ``counts``; ``there``: bool[S, K], which kernels have a result there. ``seat`` and
-    ``seat_delta``: int64[S, K, 2], as ``KeptSeats`` has them of all ``functions``; None where they
-    were not kept."""
+    """The file. ``runs``: of which runs it is (``fingerprint``). Setting ``point[s]`` in the state
+    ``state[s]`` has the rows ``offsets[s]`` to ``offsets[s + 1]``: each a number of ``functions``,
+    and int64[K] of ``counts``; ``there``: bool[S, K], which kernels have a result there. ``seat``
+    and ``seat_delta``: int64[S, K, 2], as ``KeptSeats`` has them of all ``functions``; None where
+    they were not kept."""
 
     runs: str
     labels: Sequence[str]
     functions: Sequence[Function]
     point: NDArray[np.int64]
+    state: NDArray[np.uint32]
     there: NDArray[np.bool_]
     offsets: NDArray[np.int64]
     function: NDArray[np.uint32]
@@ -109,8 +111,10 @@ class KeptFunctions:
     seat_delta: NDArray[np.int64] | None = None
 
     @staticmethod
-    def of(runs: str, labels: Sequence[str], found: Mapping[int, SelfCounts]) -> "KeptFunctions":
-        """``found``: by point. ``labels``: of all kernels that can have a result."""
+    def of(
+        runs: str, labels: Sequence[str], found: Mapping[tuple[int, int], SelfCounts]
+    ) -> "KeptFunctions":
+        """``found``: by point and state. ``labels``: of all kernels that can have a result."""
         numbers: dict[Function, int] = {}
         columns = {label: column for column, label in enumerate(labels)}
         there = np.zeros((len(found), len(labels)), np.bool_)
@@ -135,7 +139,8 @@ class KeptFunctions:
             runs=runs,
             labels=labels,
             functions=list(numbers),
-            point=np.array(list(found), np.int64),
+            point=np.array([point for point, _ in found], np.int64),
+            state=np.array([state for _, state in found], np.uint32),
             there=there,
             offsets=np.cumsum([0, *map(len, rows[1:])]).astype(np.int64),
             function=np.concatenate(rows),
@@ -144,9 +149,9 @@ class KeptFunctions:
             seat_delta=seat_delta,
         )
 
-    def at(self, point: int) -> SelfCounts | None:
-        """At the setting with that point; None where there is none."""
-        where = np.flatnonzero(self.point == point)
+    def at(self, point: int, state: int = 0) -> SelfCounts | None:
+        """At the setting with that point in a state; None where there is none."""
+        where = np.flatnonzero((self.point == point) & (self.state == state))
         if not len(where):
             return None
         at = int(where[0])
@@ -183,6 +188,7 @@ class KeptFunctions:
             "reason": column(one.reason for one in self.functions),
             "in_kernel": np.array([one.in_kernel for one in self.functions], np.bool_),
             "point": self.point,
+            "state": self.state,
             "there": self.there.reshape(-1),
             "offsets": self.offsets,
             "function": self.function,
@@ -201,6 +207,8 @@ class KeptFunctions:
         try:
             columns = column_file.read(path, _DTYPES)
             column_file.need(columns, _DTYPES.keys() - _OPTIONAL)
+            # Earlier versions knew the plain state alone.
+            columns.setdefault("state", np.zeros(len(columns["point"]), np.uint32))
             return _decode(columns)
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -222,8 +230,16 @@ def keep(session: Session) -> None:
         return
     labels = [kernel.label for kernel in session.compared]
     found = {
-        one.point: replace(counted(session, collector, one), seats=_seats(session, collector, one))
+        (one.point, 0): replace(
+            counted(session, collector, one), seats=_seats(session, collector, one)
+        )
         for one in settings(session.manifest)
+    }
+    ran = {(run.point, run.state) for run in session.manifest.runs if run.state}
+    found |= {
+        (one.point, state): counted(session, collector, one, state)
+        for one in settings(session.manifest)
+        for state in sorted(state for point, state in ran if point == one.point)
     }
     made = KeptFunctions.of(runs, labels, found)
     if made.counts.nbytes >= column_file.MAX_BYTES // 2:
@@ -282,7 +298,9 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         )
     ]
     offsets, function = columns["offsets"], columns["function"]
-    point = columns["point"]
+    point, state = columns["point"], columns["state"]
+    if len(state) != len(point):
+        raise ValueError("state has not as many rows as point")
     if len(offsets) != len(point) + 1 or offsets[0] != 0 or offsets[-1] != len(function):
         raise ValueError("offsets does not span function")
     if any(end < start for start, end in pairwise(offsets.tolist())):
@@ -295,6 +313,7 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         labels=labels,
         functions=functions,
         point=point.astype(np.int64),
+        state=state.astype(np.uint32),
         there=columns["there"].reshape(len(point), len(labels)).astype(np.bool_),
         offsets=offsets.astype(np.int64),
         function=function.astype(np.uint32),

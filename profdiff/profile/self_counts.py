@@ -38,13 +38,13 @@ def exact_collector(session: Session) -> str | None:
     return next(exact, None)
 
 
-def counted(session: Session, collector: str, setting: Setting) -> SelfCounts:
+def counted(session: Session, collector: str, setting: Setting, state: int = 0) -> SelfCounts:
     """What ``Comparison.self_`` and ``Comparison.unresolved`` have at a setting, of an exact
-    collector's first metric; only functions that executed something themselves. Raises
-    SessionError, and InputError for a damaged debug ELF."""
+    collector's first metric, in one state; only functions that executed something themselves.
+    Raises SessionError, and InputError for a damaged debug ELF."""
     found: dict[str, tuple[list[Function], NDArray[np.int64]]] = {}
     for kernel in session.compared:
-        finished = session.finished(kernel.label, collector)
+        finished = session.finished(kernel.label, collector, state)
         long = [run for run in finished if run.point == setting.point]
         short = [run for run in finished if run.point == setting.short]
         if setting.short is not None:

@@ -122,12 +122,13 @@ class Session:
         except (OSError, SessionError):
             return None
 
-    def finished(self, label: str, collector: str) -> list[Run]:
-        """The runs of a kernel by one collector that gave a result, in order."""
+    def finished(self, label: str, collector: str, state: int = 0) -> list[Run]:
+        """The runs of a kernel by one collector in one state that gave a result, in order."""
         return [
             run
             for run in self.manifest.runs
-            if run.kernel == label and run.collector == collector and run.failure is None
+            if (run.kernel, run.collector, run.state) == (label, collector, state)
+            and run.failure is None
         ]
 
     @property

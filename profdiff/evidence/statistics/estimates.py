@@ -25,7 +25,9 @@ class Estimate:
 
     ``mann_whitney`` and ``welch``: two-sided p over the boots' medians and means, nan where a side
     has one boot. ``smallest_p``: that Mann-Whitney can reach with so many boots. ``reason``: one
-    clause why ``verdict`` is *unsure* or ``quality`` not *reliable*, else empty.
+    clause why ``verdict`` is *unsure* or ``quality`` not *reliable*, else empty. ``states``: in how
+    many it was seen; of several, ``median`` of exact counts is the plain state's change, and goes
+    from the lowest of all to the highest.
     """
 
     boots: tuple[int, int]
@@ -39,6 +41,7 @@ class Estimate:
     verdict: Verdict
     quality: Quality
     reason: str
+    states: int = 1
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,14 @@ Quality = Literal["reliable", "robust-only", "partial"]
 
 
 class Verdict(StrEnum):
-    """What may be said of a change; *exact*: every boot counted the same."""
+    """What may be said of a change; *exact*: every boot counted the same, and so did every state,
+    or nearly so; *depends on state*: they did not (``session.states``)."""
 
     EXACT = auto()
     CHANGED = auto()
     UNCHANGED = auto()
     UNSURE = auto()
+    DEPENDS = "depends on state"
 
 
 @dataclass(frozen=True)
