@@ -51,6 +51,15 @@ def change(base: float, other: float) -> str:
     return percent((other - base) / base, "+.1f")
 
 
+def changes(low: float, high: float) -> str:
+    """Two relative changes, as fractions, as a range: ``-64.3% to +225.4%``; one where they read
+    alike, ``no ratio`` where there is none."""
+    if low != low or high != high:
+        return "no ratio"
+    told = (percent(one, "+,.1f") if one else percent(0, "g") for one in (low, high))
+    return " to ".join(dict.fromkeys(told))
+
+
 def ratio(base: float, other: float) -> str:
     """How many times the base: ``1.67x``. ``new`` where that is nothing, ``-`` where it is below
     it, of which there is no multiple."""

@@ -23,6 +23,7 @@ function isShown(cell) {
   if (overview.tag && !cell.tags.includes(overview.tag)) return false;
   if (overview.show === "relevant" && !changes.some(({ relevant }) => relevant)) return false;
   if (overview.show === "significant" && !changes.some(isSignificant)) return false;
+  if (overview.show === "depends" && !dependsOnState(cell)) return false;
   if (overview.show === "missing" && !Object.keys(cell.missing).length) return false;
   const wanted = overview.find.toLowerCase();
   const functions = [...Object.values(cell.functions).flat(), ...Object.values(cell.seats)]
@@ -39,6 +40,12 @@ function sizeOf(change) {
   return Math.abs(Math.log1p(change.relative ?? Infinity));
 }
 
+/** Whether what a cell costs more or less is an accident of the state. @param {SuiteCell} cell */
+function dependsOnState(cell) {
+  const changes = Object.values(cell.changes);
+  return changes.some(({ depends }) => depends) && !changes.some(({ relevant }) => relevant);
+}
+
 /** By what a cell is sorted, larger first. @param {SuiteCell} cell */
 function sortKey(cell) {
   const [way, label] = overview.sort.split(/:(.*)/s);
@@ -50,9 +57,14 @@ function sortKey(cell) {
   return way === "less" ? -size : size;
 }
 
-/** The cells that the reader asked for, in order. */
+/** The cells that the reader asked for, in order: those that depend on state stand apart. */
 export function chosenCells() {
-  const cells = suite().cells.filter(isShown);
+  const cells = inOrder(suite().cells.filter(isShown));
+  return [...cells.filter((cell) => !dependsOnState(cell)), ...cells.filter(dependsOnState)];
+}
+
+/** @param {SuiteCell[]} cells */
+function inOrder(cells) {
   if (overview.sort === "workload") {
     const order = [...new Set(suite().cells.map(({ workload }) => workload))];
     const rank = new Map(order.map((workload, n) => [workload, n]));
@@ -70,9 +82,17 @@ export function chosenCells() {
 export const cellCount = (value) =>
   fixed(value, Math.abs(value) >= 1000 || Number.isInteger(value) ? 0 : 2);
 
+/** The lowest and the highest change over states. @param {SuiteChange} change */
+function spanText({ low, high }) {
+  if (low === null || high === null) return "from 0 in some";
+  const ends = [low, high].map((one) => signed(100 * one, (value) => percent(value, 1)));
+  return ends.join(" to ");
+}
+
 /** A change in words and signs, which are enough without colour. @param {SuiteChange} change */
 export function changeText(change) {
   const { relative, delta, verdict } = change;
+  if (verdict === "depends on state") return spanText(change);
   if (!delta || verdict === "unchanged") return "=";
   const unsure = verdict === "unsure" ? " ?" : "";
   if (relative === null) return `${delta > 0 ? "from 0" : "to less"}${unsure}`;
@@ -84,7 +104,8 @@ export function changeText(change) {
 }
 
 /** How strongly a change is marked. @param {SuiteChange} change */
-function changeClass({ relative, delta, verdict, relevant }) {
+function changeClass({ relative, delta, verdict, relevant, depends }) {
+  if (verdict === "depends on state") return depends ? "depends" : "same";
   if (!delta || verdict === "unchanged" || verdict === "unsure") return "same";
   const size = Math.abs(relative ?? 1);
   const level = LEVELS.filter((least) => size >= least).length;
@@ -119,6 +140,11 @@ function mostCell(cell) {
   const made = element("td", "", "most");
   const [, chosen] = overview.sort.split(/:(.*)/s);
   const label = chosen ?? otherLabels().findLast((one) => mostOf(cell, one)) ?? "";
+  const differs = Object.values(cell.changes).findLast((one) => one.depends)?.differs;
+  if (dependsOnState(cell)) {
+    if (differs) made.append(element("code", differs));
+    return made;
+  }
   const most = mostOf(cell, label);
   if (!most || !cell.changes[label]?.delta) return made;
   if (cell.seats[label]) {
@@ -149,6 +175,18 @@ function nameOfCell(cell) {
   return made;
 }
 
+/** Above the cells that depend on state. @param {number} columns */
+function dependLine(columns) {
+  const line = element("tr", "", "group");
+  const made = heading("row", "Depends on state", "what");
+  made.scope = "rowgroup";
+  made.colSpan = columns;
+  made.append(element("small", "the change is no change of the kernel alone: from the lowest to "
+    + "the highest of all states, and the function in which states differ most"));
+  line.append(made);
+  return line;
+}
+
 /** What a group of cells has in common. @param {SuiteCell} cell @param {number} columns */
 function groupLine(cell, columns) {
   const line = element("tr", "", "group");
@@ -177,7 +215,11 @@ export function drawHeat() {
   /** @type {HTMLElement[]} */
   const lines = [];
   for (const [n, cell] of chosen.entries()) {
-    if (overview.sort === "workload" && chosen[n - 1]?.workload !== cell.workload) {
+    const apart = dependsOnState(cell);
+    if (apart && !(n && dependsOnState(chosen[n - 1]))) {
+      lines.push(dependLine(labels.length + (others.length ? 2 : 1)));
+    }
+    if (!apart && overview.sort === "workload" && chosen[n - 1]?.workload !== cell.workload) {
       lines.push(groupLine(cell, labels.length + (others.length ? 2 : 1)));
     }
     const line = element("tr");

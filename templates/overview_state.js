@@ -16,6 +16,7 @@ export const overviewHash = () => `#${new URLSearchParams(Object.entries(overvie
  * @returns {Record<Exclude<OverviewKey, "find">, string[][]>} */
 export function overviewChoices() {
   const [base, ...others] = suite().kernels.map(({ label }) => label);
+  const depend = suite().summaries.some((one) => one.depend > 0);
   const percent = Math.round(1000 * suite().threshold) / 10;
   return {
     tag: [["", "any"], ...tags().map((tag) => [tag, tag])],
@@ -23,6 +24,7 @@ export function overviewChoices() {
       ["", "all cells"],
       ["relevant", `changes of at least ${percent}%`],
       ["significant", "every significant change"],
+      ...(depend ? [["depends", "changes that depend on state"]] : []),
       ["missing", "not there, failed or not recorded"],
     ],
     sort: [

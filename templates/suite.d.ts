@@ -15,8 +15,13 @@ export interface SuiteKernel {
 export interface SuiteChange {
   relative: number | null;
   delta: number;
-  verdict: "changed" | "unchanged" | "unsure" | "exact";
+  verdict: "changed" | "unchanged" | "unsure" | "exact" | "depends on state";
   relevant: boolean;
+  states: number;
+  low: number | null;
+  high: number | null;
+  depends: boolean;
+  differs: string;
 }
 
 /** Why a kernel has no value. */
@@ -65,6 +70,7 @@ export interface SuiteSummary {
   compared: number;
   more: number;
   less: number;
+  depend: number;
   other: number;
   not_there: number;
   failed: number;

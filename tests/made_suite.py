@@ -129,6 +129,7 @@ def _summary(label: str, cells: Sequence[v.SuiteCell]) -> v.SuiteSummary:
         compared=len(changes),
         more=more,
         less=less,
+        depend=0,
         other=len(changes) - more - less,
         not_there=sum(label in cell.missing for cell in cells),
         failed=0,

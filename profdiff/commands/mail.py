@@ -217,6 +217,8 @@ def mail(
         results = Results.gather(opened.manifest)
         findings = Findings.of(opened, choose(opened.manifest, at, results), results)
         write_letter, boxes = partial(content.letter, findings), partial(content.boxes, findings)
+    if regression and not several:
+        content.refuse_accident(findings)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,

@@ -1,17 +1,22 @@
 """What a report of a session shows: at one setting, or of recordings that exist."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
+from profdiff.evidence.state_changes import differ_most
+from profdiff.evidence.statistics import Verdict
+from profdiff.evidence.suite_functions import FunctionKey
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
+from profdiff.profile.self_counts import exact_collector
 from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
@@ -24,7 +29,8 @@ class Findings:
     """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
     ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
-    are none.
+    are none. ``differ``: by label, the function in which states differ most, of changes that depend
+    on state.
     """
 
     manifest: Manifest
@@ -36,6 +42,7 @@ class Findings:
     remarks: Sequence[str] = ()
     lengths: Lengths | None = None
     session: Session | None = None
+    differ: Mapping[str, FunctionKey] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -71,6 +78,7 @@ class Findings:
             remarks,
             Lengths.of(session, results, setting),
             session,
+            _differ(session, results, setting),
         )
 
     @staticmethod
@@ -95,6 +103,22 @@ class Findings:
         if self.comparisons:
             return self.comparisons[0].kernels
         return self.results.kernels
+
+
+def _differ(session: Session, results: Results, setting: points.Setting) -> dict[str, FunctionKey]:
+    """Of what the exact collector counts; nothing where a recording does not tell."""
+    collector = exact_collector(session)
+    for one in results.at(setting):
+        depend = [
+            label
+            for label, change in zip(results.labels, one.changes, strict=True)
+            if change is not None and change.verdict is Verdict.DEPENDS
+        ]
+        if depend and one.collector == collector:
+            states, counts = sorted(one.cells[0].states), FunctionCounts.of(session)
+            with suppress(SessionError):
+                return differ_most(counts, setting, states, results.labels[0], depend)
+    return {}
 
 
 def _profiled(results: Results, setting: points.Setting) -> bool:

@@ -8,8 +8,9 @@ from profdiff.base.errors import InputError
 from profdiff.evidence import measured_change
 from profdiff.evidence.code_change import CodeChanges
 from profdiff.evidence.condition import CHANGED, Condition, Judgement, MeasuredChange
-from profdiff.evidence.condition_names import CODE, check_names
+from profdiff.evidence.condition_names import CODE, INLINED, SIZE, check_names
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics import Verdict
 from profdiff.session.kinds import ARCHITECTURE, Kind
 
 # By part, "" where there is one only: what was found at each setting.
@@ -51,6 +52,26 @@ def judge(
     return judged
 
 
+_DEPENDS = "the whole change depends on state, and this is known of the plain one alone"
+
+
+def _is_plain(condition: Condition, metrics: Sequence[str]) -> bool:
+    """Whether what it is about is known of the plain state alone; code is the same in each."""
+    if condition.metric in CODE and condition.metric not in metrics:
+        return condition.metric not in (SIZE, INLINED)
+    return condition.function or condition.what != "total"
+
+
+def _depending(found: Findings) -> set[str]:
+    """The kernels whose change depends on state at a setting."""
+    return {
+        label
+        for one in found.results.at(found.setting)
+        for label, change in zip(found.results.labels, one.changes, strict=True)
+        if change is not None and change.verdict is Verdict.DEPENDS
+    }
+
+
 class _Part:
     """What was found of one part. ``where``: ``on arm64``, "" where there is one only."""
 
@@ -76,7 +97,10 @@ class _Part:
                 changes = of_code.changes(condition)
             else:
                 changes = measured_change.changes(found, condition)
+            depend = _depending(found) if _is_plain(condition, self.metrics) else set[str]()
             for change in changes:
+                if change.kernel in depend:
+                    change = replace(change, decided=False, undecided=_DEPENDS)
                 yield replace(change, part=self.where)
 
     def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.evidence.condition import Condition, MeasuredChange
+from profdiff.evidence.condition import TOO_FEW, Condition, MeasuredChange
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.sampled_change import by_boot, sampled_change, stack_rows
@@ -15,6 +15,8 @@ from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
 from profdiff.profile.comparison import Comparison
 
 _RULE = Rule()
+# Those of counts, in one state or in several, whose range then decides.
+_COUNTED = (Verdict.EXACT, Verdict.DEPENDS)
 
 
 def metric_names(findings: Sequence[Findings]) -> list[str]:
@@ -104,23 +106,30 @@ def of_counts(
 
 def _enough(found: Estimate) -> bool:
     """Whether there are enough boots for a verdict."""
-    return found.verdict is Verdict.EXACT or found.smallest_p <= _RULE.alpha
+    return found.verdict in _COUNTED or found.smallest_p <= _RULE.alpha
 
 
 def _change(
     label: str, found: Estimate, factor: float, *, lost_in_noise: bool = False
 ) -> MeasuredChange:
-    exact = found.verdict is Verdict.EXACT
+    exact = found.verdict in _COUNTED
     base, other = (factor * one for one in found.medians)
     low, high = found.median.low, found.median.high
-    if exact:
+    if exact and found.states == 1:
         low = high = (other - base) / base if base else math.nan
+    note = "" if exact else found.reason
+    if found.states > 1:
+        note = f"{found.verdict}, {found.states:,} states"
+    # Without a ratio in some state, only the deltas are known.
+    known = found.verdict is not Verdict.DEPENDS or not math.isnan(low)
     return MeasuredChange(
         kernel=label,
         base=base,
         other=other,
         low=low,
         high=high,
-        decided=exact or (_enough(found) and not lost_in_noise),
-        note="" if exact else found.reason,
+        decided=known and (exact or (_enough(found) and not lost_in_noise)),
+        note=note,
+        difference=(factor * found.deltas[0], factor * found.deltas[1]) if found.deltas else None,
+        undecided=TOO_FEW if known else str(Verdict.DEPENDS),
     )

@@ -137,6 +137,11 @@ class Results:
         cells = [cell for result in self.every for cell in result.cells]
         return any(boot != cell.boots[0] for cell in cells for boot in cell.boots)
 
+    @property
+    def varied(self) -> bool:
+        """Whether any cell was seen in several states."""
+        return any(cell.states for result in self.every for cell in result.cells)
+
     def metrics(self) -> list[tuple[Collector, Metric]]:
         """What was measured, in order."""
         return list(self._by_metric)

@@ -1,11 +1,14 @@
 """A change in varied states: whether it holds, and in which function the states differ most."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from profdiff.evidence.statistics import Estimate, Interval, Verdict
 from profdiff.evidence.suite_functions import FunctionKey
+from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
+from profdiff.session.points import Setting
 from profdiff.session.states import StateChange, holds
 
 _SURE = (Verdict.CHANGED, Verdict.EXACT)
@@ -18,23 +21,57 @@ def in_states(found: Estimate, base: Mapping[int, float], other: Mapping[int, fl
     both = sorted(base.keys() & other.keys())
     if not both or found.verdict not in _SURE:
         return found
-    changes = [StateChange(*found.medians), *(StateChange(base[n], other[n]) for n in both)]
-    relative = [one.relative for one in changes]
-    # One without a ratio leaves no range: min() would depend on the order.
-    known = all(one == one for one in relative)
-    low, high = (min(relative), max(relative)) if known else (float("nan"),) * 2
-    found = replace(found, states=len(changes))
+    seen = Seen.of([StateChange(*found.medians), *(StateChange(base[n], other[n]) for n in both)])
+    found = replace(found, states=seen.states)
     scattered = found.verdict is Verdict.CHANGED
-    if not holds(changes):
+    if not seen.holds:
         found = replace(found, verdict=Verdict.DEPENDS, reason="")
     elif scattered:
         return found
-    return replace(found, median=Interval(found.median.estimate, low, high))
+    return replace(
+        found,
+        median=Interval(found.median.estimate, seen.low, seen.high),
+        deltas=seen.deltas,
+    )
 
 
-def differ_most(states: Sequence[SelfCounts], base: str, label: str) -> FunctionKey | None:
-    """The function whose own delta on a kernel differs most from one of ``states`` to another;
-    None where it is the same in all. States without a result of either kernel are passed over."""
+@dataclass(frozen=True)
+class Seen:
+    """A change in several ``states``. ``low`` and ``high``: the lowest and the highest, as
+    fractions of the base, nan where that has nothing in some state; ``deltas``: as differences."""
+
+    states: int
+    holds: bool
+    low: float
+    high: float
+    deltas: tuple[float, float]
+
+    @staticmethod
+    def of(changes: Sequence[StateChange]) -> "Seen":
+        """Of at least one, in any order."""
+        relative, deltas = [one.relative for one in changes], [one.delta for one in changes]
+        # min() of what has a nan would depend on the order.
+        some = [math.nan] if any(map(math.isnan, relative)) else relative
+        ends = min(deltas), max(deltas)
+        return Seen(len(changes), holds(changes), min(some), max(some), ends)
+
+
+def differ_most(
+    counts: FunctionCounts,
+    setting: Setting,
+    states: Sequence[int],
+    base: str,
+    labels: Sequence[str],
+) -> dict[str, FunctionKey]:
+    """By label of a kernel, the function whose own delta against the base differs most from one
+    state to another, the plain one among them. Raises as ``FunctionCounts.at``."""
+    every = [found for one in (0, *states) if (found := counts.at(setting, one))]
+    most = {label: _differs_most(every, base, label) for label in labels}
+    return {label: one for label, one in most.items() if one}
+
+
+def _differs_most(states: Sequence[SelfCounts], base: str, label: str) -> FunctionKey | None:
+    """None where it is the same in all. States that lack either kernel are passed over."""
     deltas: list[dict[FunctionKey, int]] = []
     for counts in states:
         if not {base, label} <= set(counts.labels):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
@@ -79,7 +79,7 @@ class SuiteCell:
     fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
     a twin. ``exact``: the labels whose values were counted and are the same in every boot.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
-    values."""
+    values. ``states``: by label, the values in varied states, by their numbers."""
 
     name: str
     workload: SuiteWorkload
@@ -98,6 +98,7 @@ class SuiteCell:
     twin: TwinVerdict | None
     exact: Set[str]
     beside: dict[str, int] | None = None
+    states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     @property
     def tick(self) -> int:
@@ -145,6 +146,11 @@ class SessionCells:
         """What the values of a setting are divided by."""
         found = self.by_point.get(setting.point)
         return (found.ops if found else None) or 1
+
+    def states(self, setting: Setting) -> list[int]:
+        """The varied states in which the base has a value at a setting."""
+        found = self.by_point.get(setting.point)
+        return sorted(found.cells[0].states) if found else []
 
     def cell(self, name: str, workload: SuiteWorkload, part: str, setting: Setting) -> SuiteCell:
         """Without functions."""
@@ -197,6 +203,13 @@ class SessionCells:
             twin=_twin_verdict(twin),
             exact=exact,
             beside=beside(self.results.runs, setting, list(values), self.collector),
+            states={
+                label: cell.states
+                for label, cell in zip(
+                    self.results.labels, result.cells if result else (), strict=False
+                )
+                if cell.states
+            },
         )
 
     @property

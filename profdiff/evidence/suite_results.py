@@ -15,6 +15,8 @@ from profdiff.base import terminal
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.seats import sure_seats
+from profdiff.evidence.state_changes import differ_most
+from profdiff.evidence.statistics import Verdict
 from profdiff.evidence.suite_cells import Absence as Absence
 from profdiff.evidence.suite_cells import CellChange as CellChange
 from profdiff.evidence.suite_cells import SessionCells
@@ -144,6 +146,7 @@ class SuiteResults:
             row = gathered.cell(name, workload, part, setting)
             if not row.begun and not self.suite.asks(name, workload):
                 continue
+            row = replace(row, changes=self._explained(gathered, counts, setting, row))
             if row.changes and (one := self._counted(session, counts, setting, name)):
                 ops = gathered.ops(setting)
                 row = replace(
@@ -155,6 +158,20 @@ class SuiteResults:
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}
                 )
             self.cells.append(row)
+
+    def _explained(
+        self, gathered: SessionCells, counts: FunctionCounts, setting: Setting, row: SuiteCell
+    ) -> dict[str, CellChange]:
+        """Changes that depend on state, with the function in which states differ most."""
+        depend = [label for label, one in row.changes.items() if one.verdict is Verdict.DEPENDS]
+        if not depend:
+            return dict(row.changes)
+        try:
+            found = differ_most(counts, setting, gathered.states(setting), self.base, depend)
+        except SessionError as error:
+            self.problems.append(f"{row.name}: no function in which states differ: {error}")
+            found = {}
+        return {label: one._replace(differ=found.get(label)) for label, one in row.changes.items()}
 
     def _counted(
         self, session: Session, counts: FunctionCounts, setting: Setting, name: str

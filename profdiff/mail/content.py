@@ -7,8 +7,10 @@ from typing import Literal
 
 from profdiff import __version__
 from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
+from profdiff.evidence.statistics import Verdict
 from profdiff.mail import measured, paths, suspects, tables
 from profdiff.mail.letter import (
     LINES,
@@ -24,7 +26,7 @@ from profdiff.mail.letter import (
     Verbatim,
 )
 from profdiff.mail.reproducer import Reproducer
-from profdiff.views import checklist
+from profdiff.views import checklist, states
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claim import claim
@@ -55,6 +57,15 @@ class Wishes:
 def about(findings: Findings) -> str:
     """The label of the kernel that the letter is about."""
     return _kernel(findings, largest_change(findings.results, findings.setting))
+
+
+def refuse_accident(findings: Findings) -> None:
+    """Raise InputError where the change that the letter is about is no regression of the kernel: it
+    depends on state."""
+    found = largest_change(findings.results, findings.setting)
+    if found and found.change.verdict is Verdict.DEPENDS:
+        label = findings.results.kernels[found.kernel].label
+        raise InputError(f"--regression: {label}: {states.told(findings, label, found.change)}")
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
@@ -133,7 +144,8 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
     if largest is None:
         comparisons = findings.comparisons
         return Section("", tables.recordings(comparisons[0]) if comparisons else [])
-    counted = len(findings.results.every) == 1 and bool(findings.comparisons)
+    one = len(findings.results.every) == 1 and not findings.results.varied
+    counted = one and bool(findings.comparisons)
     # The last row of the functions' table is the one result of a single metric and two kernels.
     parts = [] if counted and len(findings.kernels) < 3 else tables.changes(findings, largest)
     values = [units.ended(one, 2 * WIDTH - 4) for one in tables.boots(findings, largest)]

@@ -16,7 +16,7 @@ from profdiff.views.machine import Machine
 _BUILD_ID = 12
 _FEW, _OPTIONS = 4, 5
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("boots", "whole", "counts")
+_COUNTS = ("boots", "whole", "counts", "states")
 _SCATTER = ("boots", "machine", "varied", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
@@ -133,7 +133,8 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     lines = [*_few(told, "remarks"), *_timed(findings, collectors, where)]
     if where.kind == "emulator":
         lines.append("Counts from an emulator say nothing about time, cycles or caches.")
-    exact = largest is not None and largest.change.verdict is Verdict.EXACT
+    counted = (Verdict.EXACT, Verdict.DEPENDS)
+    exact = largest is not None and largest.change.verdict in counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:
         lines += [one.text for one in notes.notes(findings.results) if one.kind in kinds]

@@ -77,6 +77,10 @@ def end_cell(value: AtlasValue, up: str) -> str:
 
 def change_text(step: AtlasStep) -> str:
     """A step in words and signs, which are enough without colour."""
+    if step.verdict == "depends on state":
+        if step.low is None or step.high is None:
+            return "depends on state"
+        return f"depends on state: {units.changes(step.low, step.high)}"
     unsure = " ?" if step.verdict == "unsure" else ""
     if not step.delta or step.verdict == "unchanged":
         return "="

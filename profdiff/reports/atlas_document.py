@@ -106,6 +106,7 @@ class _Maker:
         more = sum(suite_records.is_worse(one.metric, step.change.delta) for step in relevant)
         smaller = sum(step.change.delta != 0 and not step.relevant for step in sure)
         unsure = sum(step.change.verdict is Verdict.UNSURE for step in here)
+        depend = sum(step.change.verdict is Verdict.DEPENDS for step in here)
         missing = sum(
             number in line and line[number][0].value is None for line in one.lines.values()
         )
@@ -113,7 +114,8 @@ class _Maker:
             "more": more,
             "less": len(relevant) - more,
             "smaller": smaller,
-            "same": len(here) - len(relevant) - smaller - unsure,
+            "same": len(here) - len(relevant) - smaller - unsure - depend,
+            "depend": depend,
             "unsure": unsure,
             "missing": missing,
         }
@@ -195,6 +197,7 @@ class _Maker:
             relative=None if math.isnan(change.relative) else change.relative,
             delta=change.delta,
             verdict=suite_records.VERDICTS[change.verdict],
+            **suite_records.seen(change),
             relevant=step.relevant,
             functions=[suite_records.cell_function(one) for one in step.functions],
             seat=suite_records.cell_function(step.seat) if step.seat else None,

@@ -65,6 +65,7 @@ def _releases(atlas: Atlas, series: AtlasSeries, number: int) -> str:
         (f"at least {least} less", "number"),
         ("smaller", "number"),
         ("same", "number"),
+        ("depends on state", "number"),
         ("unsure", "number"),
         ("no value", "number"),
         ("compiler", "wrap"),
@@ -72,7 +73,7 @@ def _releases(atlas: Atlas, series: AtlasSeries, number: int) -> str:
     ]
     rows = []
     for at, one in enumerate(series.releases):
-        counts = (one.more, one.less, one.smaller, one.same, one.unsure, one.missing)
+        counts = (one.more, one.less, one.smaller, one.same, one.depend, one.unsure, one.missing)
         shown = [f"{value:,}" if one.sentence or value else "" for value in counts]
         name = c.link(f"#release-{number}-{at}" if one.sentence else "", c.text(one.title))
         rows.append(
@@ -118,6 +119,11 @@ def _release(atlas: Atlas, series: AtlasSeries, number: int, at: int) -> Iterato
         least = units.percent(atlas.threshold, "g")
         summary = c.tag("summary", c.text(f"{count}, significant but below {least}"))
         yield c.tag("details", summary + _steps(atlas, series, title, _ordered(smaller)))
+    depend = [one for one in made if one[2].verdict == "depends on state"]
+    if depend:
+        count = f"{len(depend):,} change{' depends' if len(depend) == 1 else 's depend'} on state"
+        summary = c.tag("summary", c.text(f"{count}: no step of the release alone"))
+        yield c.tag("details", summary + _steps(atlas, series, title, _ordered(depend)))
 
 
 def _ordered(made: Sequence[_Made]) -> list[_Made]:

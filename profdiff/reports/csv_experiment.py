@@ -29,6 +29,7 @@ _BEHIND = (
     "failed",
     "collector",
     "beside",
+    "states",
 )
 
 
@@ -95,6 +96,7 @@ def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Li
             cell.failed,
             result.collector,
             "" if apart is None else apart[label],
+            change.states if change else "",
         ]
 
 

@@ -19,6 +19,7 @@ from profdiff.views import (
     facts,
     lengths,
     recording,
+    states,
 )
 from profdiff.views.claim import headlines
 from profdiff.views.record import Record
@@ -31,7 +32,7 @@ def build(findings: Findings) -> document.Document:
     """
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
-    remarks = recording.remarks(comparisons, findings.lengths)
+    remarks = [*recording.remarks(comparisons, findings.lengths), *states.remarks(findings)]
     stacks, metrics = document.tables(shown(findings), findings.session)
     found = bisection.bisection(manifest.bisection)
     return document.Document(
@@ -41,6 +42,7 @@ def build(findings: Findings) -> document.Document:
             *(found.sentences if found else []),
             *headlines(findings),
             *(answer.sentence for one in comparisons for answer in answers.answers(one)),
+            *states.sentences(findings),
         ],
         bisection=found,
         evidence=[*findings.remarks, *(one.text for one in remarks)],

@@ -32,6 +32,10 @@ _HEADER = (
     "seat_delta",
     "noise",
     "session",
+    "states",
+    "low",
+    "high",
+    "differs",
 )
 
 
@@ -74,6 +78,10 @@ def _rows(document: SuiteDocument) -> Iterator[Line]:
                 _number(seat.delta if seat else None),
                 _number(cell.noise),
                 text(cell.session),
+                str(change.states) if change else "",
+                _number(change.low if change else None),
+                _number(change.high if change else None),
+                text(change.differs) if change else "",
             ]
 
 

@@ -4,25 +4,31 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from profdiff.base import units
 from profdiff.views.suite import SuiteCell, SuiteCellFunction, SuiteChange, SuiteDocument
 
 
 class Rows(NamedTuple):
     """Of the cells with a relevant change on some kernel that is shown: those that cost ``more``,
-    the largest change first, and those that cost ``less``, the largest decrease first. ``other``:
-    in how many nothing changed as much; ``unsure``: in how many further ones it may have, and
-    nobody knows."""
+    the largest change first, and those that cost ``less``, the largest decrease first. ``depend``:
+    the further ones whose change depends on state, those whose states are furthest apart first.
+    ``other``: in how many nothing changed as much; ``unsure``: in how many further ones it may
+    have, and nobody knows. ``once``: those with a relevant change that was seen in one state."""
 
     more: Sequence[SuiteCell]
     less: Sequence[SuiteCell]
+    depend: Sequence[SuiteCell]
     other: int
     unsure: int
+    once: Sequence[SuiteCell]
 
 
 def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
     """By the change of the last of ``labels`` that has a relevant one."""
     more: list[tuple[float, SuiteCell]] = []
     less: list[tuple[float, SuiteCell]] = []
+    depend: list[tuple[float, SuiteCell]] = []
+    once: list[SuiteCell] = []
     other = unsure = 0
     for cell in document.cells:
         changes = [cell.changes[label] for label in labels if label in cell.changes]
@@ -30,13 +36,33 @@ def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
         if relevant:
             size = worsening(document, relevant[-1])
             (more if size > 0 else less).append((size, cell))
+            if any(one.states == 1 and one.verdict == "exact" for one in relevant):
+                once.append(cell)
+        elif states := [_apart(one) for one in changes if one.depends]:
+            depend.append((max(states), cell))
         elif changes:
             unknown = any(one.verdict == "unsure" for one in changes)
             unsure += unknown
             other += not unknown
     more.sort(key=lambda pair: (-pair[0], pair[1].name))
     less.sort(key=lambda pair: (pair[0], pair[1].name))
-    return Rows([cell for _, cell in more], [cell for _, cell in less], other, unsure)
+    depend.sort(key=lambda pair: (-pair[0], pair[1].name))
+    up, down, apart = ([cell for _, cell in some] for some in (more, less, depend))
+    return Rows(up, down, apart, other, unsure, once)
+
+
+def _apart(change: SuiteChange) -> float:
+    """How far apart the states of a change are; endless where one has no ratio."""
+    if change.low is None or change.high is None:
+        return math.inf
+    return change.high - change.low
+
+
+def span(change: SuiteChange) -> str:
+    """The lowest and the highest change over states: ``-64.3% to +225.4%``."""
+    if change.low is None or change.high is None:
+        return "from 0 in some"
+    return units.changes(change.low, change.high)
 
 
 def mostly(cell: SuiteCell, label: str) -> SuiteCellFunction | None:

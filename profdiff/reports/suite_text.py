@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from profdiff.base import units
-from profdiff.reports import table
+from profdiff.reports import suite_states, table
 from profdiff.reports.suite_rows import Rows, lacking, mostly, rows
 from profdiff.reports.table import MIN_WIDTH, Column
 from profdiff.views.result import ABSENT
@@ -107,7 +107,8 @@ def _cells(
             width,
         )
         lines += ["", *table.joined(drawn)]
-    told = _rest(document, found, top)
+    lines += suite_states.lines(found, labels, width, top)
+    told = [*_rest(document, found, top), *suite_states.once(document, found)]
     told += _lacking(document)
     return [*lines, *([""] if told else []), *(o for t in told for o in units.wrap(t, width, 2))]
 

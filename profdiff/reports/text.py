@@ -16,7 +16,7 @@ from profdiff.reports import (
 )
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.views import answers, built_from, functions, marks, recording, state
+from profdiff.views import answers, built_from, functions, marks, recording, state, states
 from profdiff.views.bisection import sentences
 from profdiff.views.claim import claim, headlines
 from profdiff.views.facts import grouped_summaries
@@ -111,6 +111,7 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     said = [
         *findings.remarks,
         *(one.text for one in recording.remarks(comparisons, findings.lengths)),
+        *(one.text for one in states.remarks(findings)),
     ]
     for line in said:
         lines += units.wrap(units.printable(line), width, 2)
@@ -126,7 +127,8 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
         told = claim(findings)
         return [told.sentence, *told.more]
     each = [one.sentence for comparison in every for one in answers.answers(comparison, side)]
-    return [*(sentences(found) if found else []), *headlines(findings), *each]
+    seen = states.sentences(findings)
+    return [*(sentences(found) if found else []), *headlines(findings), *each, *seen]
 
 
 def _kernels(findings: Findings, width: int) -> list[str]:

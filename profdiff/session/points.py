@@ -157,15 +157,18 @@ Cells = Mapping[tuple[str, str, int], Sequence[Run]]
 
 
 def cells(manifest: Manifest) -> Cells:
-    """All runs of each cell in the plain state, failed ones too, in the order of their repetitions;
-    by the kernel's label, collector and point. A cell without a run is left out."""
-    return cells_by_state(manifest)[0]
+    """All runs of each cell in all states, failed ones too, in the order of their repetitions; by
+    the kernel's label, collector and point. A cell without a run is left out."""
+    found: dict[tuple[str, str, int], list[Run]] = {}
+    for run in sorted(manifest.runs, key=lambda run: run.repetition):
+        found.setdefault((run.kernel, run.collector, run.point), []).append(run)
+    return found
 
 
 def cells_by_state(manifest: Manifest) -> Mapping[int, Cells]:
     """The same of each state in which there are runs, in order, and of the plain one, 0."""
     found: dict[int, dict[tuple[str, str, int], list[Run]]] = {0: {}}
-    for run in sorted(manifest.runs, key=lambda run: (run.state, run.repetition)):
-        here = found.setdefault(run.state, {})
-        here.setdefault((run.kernel, run.collector, run.point), []).append(run)
-    return found
+    for key, runs in cells(manifest).items():
+        for run in runs:
+            found.setdefault(run.state, {}).setdefault(key, []).append(run)
+    return dict(sorted(found.items()))

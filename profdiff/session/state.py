@@ -11,7 +11,7 @@ from typing import Literal
 
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Run
-from profdiff.session.points import Cells, Setting, cells, settings
+from profdiff.session.points import Cells, Setting, cells_by_state, settings
 from profdiff.session.told import MEMORY, SETTINGS, SYSTEM_CALL, is_count, told
 
 # A count that differs by less is the same state: a tick's worth of faults and switches.
@@ -89,7 +89,7 @@ def compare_states(session: Session, known: Cells | None = None) -> State:
     """The states of all kernels at all settings, from the first collector whose runs tell of each
     thing, first finished run of each cell; of two lengths, of the longer one. ``known``: the
     session's runs by cell, if they are known. What cannot be read is unknown; nothing is raised."""
-    by_cell = cells(session.manifest) if known is None else known
+    by_cell = cells_by_state(session.manifest)[0] if known is None else known
     labels = [kernel.label for kernel in session.compared]
     if len(labels) < 2:
         return State()

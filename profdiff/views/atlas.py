@@ -51,7 +51,8 @@ class AtlasStep(Record, frozen=True):
     fraction, null from 0; ``relevant``: it is sure, and at least the threshold; ``functions``: the
     three that make most of a relevant one. ``commit``: what made it; ``suspects``: what bisections
     found between both releases, on another machine or the other way. ``compilers``: both, where
-    they differ; ``programs_differ``: the workload's files are others."""
+    they differ; ``programs_differ``: the workload's files are others. ``states``, ``low`` and
+    ``high``: as in a suite's change."""
 
     since: Number
     before: AtlasValue
@@ -59,6 +60,9 @@ class AtlasStep(Record, frozen=True):
     relative: float | None
     delta: float
     verdict: Verdict
+    states: Number
+    low: float | None
+    high: float | None
     relevant: bool
     functions: list[SuiteCellFunction]
     seat: SuiteCellFunction | None
@@ -101,7 +105,8 @@ class AtlasCell(Record, frozen=True):
 class AtlasRelease(Record, frozen=True):
     """A kernel, in the order of versions. Of the cells that have a value here and on an earlier
     release: ``more`` and ``less`` by at least the threshold, ``smaller`` ones surely by less,
-    ``same`` ones not; ``unsure``: nobody can tell. ``missing`` have no value here."""
+    ``same`` ones not; in ``depend`` ones it depends on state; ``unsure``: nobody can tell.
+    ``missing`` have no value here."""
 
     title: str
     release: str | None
@@ -112,6 +117,7 @@ class AtlasRelease(Record, frozen=True):
     less: Number
     smaller: Number
     same: Number
+    depend: Number
     unsure: Number
     missing: Number
     sentence: str

@@ -16,7 +16,7 @@ from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
 from profdiff.session.bisection import CULPRIT, REVERT
 from profdiff.session.manifest import Kernel
-from profdiff.views import answers
+from profdiff.views import answers, states
 from profdiff.views.bisection import cited
 from profdiff.views.machine import machine
 from profdiff.views.record import Record
@@ -135,18 +135,21 @@ def _headline(findings: Findings, result: Result, labels: tuple[str, str], chang
 def _of_result(findings: Findings, found: LargestChange) -> Claim:
     result, change = found.result, found.change
     kernel, words = findings.results.kernels[found.kernel], _words(result)
-    subject, sentence = _compared(
-        findings, words, _amount(words, change), (findings.results.kernels[0], kernel)
-    )
+    kernels = findings.results.kernels[0], kernel
+    subject, sentence = _compared(findings, words, _amount(words, change), kernels)
+    if change.verdict is Verdict.DEPENDS:
+        subject, sentence = _depending(findings, words, change, kernels)
     if change.verdict is Verdict.UNSURE:
         subject, sentence = f"{subject} (unsure)", f"It is not certain that {sentence}"
     if change.verdict is Verdict.UNCHANGED:
         sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
     at = f" at {result.setting.title}" if result.setting.title else ""
     values = words.values(*change.medians, per_op=result.per_op)
+    if change.verdict is Verdict.DEPENDS:
+        values = f"in the plain one, {values}"
     more = [
-        _sure(findings, change),
-        _profiles(findings, kernel, result),
+        _sure(findings, kernel.label, change),
+        "" if change.verdict is Verdict.DEPENDS else _profiles(findings, kernel, result),
         _last(findings, result, found.kernel),
     ]
     return Claim(
@@ -233,6 +236,18 @@ def _compared(
     return subject, sentence
 
 
+def _depending(
+    findings: Findings, words: Words, change: Estimate, kernels: tuple[Kernel, Kernel]
+) -> tuple[str, str]:
+    """``_compared`` of a change that depends on state."""
+    name, (base, other) = workload_name(findings), map(_named, kernels)
+    word = words.more if change.median.high > -change.median.low else words.less
+    ask = "Whether" if change.median.low < 0 < change.median.high else "By how much"
+    subject = f"{name}: {words.noun} on {other} against {base} depend on state"
+    than = f"{word} {words.noun} on {other} than on {base}"
+    return subject, f"{ask} {name} {words.verb} {than} depends on state"
+
+
 def subject_of(findings: Findings, label: str, text: str) -> str:
     """``text`` after the subsystem that changed on the kernel with a label, where a profile tells
     it."""
@@ -244,8 +259,11 @@ def subject_of(findings: Findings, label: str, text: str) -> str:
     return units.shorten(text, _MAX_SUBJECT)
 
 
-def _sure(findings: Findings, change: Estimate) -> str:
+def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
+    if change.states > 1:
+        said = states.told(findings, label, change)
+        return f"{said[0].upper()}{said[1:]}."
     if change.verdict is Verdict.EXACT:
         return ""
     boots = f"{change.boots[0]} and {change.boots[1]} boots"

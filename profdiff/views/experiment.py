@@ -3,6 +3,7 @@ kernel by kernel."""
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import Annotated, Literal
 
 import msgspec
@@ -26,7 +27,9 @@ Number = Annotated[int, Meta(ge=0)]
 
 
 class Change(Record, frozen=True):
-    """A kernel's change relative to the base."""
+    """A kernel's change relative to the base. ``states``: in how many it was seen; of several and
+    exact counts, ``median`` is that of the plain state, and of all states the lowest and the
+    highest."""
 
     median: Interval
     mean: Interval
@@ -36,15 +39,18 @@ class Change(Record, frozen=True):
     verdict: Verdict
     quality: Quality
     reason: str
+    states: Annotated[int, Meta(ge=1)]
 
 
 class KernelResult(Record, frozen=True):
-    """``boots``: the values of every boot; ``planned`` boots, ``failed`` runs."""
+    """``boots``: the values of every boot; ``planned`` boots, ``failed`` runs. ``states``: the
+    value in each varied state, by its number."""
 
     label: str
     boots: list[list[float]]
     planned: Number
     failed: Number
+    states: dict[str, float]
     change: Change | None
 
     @property
@@ -165,6 +171,7 @@ def shown(told: Results, one: results.Result) -> Result:
                 boots=cell.boots,
                 planned=cell.planned,
                 failed=cell.failed,
+                states={str(state): value for state, value in cell.states.items()},
                 change=changed(change) if change else None,
             )
             for label, cell, change in columns
@@ -184,6 +191,7 @@ def changed(change: Estimate) -> Change:
         verdict=change.verdict,
         quality=change.quality,
         reason=change.reason,
+        states=change.states,
     )
 
 
@@ -196,11 +204,12 @@ def _number(value: float) -> float | None:
 
 
 def is_shown(told: Results) -> bool:
-    """Whether there is more than the exact counts of two kernels, equal in every boot, which the
-    functions' table has as its last row."""
+    """Whether there is more than the exact counts of two kernels in one state, equal in every boot,
+    which the functions' table has as its last row."""
     every = told.every
     return bool(every) and (
         told.scattered
+        or told.varied
         or len(every) > 1
         or len(told.kernels) > 2
         or not registry.collector(every[0].collector).profiles
@@ -218,7 +227,8 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
         sources = dict.fromkeys(map(result.source, here))
         groups = [[one for one in here if result.source(one) == source] for source in sources]
     steps = [kernel_by_kernel(told, one) for one in here] if len(told.kernels) > 2 else []
-    return [_matrix(told, some) for some in groups if some] + steps
+    states = [state_by_state(told, one) for one in here if any(cell.states for cell in one.cells)]
+    return [_matrix(told, some) for some in groups if some] + steps + states
 
 
 def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
@@ -243,6 +253,33 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
         names=len(names),
         header=[*header, "A/A"] if noisy else header,
         parts=[*parts, len(told.labels)] if noisy else parts,
+        rows=rows,
+    )
+
+
+def state_by_state(told: Results, one: results.Result) -> Grid:
+    """What each kernel has in each state, and how it changes there."""
+    states = sorted({state for cell in one.cells for state in cell.states})
+    header, parts = ["state", told.labels[0]], [0]
+    for part, label in enumerate(told.labels[1:], 1):
+        header += [label, "change"]
+        parts += [part, part]
+    plain = [median(cell.medians) if cell.boots else None for cell in one.cells]
+    rows: list[list[Entry]] = []
+    for number in [0, *states]:
+        values = [cell.states.get(number) for cell in one.cells] if number else plain
+        row: list[Entry] = [str(number or "plain"), Median(value=values[0])]
+        for value in values[1:]:
+            known = value is not None and values[0] is not None
+            row.append(Median(value=value))
+            row.append(Delta(base=values[0] or 0.0, other=value or 0.0) if known else None)
+        rows.append(row)
+    at = f" ({one.setting.title})" if one.setting.title else ""
+    return Grid(
+        title=f"{result.title(one)}, state by state{at}",
+        names=1,
+        header=header,
+        parts=parts,
         rows=rows,
     )
 

@@ -51,7 +51,7 @@ class _Seen(NamedTuple):
     @property
     def direction(self) -> Direction:
         match self.change.verdict:
-            case Verdict.UNSURE:
+            case Verdict.UNSURE | Verdict.DEPENDS:
                 return "unsure"
             case Verdict.UNCHANGED:
                 return "unchanged"
@@ -70,7 +70,7 @@ class _Seen(NamedTuple):
             case "unchanged":
                 return f"unchanged {self.where}"
             case "unsure":
-                return f"{self.amount} (unsure) {self.where}"
+                return f"{self.amount} ({self.change.verdict}) {self.where}"
         return f"{self.amount} {self.where}"
 
 

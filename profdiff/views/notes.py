@@ -11,16 +11,31 @@ from profdiff.evidence.statistics import Estimate, Verdict, smallest_p
 from profdiff.views.record import Record
 
 _NAMED = 3
+_STATES = (
+    "states: the same kernels and workload with other mappings, files, pids and so on; a change is "
+    "exact if every state has it in one direction, between half and twice the median; values are "
+    "those of the plain state"
+)
 
 
 class Note(Record, frozen=True):
     """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
     which ``machine``, what ``varied``; that times are of the ``whole`` command where counts are
-    not; what *exact* means, by which ``rule`` a change is one, which ``p`` can be reached, a
-    ``reason`` of a verdict, and what the noise ``floor`` is."""
+    not; what *exact* means, and what ``states`` are, by which ``rule`` a change is one, which ``p``
+    can be reached, a ``reason`` of a verdict, and what the noise ``floor`` is."""
 
     kind: Literal[
-        "ticks", "boots", "machine", "varied", "whole", "counts", "rule", "p", "reason", "floor"
+        "ticks",
+        "boots",
+        "machine",
+        "varied",
+        "whole",
+        "counts",
+        "states",
+        "rule",
+        "p",
+        "reason",
+        "floor",
     ]
     text: str
 
@@ -49,12 +64,15 @@ def _notes(results: Results) -> Iterator[Note]:
             kind="ticks", text=f"kernels differ{where} by fewer than {falls_in(ticks)} there"
         )
     changes = [change for result in every for change in result.changes if change]
-    statistical = [change for change in changes if change.verdict is not Verdict.EXACT]
+    counted = (Verdict.EXACT, Verdict.DEPENDS)
+    statistical = [change for change in changes if change.verdict not in counted]
     if len(statistical) < len(changes):
         text = "exact: counted, not sampled; one boot cannot show whether counts repeat"
         if results.repeated:
             text = "exact: counts that are equal in every boot; they need no statistics"
         yield Note(kind="counts", text=text)
+        if results.varied:
+            yield Note(kind="states", text=_STATES)
     if statistical:
         yield from _statistics(results, statistical)
     if any(result.noise is not None for result in every):

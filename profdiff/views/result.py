@@ -107,14 +107,24 @@ class Bounds(Record, frozen=True):
 
 
 class Judged(Record, frozen=True):
-    """The verdict, with its quality where that is not *reliable*."""
+    """The verdict, with its quality where that is not *reliable*, and of several ``states`` how
+    many they were, with the lowest and the highest change of exact counts."""
 
     verdict: Verdict
     quality: Quality
+    states: int = 1
+    low: float | None = None
+    high: float | None = None
 
     def __str__(self) -> str:
-        plain = self.quality == "reliable" or self.verdict is Verdict.EXACT
-        return self.verdict if plain else f"{self.verdict} ({self.quality})"
+        counted = self.verdict in (Verdict.EXACT, Verdict.DEPENDS)
+        plain = self.quality == "reliable" or counted
+        told = str(self.verdict) if plain else f"{self.verdict} ({self.quality})"
+        if self.states == 1:
+            return told
+        if self.low is None or self.high is None:
+            return f"{told}, {self.states:,} states"
+        return f"{told}, {units.changes(self.low, self.high)} in {self.states:,} states"
 
 
 Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Judged | None
@@ -139,7 +149,23 @@ def bounds(change: Estimate | None) -> Bounds | None:
 
 def judged(change: Estimate | None) -> Judged | None:
     """None where there is nothing to compare."""
-    return Judged(verdict=change.verdict, quality=change.quality) if change else None
+    if change is None:
+        return None
+    # Where boots scatter, the interval is that of their statistics.
+    span = spans_states(change)
+    return Judged(
+        verdict=change.verdict,
+        quality=change.quality,
+        states=change.states,
+        low=change.median.low if span else None,
+        high=change.median.high if span else None,
+    )
+
+
+def spans_states(change: Estimate) -> bool:
+    """Whether the interval of a change goes from its lowest to its highest state."""
+    seen = change.states > 1 and change.verdict in (Verdict.EXACT, Verdict.DEPENDS)
+    return seen and not math.isnan(change.median.low)
 
 
 def floor(result: Result) -> Spread | None:

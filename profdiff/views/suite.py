@@ -11,7 +11,7 @@ from profdiff.views.record import Record, Side, schema_of
 
 SCHEMA: Final = "profdiff.suite-report/1"
 
-Verdict = Literal["exact", "changed", "unchanged", "unsure"]
+Verdict = Literal["exact", "changed", "unchanged", "unsure", "depends on state"]
 MissingKind = Literal["not there", "failed", "not recorded"]
 
 
@@ -26,12 +26,21 @@ class SuiteKernel(Record, frozen=True):
 
 class SuiteChange(Record, frozen=True):
     """A kernel's value against the base's. ``relative``: a fraction, null where the base is 0;
-    ``delta``: in the cell's unit; ``relevant``: it is sure, and at least the threshold."""
+    ``delta``: in the cell's unit; ``relevant``: it is sure, and at least the threshold. ``states``:
+    in how many it was seen, the plain one among them, which values and deltas are of; of several
+    ``low`` and ``high`` are the lowest and the highest change, null where the base is 0 in some.
+    ``depends``: it depends on state, and is at least the threshold in some; ``differs``: the
+    function in which states then differ most, "" if that is not known."""
 
     relative: float | None
     delta: float
     verdict: Verdict
     relevant: bool
+    states: Annotated[int, Meta(ge=1)] = 1
+    low: float | None = None
+    high: float | None = None
+    depends: bool = False
+    differs: str = ""
 
 
 class SuiteMissing(Record, frozen=True):
@@ -100,13 +109,15 @@ class SuiteFunction(Record, frozen=True):
 
 class SuiteSummary(Record, frozen=True):
     """One kernel against the base: of ``compared`` cells, ``more`` cost at least the threshold
-    more, and ``less`` as much less; in ``other`` ones the kernels differ by less than that, or not
-    for sure. ``functions``: names of those that make most of it over all cells."""
+    more, and ``less`` as much less; in ``depend`` ones it depends on state; in ``other`` ones the
+    kernels differ by less than that, or not for sure. ``functions``: names of those that make most
+    of it over all cells."""
 
     kernel: str
     compared: int
     more: int
     less: int
+    depend: int
     other: int
     not_there: int
     failed: int

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from os.path import relpath
+from typing import Any
 
 from profdiff.base import units
 from profdiff.base.metric import Metric
@@ -23,6 +24,7 @@ VERDICTS: Mapping[Verdict, suite.Verdict] = {
     Verdict.CHANGED: "changed",
     Verdict.UNCHANGED: "unchanged",
     Verdict.UNSURE: "unsure",
+    Verdict.DEPENDS: "depends on state",
 }
 # What a command line says of a recording's extent and place, each with the value behind it.
 _EXTENT = re.compile(r"(--only|--tag|--shard|--output|-o|--cluster)(=.*)?\Z", re.DOTALL)
@@ -113,6 +115,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> suite.SuiteS
     metric = results.metric
     compared = [one.changes[label] for one in results.cells if label in one.changes]
     relevant = [one for one in compared if one.relevant(threshold)]
+    depend = sum(one.depends(threshold) for one in compared)
     more = sum(is_worse(metric, one.delta) for one in relevant)
     kinds = [one.absent[label].kind for one in results.cells if label in one.absent]
     less = len(relevant) - more
@@ -126,12 +129,13 @@ def summary(results: SuiteResults, label: str, threshold: float) -> suite.SuiteS
         compared=len(compared),
         more=more,
         less=less,
-        other=len(compared) - len(relevant),
+        depend=depend,
+        other=len(compared) - len(relevant) - depend,
         not_there=kinds.count("not there"),
         failed=kinds.count("failed"),
         not_recorded=kinds.count("not recorded"),
         functions=names,
-        sentence=_sentence(metric, both, (more, less, len(compared)), threshold, names),
+        sentence=_sentence(metric, both, (more, less, depend, len(compared)), threshold, names),
     )
 
 
@@ -169,7 +173,17 @@ def _change(one: CellChange, threshold: float) -> suite.SuiteChange:
         delta=one.delta,
         verdict=VERDICTS[one.verdict],
         relevant=one.relevant(threshold),
+        **seen(one),
+        depends=one.depends(threshold),
+        differs=units.printable(one.differ.name) if one.differ else "",
     )
+
+
+def seen(one: CellChange) -> dict[str, Any]:
+    """In how many states a change was seen, and the lowest and the highest of several."""
+    several = one.states > 1 and not math.isnan(one.low)
+    low, high = (one.low, one.high) if several else (None, None)
+    return {"states": one.states, "low": low, "high": high}
 
 
 def cell_function(one: CellFunction) -> suite.SuiteCellFunction:
@@ -187,14 +201,14 @@ def cell_function(one: CellFunction) -> suite.SuiteCellFunction:
 def _sentence(
     metric: Metric | None,
     kernels: tuple[str, str],
-    counts: tuple[int, int, int],
+    counts: tuple[int, int, int, int],
     threshold: float,
     names: Sequence[str],
 ) -> str:
-    """``kernels``: the other one and the base; ``counts``: of cells that cost more and less, of how
-    many."""
+    """``kernels``: the other one and the base; ``counts``: of cells that cost more and less, and
+    that depend on state, of how many."""
     other, base = kernels
-    more, less, compared = counts
+    more, less, depend, compared = counts
     if not compared:
         return f"{other} against {base}: no cell can be compared"
     least = units.percent(threshold, "g")
@@ -209,6 +223,8 @@ def _sentence(
         f"at least {least} {up}, "
         f"{less:,} at least {least} {down}"
     )
+    if depend:
+        said += f"; {depend:,} {'depends' if depend == 1 else 'depend'} on state"
     if not names:
         return said
     told = ", ".join(units.printable(name) for name in names)

@@ -9,11 +9,13 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.evidence.atlas.lines import Place, Series, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import Source, functions_of
+from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Verdict
 from profdiff.evidence.suite_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.suite_results import CellChange, SuiteCell
 from profdiff.session import bisection
 from profdiff.session.bisection import Revision
+from profdiff.session.states import StateChange
 
 
 class Culprit(NamedTuple):
@@ -92,12 +94,33 @@ def _change(before: Place, after: Place) -> CellChange:
     delta = new - old
     relative = delta / old if old else (0.0 if not delta else float("nan"))
     if before.label in before.cell.exact and after.label in after.cell.exact:
-        return CellChange(relative, delta, Verdict.EXACT)
+        return _in_states(before, after, CellChange(relative, delta, Verdict.EXACT))
     own = after.cell.changes.get(after.label)
     base = next(iter(after.cell.values), None)
     if own is not None and before.source == after.source and before.label == base:
         return own
     return CellChange(relative, delta, Verdict.UNSURE)
+
+
+def _in_states(before: Place, after: Place, plain: CellChange) -> CellChange:
+    """Of one recording, what its varied states say. Two recordings have states of their own, so
+    that a value that depends on them in one of both is all that is known."""
+    if before.source != after.source:
+        own = (one.cell.changes.get(one.label) for one in (before, after))
+        depends = any(one is not None and one.verdict is Verdict.DEPENDS for one in own)
+        return plain._replace(verdict=Verdict.DEPENDS) if depends else plain
+    old, new = (one.cell.states.get(one.label, {}) for one in (before, after))
+    both = sorted(old.keys() & new.keys())
+    if not both:
+        return plain
+    seen = Seen.of(
+        [
+            StateChange(before.value or 0.0, after.value or 0.0),
+            *(StateChange(old[number], new[number]) for number in both),
+        ]
+    )
+    verdict = Verdict.EXACT if seen.holds else Verdict.DEPENDS
+    return plain._replace(verdict=verdict, states=seen.states, low=seen.low, high=seen.high)
 
 
 def _programs_differ(sources: Sequence[Source], before: Place, after: Place) -> bool:

@@ -27,7 +27,7 @@ class Estimate:
     has one boot. ``smallest_p``: that Mann-Whitney can reach with so many boots. ``reason``: one
     clause why ``verdict`` is *unsure* or ``quality`` not *reliable*, else empty. ``states``: in how
     many it was seen; of several, ``median`` of exact counts is the plain state's change, and goes
-    from the lowest of all to the highest.
+    from the lowest of all to the highest, and ``deltas`` are those in the metric's unit.
     """
 
     boots: tuple[int, int]
@@ -42,6 +42,7 @@ class Estimate:
     quality: Quality
     reason: str
     states: int = 1
+    deltas: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
