@@ -1,0 +1,215 @@
+"""What reports say of a change that was seen in several states."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from support import error_line, profdiff
+from synthetic import Row, frame
+from synthetic_joint import part
+from synthetic_states import OPS, varied
+
+from profdiff.evidence.findings import Findings, choose
+from profdiff.evidence.largest_change import largest_change
+from profdiff.evidence.results import Results
+from profdiff.evidence.statistics import Verdict
+from profdiff.profile.kept_functions import FunctionCounts
+from profdiff.session import manifest as m
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
+
+# Instructions per call of mmap on v6.12.107 and v6.18.15, with 0, 1, 4 and 7 more mappings: in some
+# states a leaf of the maple tree is full, and ``mab_mas_cp`` copies it.
+WALK, FULL = 2500, 5400
+
+
+def _row(name: str, *counts: int) -> Row:
+    return ([frame(name)], name, True, [OPS * count for count in counts])
+
+
+def accident() -> dict[str, list[Row]]:
+    """The base's leaf is full in states 1 and 3, the other kernel's in the plain one and in 3."""
+    return {
+        "base": [_row("mas_walk", *[WALK] * 4), _row("mab_mas_cp", 0, FULL, 0, FULL)],
+        "new": [_row("mas_walk", *[WALK + 125] * 4), _row("mab_mas_cp", FULL, 0, 0, FULL)],
+    }
+
+
+def real() -> dict[str, list[Row]]:
+    """The other kernel does a little more in each state."""
+    return {
+        "base": [_row("mas_walk", 2500, 2600, 2550, 2500)],
+        "new": [_row("mas_walk", 2700, 2800, 2760, 2750)],
+    }
+
+
+@pytest.fixture(scope="module")
+def depends(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """A session of the accident."""
+    return varied(tmp_path_factory.mktemp("depends") / "s", accident())
+
+
+@pytest.fixture(scope="module")
+def holds(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """A session of the real change."""
+    return varied(tmp_path_factory.mktemp("holds") / "s", real())
+
+
+def test_states_are_no_boots(depends: Session) -> None:
+    (one,) = Results.gather(depends.manifest).every
+    assert [cell.boots for cell in one.cells] == [[[WALK]], [[WALK + 125 + FULL]]]
+    assert dict(one.cells[0].states) == {1: WALK + FULL, 2: WALK, 3: WALK + FULL}
+    change = one.changes[1]
+    assert change and change.verdict is Verdict.DEPENDS and change.states == 4
+    assert change.median.estimate == pytest.approx((FULL + 125) / WALK)
+    assert change.median.low == pytest.approx((125 - FULL) / (WALK + FULL))
+    assert change.median.high == change.median.estimate
+    assert change.deltas == (125 - FULL, 125 + FULL)
+    assert one.steps[1] == change
+
+
+def test_a_change_that_holds_is_exact_as_before(holds: Session) -> None:
+    (one,) = Results.gather(holds.manifest).every
+    change = one.changes[1]
+    assert change and change.verdict is Verdict.EXACT and change.states == 4
+    assert change.median.low == pytest.approx(200 / 2600)
+    assert change.median.high == pytest.approx(250 / 2500)
+    found = largest_change(Results.gather(holds.manifest))
+    assert found and found.change == change
+
+
+def test_two_lengths_are_subtracted_within_a_state(tmp_path: Path) -> None:
+    rows = {"base": [_row("f", 5, 6, 105, 206)], "new": [_row("f", 5, 6, 125, 246)]}
+    point = m.Point({"n": "1"}, 1, OPS)
+    session = part(tmp_path / "s", rows, [point] * 4)
+    runs = [
+        m.replace(run, point=run.point // 2, state=run.point % 2, repetition=1 + run.point % 2)
+        for run in session.manifest.runs
+    ]
+    points = [point, m.Point({"n": "2"}, 1, 2 * OPS, shorter=0)]
+    manifest = m.replace(session.manifest, points=points, runs=runs)
+    (one,) = Results.gather(manifest).every
+    assert [cell.boots for cell in one.cells] == [[[100.0]], [[120.0]]]
+    assert [dict(cell.states) for cell in one.cells] == [{1: 200.0}, {1: 240.0}]
+
+
+def test_a_state_that_one_kernel_lacks_says_nothing(depends: Session) -> None:
+    manifest = depends.manifest
+    runs = [run for run in manifest.runs if run.kernel == "base" or not run.state]
+    (one,) = Results.gather(m.replace(manifest, runs=runs)).every
+    change = one.changes[1]
+    assert change and change.verdict is Verdict.EXACT and change.states == 1
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_function_in_which_states_differ(tmp_path: Path, *, keep: bool) -> None:
+    """As ``record`` keeps it, and of the recordings."""
+    session = varied(tmp_path / "s", accident(), keep=keep)
+    counts = FunctionCounts.of(session)
+    assert counts.kept is keep
+    (setting,) = settings(session.manifest)
+    found = counts.at(setting, 3)
+    assert found and found.counts.sum(axis=0).tolist() == [
+        OPS * (WALK + FULL),
+        OPS * (WALK + 125 + FULL),
+    ]
+    assert counts.at(setting, 9) is None or not counts.at(setting, 9).labels  # type: ignore[union-attr]
+    findings = Findings.of(session, choose(session.manifest, None))
+    assert {label: one.name for label, one in findings.differ.items()} == {"new": "mab_mas_cp"}
+
+
+def test_a_change_that_depends_is_no_headline(depends: Session, tmp_path: Path) -> None:
+    """A smaller change of another point that holds comes first."""
+    rows = {"base": [_row("f", 100, 100, 100, 100)], "new": [_row("f", 300, 50, 120, 120)]}
+    session = part(tmp_path / "s", rows, [m.Point({"n": str(n)}, 1, OPS) for n in range(4)])
+    runs = [
+        m.replace(run, point=run.point // 2, state=run.point % 2, repetition=1 + run.point % 2)
+        for run in session.manifest.runs
+    ]
+    points = session.manifest.points[:2]
+    results = Results.gather(m.replace(session.manifest, points=points, runs=runs))
+    found = largest_change(results)
+    assert found and found.result.setting.point == 1 and found.change.medians == (100, 120)
+
+
+def _said(session: Session, *arguments: str) -> str:
+    done = profdiff("report", str(session.folder), *arguments)
+    return " ".join(done.stdout.split())
+
+
+def test_the_text(depends: Session, holds: Session) -> None:
+    text = _said(depends)
+    assert (
+        "new: the change depends on state: -66.8% to +221.0% in 4 states, which differ most in "
+        "mab_mas_cp."
+    ) in text
+    assert "depends on state, -66.8% to +221.0% in 4 states" in text
+    assert "state by state" in text and "--vary-state" not in text
+    assert "plain 2,500 8,025 +221.0%" in text and "1 7,900 2,625 -66.8%" in text
+    text = _said(holds)
+    assert "new: the change was seen in 4 states: +7.7% to +10.0%." in text
+    assert "exact, +7.7% to +10.0% in 4 states" in text and "depends" not in text
+
+
+def test_one_state_is_told_once(tmp_path: Path) -> None:
+    session = varied(tmp_path / "s", {"base": [_row("f", 100)], "new": [_row("f", 110)]})
+    text = _said(session)
+    assert text.count("--vary-state") == 1
+    assert "a change was seen in one state alone: record with --vary-state" in text
+    same = varied(tmp_path / "same", {"base": [_row("f", 100)], "new": [_row("f", 100)]})
+    assert "--vary-state" not in _said(same)
+
+
+def test_json_and_csv(depends: Session) -> None:
+    shown = json.loads(profdiff("report", str(depends.folder), "--json", "-").stdout)
+    (result,) = shown["experiment"]["results"]
+    base, new = result["kernels"]
+    assert base["states"] == {"1": 7900.0, "2": 2500.0, "3": 7900.0}
+    assert (new["change"]["verdict"], new["change"]["states"]) == ("depends on state", 4)
+    assert any("depends on state" in one for one in shown["answers"])
+    told = profdiff("report", str(depends.folder), "--csv-experiment", "-").stdout
+    row = list(csv.DictReader(io.StringIO(told)))[1]
+    assert (row["verdict"], row["states"]) == ("depends on state", "4")
+    assert float(row["low"]) == pytest.approx((125 - FULL) / (WALK + FULL))
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "word"),
+    [
+        ("instructions > +5%", 125, "inconclusive"),
+        ("instructions > +300%", 0, "passes"),
+        ("instructions < -80%", 0, "passes"),
+        ("instructions > +5000000", 125, "inconclusive"),
+        ("instructions > +6000000", 0, "passes"),
+        ("instructions:mab_mas_cp > +5%", 125, "inconclusive"),
+        ("instructions:kernel > +5%", 125, "inconclusive"),
+    ],
+)
+def test_check_judges_the_whole_range(
+    depends: Session, condition: str, status: int, word: str
+) -> None:
+    done = profdiff("check", str(depends.folder), "--fail-if", condition, status=status)
+    assert done.stdout.startswith(word) and "depends on state" in done.stdout
+
+
+@pytest.mark.parametrize(("condition", "status"), [("> +5%", 1), ("> +8%", 125), ("> +11%", 0)])
+def test_check_of_a_change_that_holds(holds: Session, condition: str, status: int) -> None:
+    wanted = f"instructions {condition}"
+    profdiff("check", str(holds.folder), "--fail-if", wanted, status=status)
+
+
+def test_the_mail(depends: Session, holds: Session) -> None:
+    arguments = ("--from", "A <a@example.org>", "--to", "b@example.org")
+    done = profdiff("mail", str(depends.folder), *arguments)
+    text = " ".join(done.stdout.split())
+    subject = next(line for line in done.stdout.splitlines() if line.startswith("Subject: "))
+    assert "%" not in subject and "depend on state" in text.partition("Message-ID")[0]
+    assert "Whether work executes more instructions on" in text
+    assert "The change depends on state: -66.8% to +221.0% in 4 states" in text
+    done = profdiff("mail", str(depends.folder), *arguments, "--regression", status=2)
+    assert error_line(done).startswith("--regression: new: the change depends on state")
+    done = profdiff("mail", str(holds.folder), *arguments, "--regression")
+    assert "[REGRESSION]" in done.stdout
+    assert "The change was seen in 4 states: +7.7% to +10.0%." in " ".join(done.stdout.split())
