@@ -40,9 +40,10 @@ def build(findings: Findings) -> document.Document:
         profdiff=__version__,
         answers=[
             *(found.sentences if found else []),
+            *states.sentences(findings, depending=True),
             *headlines(findings),
             *(answer.sentence for one in comparisons for answer in answers.answers(one)),
-            *states.sentences(findings),
+            *states.sentences(findings, depending=False),
         ],
         bisection=found,
         evidence=[*findings.remarks, *(one.text for one in remarks)],

@@ -127,8 +127,8 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
         told = claim(findings)
         return [told.sentence, *told.more]
     each = [one.sentence for comparison in every for one in answers.answers(comparison, side)]
-    seen = states.sentences(findings)
-    return [*(sentences(found) if found else []), *headlines(findings), *each, *seen]
+    first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
+    return [*first, *headlines(findings), *each, *states.sentences(findings, depending=False)]
 
 
 def _kernels(findings: Findings, width: int) -> list[str]:

@@ -13,12 +13,13 @@ _MORE = 4
 """So many varied states are suggested."""
 
 
-def sentences(findings: Findings) -> list[str]:
-    """One for each change at the setting that was seen in several states."""
+def sentences(findings: Findings, *, depending: bool) -> list[str]:
+    """One for each change at the setting that was seen in several states: those that depend on
+    state, which a reader must know before all else, or the others."""
     return [
         f"{label}: {_named(findings, one)}{told(findings, label, change)}."
         for one, label, change in _changes(findings)
-        if change.states > 1
+        if change.states > 1 and (change.verdict is Verdict.DEPENDS) is depending
     ]
 
 
