@@ -148,7 +148,7 @@ def test_the_page_has_them_under_their_own_heading(browser: Any, tmp_path: Path)
     page = browser.new_page(viewport={"width": 1300, "height": 900})
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]")
-    for order in ("", "more:new", "less:new"):
+    for order in ("", "workload", "more:new", "less:new"):
         page.select_option("#suite-sort", order)
         rows = page.eval_on_selector_all("#heat tbody tr", "all => all.map(one => one.innerText)")
         assert rows[-2].startswith("Depends on state")
