@@ -66,6 +66,9 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
         )
     for result in results:
         for kernel in result["kernels"]:
+            # Nothing was seen in varied states then.
+            assert not kernel.pop("states", {})
+            assert (kernel["change"] or {}).pop("states", 1) == 1
             # A sentence as well.
             if kernel["change"]:
                 kernel["change"]["reason"] = bool(kernel["change"]["reason"])
