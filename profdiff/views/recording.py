@@ -58,6 +58,8 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         (run.window.kind, run.window.count)
         for run in manifest.runs
         if run.window and not run.failure and run.point == setting.point
+        # In a varied state, a command's window rests once.
+        if not run.state
         if registry.collector(run.collector).profiles
     }
     kinds = {kind for kind, _ in windows}

@@ -19,6 +19,8 @@ from profdiff.recording import plan, schedule, states
 from profdiff.recording.alike import Alike
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
+from profdiff.session.points import settings
+from profdiff.views import recording
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,18 @@ def test_what_a_kernel_lacks_it_lacks_in_every_state() -> None:
         {"a": "b", "b": "a"}[lacking.kernel]
     }
     assert states.wanted(m.replace(session, runs=[lacking, *session.runs[1:]]), 4, 0.05) == {}
+
+
+def test_a_window_is_that_of_the_plain_state() -> None:
+    """In the others, the one of a whole command is two."""
+    session = planned(states=1)
+    session = made(session, missing(session), lambda *_: 1.0)
+    runs = [
+        m.replace(run, window=m.Window(kind="command", count=1 + run.state)) for run in session.runs
+    ]
+    told = recording.workload(m.replace(session, runs=runs), settings(session)[0])
+    assert told.description.endswith("whole command)")
+    assert "whole command or" not in told.description
 
 
 @given(st.integers(1, 5), st.integers(0, 3), st.integers(1, 3))
