@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_atlas import session, suite
 from support import ROOT, error_line, profdiff
+from synthetic import Row, frame
+from synthetic_states import varied
 
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.reports import atlas_site, suite_document
@@ -90,6 +92,30 @@ def test_significant_is_told_apart_from_relevant(tmp_path: Path) -> None:
     assert atlas.banner == "Instructions, not time."
     page = (tmp_path / "site/index.html").read_text()
     assert "1 smaller change, significant but below 5%" in page
+
+
+def test_a_step_that_depends_on_state_is_none_of_the_release(tmp_path: Path) -> None:
+    rows: dict[str, list[Row]] = {
+        OLD: [([frame("mas_walk")], "mas_walk", True, (100_000, 400_000, 100_000))],
+        NEW: [([frame("mas_walk")], "mas_walk", True, (390_000, 103_000, 105_000))],
+    }
+    counted = varied(tmp_path / "one", rows)
+    kernels = [
+        m.replace(one, release=one.label, build_id=f"{number:040x}")
+        for number, one in enumerate(counted.manifest.kernels)
+    ]
+    counted.save(m.replace(counted.manifest, kernels=kernels))
+    atlas = made(tmp_path, tmp_path / "one")
+    (cell,) = atlas.series[0].cells
+    step = cell.points[1].step
+    assert step is not None
+    assert (step.verdict, step.relevant, step.states) == ("depends on state", False, 3)
+    assert (step.low, step.high) == (pytest.approx(-0.7425), pytest.approx(2.9))
+    _, new = atlas.series[0].releases
+    assert (new.more, new.less, new.same, new.depend, new.unsure) == (0, 0, 0, 1, 0)
+    page = (tmp_path / "site/index.html").read_text()
+    assert "1 change depends on state: no step of the release alone" in page
+    assert "depends on state: -74.2% to +290.0%" in page
 
 
 @pytest.mark.parametrize(
