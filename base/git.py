@@ -3,8 +3,11 @@ started, nothing is fetched, and what comes back is bounded."""
 
 import contextlib
 import os
+import selectors
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,10 +20,20 @@ from profdiff.base.terminal import printable
 _MIB = 2**20
 LIMIT = 512 * _MIB
 """The most that one process may say, in bytes."""
+IDLE_SECONDS = 30.0
+"""How long a process may neither say anything nor take processor time: it waits for a pipe that a
+repository has in place of a file."""
+LIMIT_SECONDS = 3600.0
+"""How long a process may take in all."""
+_LOOK_SECONDS = 1.0
 _ERRORS = 64 * 1024
+# A configuration with more names of drivers is no configuration; a command line takes 128 KiB.
+_MOST_DRIVERS = 500
+_MOST_WORDS = 64 * 1024
 _SHALLOW = 16 * _MIB
 _STEP = _MIB
-# What could start a program: fsmonitor and hooks do for an index, showSignature starts gpg.
+# What could start a program: fsmonitor and hooks do for an index, showSignature starts gpg, and
+# another git in a submodule runs what that one's configuration names.
 _SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -31,6 +44,9 @@ _SETTINGS = {
     "diff.algorithm": "histogram",
     "diff.orderFile": os.devnull,
     "advice.graftFileDeprecated": "false",
+    "submodule.recurse": "false",
+    "diff.ignoreSubmodules": "dirty",
+    "diff.submodule": "short",
 }
 # What a driver runs; instead, nothing is filtered, nothing fails for that, and git itself merges.
 _DRIVERS = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"
@@ -75,6 +91,11 @@ class Git:
         InputError for a name that git's command line cannot override."""
         said = self.succeeds("config", "--name-only", "-z", "--get-regexp", _DRIVERS) or b""
         names = dict.fromkeys(said.decode(errors="surrogateescape").split("\0")[:-1])
+        if len(names) > _MOST_DRIVERS or sum(map(len, names)) > _MOST_WORDS:
+            raise InputError(
+                f"{self.shown}: its configuration names {len(names):,} filters and merge drivers, "
+                f"more than {_MOST_DRIVERS} or too long ones: remove them"
+            )
         if odd := next((name for name in names if "=" in name), None):
             raise InputError(
                 f"{self.shown}: its configuration has {printable(odd)[:200]}: remove that, a name "
@@ -124,9 +145,17 @@ class Git:
 
     def succeeds(self, *arguments: str) -> bytes | None:
         """What git says, None where it fails: for questions that may have no answer."""
-        with self._start(arguments) as running:
+        with self._start(arguments) as running, self._told(arguments[0]):
             said = running.read(LIMIT)
             return said if running.status() == 0 else None
+
+    @contextlib.contextmanager
+    def _told(self, verb: str) -> Iterator[None]:
+        """Raise InputError of a process that is stuck."""
+        try:
+            yield
+        except Stuck as error:
+            raise InputError(f"{self.shown}: git {verb} {error}") from None
 
     def run_all(
         self, commands: Sequence[Sequence[str]], *, stdin: bytes = b"", limit: int = LIMIT
@@ -137,7 +166,7 @@ class Git:
         with contextlib.ExitStack() as stack:
             waiting = [stack.enter_context(self._start(c, stdin)) for c in commands[:width]]
             for i, command in enumerate(commands):
-                with waiting[i] as running:
+                with waiting[i] as running, self._told(command[0]):
                     said = running.read(limit)
                     if said is None:
                         raise InputError(
@@ -167,6 +196,50 @@ class Git:
         return ["git", "-C", str(self.top), *folder, *always, *settings, *arguments]
 
 
+class Stuck(Exception):  # noqa: N818  # who starts git says which it is
+    """A process that does nothing any more, or takes too long."""
+
+
+class Watch:
+    """Whether the processes of a group go on: they say something, or take processor time."""
+
+    def __init__(self, group: int) -> None:
+        self._group = group
+        self._began = self._heard = self._looked = time.monotonic()
+        self._taken = 0
+
+    def heard(self) -> None:
+        """They said something."""
+        self._heard = time.monotonic()
+
+    def look(self) -> None:
+        """Raises Stuck."""
+        now = time.monotonic()
+        if now - self._began > LIMIT_SECONDS:
+            raise Stuck(f"takes more than {LIMIT_SECONDS / 60:g} minutes")
+        if now - self._looked > _LOOK_SECONDS:
+            self._looked = now
+            if (taken := _ticks(self._group)) != self._taken:
+                self._taken, self._heard = taken, now
+        if now - self._heard > IDLE_SECONDS:
+            raise Stuck(
+                f"did nothing for {IDLE_SECONDS:g} s: a pipe may be in place of a file of the "
+                "repository or of its configuration"
+            )
+
+
+def _ticks(group: int) -> int:
+    """The processor time of a group of processes, proc_pid_stat(5): fields 5, 14 and 15."""
+    total = 0
+    for name in os.listdir("/proc"):  # noqa: PTH208  # a Path for each is slow
+        if name.isdecimal():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                fields = Path("/proc", name, "stat").read_bytes().rpartition(b")")[2].split()
+                if int(fields[2]) == group:
+                    total += int(fields[11]) + int(fields[12])
+    return total
+
+
 class _Running:
     """One process of git, which ends with the block that it is used in."""
 
@@ -184,11 +257,14 @@ class _Running:
                     stdout=subprocess.PIPE,
                     stderr=self._errors,
                     env={**environment(), **more},
+                    # What it starts ends with it.
+                    process_group=0,
                 )
             except FileNotFoundError:
                 raise MissingError("git is not installed: apt-get install git") from None
             asked.close()
             self._process = process
+            self._watch = Watch(process.pid)
             self._said = process.stdout
             self._files = stack.pop_all()
 
@@ -196,25 +272,41 @@ class _Running:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         if self._said:
             self._said.close()
         self._files.close()
 
     def read(self, limit: int) -> bytes | None:
-        """All that it says; None for more than ``limit`` bytes."""
-        parts, left = [], limit
-        while self._said and (part := self._said.read(_STEP)):
-            left -= len(part)
-            if left < 0:
-                return None
-            parts.append(part)
-        return b"".join(parts)
+        """All that it says; None for more than ``limit`` bytes. Raises Stuck."""
+        parts: list[bytes] = []
+        left = limit
+        assert self._said  # noqa: S101
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._said, selectors.EVENT_READ)
+            while True:
+                if not selector.select(_LOOK_SECONDS):
+                    self._watch.look()
+                    continue
+                # What is there, which a read() of so many bytes would wait to be more.
+                part = os.read(self._said.fileno(), _STEP)
+                if not part:
+                    return b"".join(parts)
+                self._watch.heard()
+                left -= len(part)
+                if left < 0:
+                    return None
+                parts.append(part)
 
     def status(self) -> int:
-        return self._process.wait()
+        """Raises Stuck."""
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self._process.wait(_LOOK_SECONDS)
+            self._watch.look()
 
     def failure(self, verb: str) -> str:
         """Why it failed, in one line."""

@@ -6,7 +6,7 @@ from profdiff.collectors.records import Commit, Part, Text
 
 
 class BuiltFrom(Part, frozen=True):
-    """``repository``: the folder, absolute, as the user named it. ``commit``: of the revision, or
+    """``repository``: the folder, absolute and without links. ``commit``: of the revision, or
     of a work tree its HEAD; ``described``: what ``git describe`` calls it. ``built``: the commit
     that was really built, which is ``commit`` or was made of it with the changes; ``tree``: its
     tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and

@@ -1,6 +1,5 @@
 """``profdiff annotate``: the code of a function, with what each instruction costs."""
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -245,7 +244,8 @@ def _found(
     for label in wanted.labels:
         _check_label(f"--kernel {label}", label, comparison.labels)
     given = _trees(wanted.sources, comparison)
-    trees = {**given, **_own_trees(comparison, given)}
+    own, untold = _own_trees(opened, comparison, given)
+    trees = {**given, **own}
     found = Annotations(comparison, opened, trees).annotation(
         wanted.function,
         inlined_at=_place(wanted.inlined_at, wanted.function),
@@ -257,6 +257,7 @@ def _found(
     notes = [
         note for label, tree in trees.items() if label in found.labels and (note := tree.note())
     ]
+    notes += [note for label, note in untold.items() if label in found.labels]
     return replace(found, notes=[*found.notes, *notes])
 
 
@@ -316,22 +317,29 @@ def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sour
     return trees
 
 
-def _own_trees(comparison: "Comparison", given: "Mapping[str, Sources]") -> "dict[str, Sources]":
-    """What profdiff built the other kernels from, where it is still there."""
+def _own_trees(
+    opened: "Session", comparison: "Comparison", given: "Mapping[str, Sources]"
+) -> "tuple[dict[str, Sources], dict[str, str]]":
+    """What profdiff built the other kernels from; and why there is none, by label."""
     built = [
         (one.label, one.source)
         for one in comparison.kernels
         if one.source and one.label not in given
     ]
     if not built:
-        return {}
+        return {}, {}
+    from profdiff.recording.origin import own_repository
     from profdiff.sources.sources import Sources
 
-    trees = {}
+    trees, untold = {}, {}
     for label, source in built:
-        with contextlib.suppress(InputError):
-            trees[label] = Sources.open(label, f"{source.repository}@{source.built}")
-    return trees
+        option = f"--source {label}=REPO@{source.built[:12]}"
+        try:
+            place = own_repository(opened.folder, opened.manifest, source.repository, option)
+            trees[label] = Sources.of_commit(label, place, source.built)
+        except InputError as error:
+            untold[label] = f"{label} has no source lines: {error}"
+    return trees, untold
 
 
 def _check_tree(tree: "Sources", label: str, found: "Annotation") -> None:

@@ -19,7 +19,7 @@ from profdiff.commands.option_types import Collectors, Compilers, Cpus, Memory, 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Asked
     from profdiff.recording.experiments import Experiments
-    from profdiff.recording.suites import SuitePlan
+    from profdiff.recording.suites import AskedSuite
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -261,8 +261,8 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--yes",
-            "Without COMMAND, run the session's command without asking, even if someone else "
-            "recorded it.",
+            "Do not ask: without COMMAND, run the session's command even if someone else recorded "
+            "it; with plan, build kernels.",
             is_flag=True,
         ),
         _option(
@@ -293,11 +293,11 @@ def experiments(options: dict[str, Any]) -> Experiments:
     return Experiments.of(asked(options, click.get_current_context()))
 
 
-def suite(options: dict[str, Any]) -> SuitePlan | None:
-    """The suite that the values of ``experiment_options`` are of, planned; None if they are of one
-    workload. Raises as ``SuitePlan.of``."""
+def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
+    """The suite that the values of ``experiment_options`` are of; None if they are of one workload.
+    Raises InputError."""
     from profdiff.recording.shard import Shard
-    from profdiff.recording.suites import AskedSuite, SuitePlan
+    from profdiff.recording.suites import AskedSuite
 
     context = click.get_current_context()
     given = GivenSuite.of(context)
@@ -314,17 +314,15 @@ def suite(options: dict[str, Any]) -> SuitePlan | None:
         if own.params["vary_state"] is not None:
             told_states.add(entry.told.name)
         each.append((entry.told, asked(own.params, own)))
-    return SuitePlan.of(
-        AskedSuite(
-            name=given.file.name,
-            output=options["output"],
-            command=["profdiff", *sys.argv[1:]],
-            each=each,
-            only=options["only"],
-            tags=options["tags"],
-            shard=Shard.parse(options["shard"]) if options["shard"] else None,
-            given=told_states,
-        )
+    return AskedSuite(
+        name=given.file.name,
+        output=options["output"],
+        command=["profdiff", *sys.argv[1:]],
+        each=each,
+        only=options["only"],
+        tags=options["tags"],
+        shard=Shard.parse(options["shard"]) if options["shard"] else None,
+        given=told_states,
     )
 
 

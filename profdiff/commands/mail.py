@@ -263,16 +263,12 @@ def _suspects(
 ) -> "Blame | None":
     """What blame says of a kernel, in ``repo`` or what profdiff built the kernels from; None where
     nobody asked, and it cannot tell or a bisection found the culprit. Raises InputError."""
-    from profdiff.recording.origin import is_own
     from profdiff.views.blame import of_findings
 
-    if repo is None:
-        session = findings.session
-        if findings.manifest.bisection or not all(one.source for one in findings.kernels):
-            return None
-        # A stranger's session may name any repository here, and a mail goes out.
-        if not (session and is_own(session.folder, session.manifest)):
-            return None
+    built = all(one.source for one in findings.kernels)
+    # Of a stranger's session, blame reads no repository that nobody named.
+    if repo is None and (findings.manifest.bisection or not built):
+        return None
     try:
         return of_findings(findings, repo, given, kernel)
     except InputError:

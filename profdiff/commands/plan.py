@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.terminal import printable, say
-from profdiff.commands.experiment import experiment_options, experiments, suite
+from profdiff.base.errors import InputError
+from profdiff.base.terminal import confirm, printable, say, tell
+from profdiff.commands.experiment import (
+    asked,
+    asked_suite,
+    experiment_options,
+    experiments,
+)
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.sharded import chosen_runs, wanted_shard
 
 if TYPE_CHECKING:
-    from profdiff.recording.experiment import Experiment
+    from collections.abc import Sequence
+
+    from profdiff.recording.experiment import Asked, Experiment
     from profdiff.recording.schedule import Chosen, Estimate
     from profdiff.recording.suites import SuitePlan
 
@@ -26,18 +34,22 @@ _SHOWN = 40
 @click.option("--all", "everything", is_flag=True, help="List every run, however many there are.")
 def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
-    would take. plan runs and writes nothing."""
+    would take. plan runs and writes nothing, but kernels are fetched, and kernels from git that are
+    not built yet are built, which runs their trees' make files: plan asks before it does that."""
     from profdiff.recording.schedule import Estimate
+    from profdiff.recording.suites import SuitePlan
 
-    if (wanted := suite(options)) is not None:
-        _show_suite(wanted, options)
+    if (wanted := asked_suite(options)) is not None:
+        _agree([one for _, one in wanted.each], options["yes"])
+        _show_suite(SuitePlan.of(wanted), options)
         return
+    _agree([asked(options, click.get_current_context())], options["yes"])
     shard = wanted_shard(options)
-    asked = experiments(options)
+    found = experiments(options)
     shown = None if everything else _SHOWN
-    chosen = chosen_runs(shard, asked.each)
+    chosen = chosen_runs(shard, found.each)
     estimates = [
-        _show(one, options, shown, runs) for one, runs in zip(asked.each, chosen, strict=True)
+        _show(one, options, shown, runs) for one, runs in zip(found.each, chosen, strict=True)
     ]
     if len(estimates) > 1:
         whole = Estimate(
@@ -45,7 +57,25 @@ def plan(everything: bool, **options: Any) -> None:
             sum(one.high for one in estimates),
             sum(one.basis for one in estimates),
         )
-        say(f"{asked.folder}: {whole} in all" if whole.high else f"{asked.folder}: nothing to do")
+        say(f"{found.folder}: {whole} in all" if whole.high else f"{found.folder}: nothing to do")
+
+
+def _agree(each: Sequence[Asked], yes: bool) -> None:
+    """Say which kernels have to be built, and ask. Raises InputError where nobody agrees."""
+    from profdiff.recording.located import not_built
+
+    waiting: dict[str, None] = {}
+    for one in each:
+        waiting |= dict.fromkeys(not_built(one.kernels, one.architectures, one.compilers))
+    if not waiting or yes:
+        return
+    kernels = "kernel is" if len(waiting) == 1 else "kernels are"
+    tell(f"{len(waiting):,} {kernels} not known to be built: {', '.join(waiting)}")
+    if not confirm("plan builds them first, which runs the make files of their trees. Build them?"):
+        raise InputError(
+            "plan shows nothing before the kernels are built, which runs the make files of their "
+            "trees: add --yes to build them, or run profdiff record"
+        )
 
 
 def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import click
 
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import confirm, say, tell
-from profdiff.commands.experiment import experiment_options, experiments, suite
+from profdiff.commands.experiment import asked_suite, experiment_options, experiments
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.record_suite import record_suite
 from profdiff.commands.sharded import chosen_runs, wanted_shard
@@ -48,9 +48,11 @@ def record(**options: Any) -> None:
     """
     from profdiff.recording import machines
     from profdiff.recording.experiments import session_folder
+    from profdiff.recording.suites import SuitePlan
 
     jobs = options["jobs"] or os.cpu_count() or 1
-    if (wanted := suite(options)) is not None:
+    if (suite := asked_suite(options)) is not None:
+        wanted = SuitePlan.of(suite)
         with _place(options["cluster"], [one.experiment for one in wanted.each]) as place:
             record_suite(wanted, jobs, place)
         return
@@ -92,14 +94,13 @@ def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen 
     or in a ``place`` as many as that has room for. The folder is locked."""
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
-    from profdiff.recording import origin, plan, run, schedule
+    from profdiff.recording import plan, run, schedule
 
     files = [*asked.workload.files, *asked.own]
     if added := plan.added(asked.folder, asked.planned):
         tell(f"adds {', '.join(added)} to {asked.folder}")
     with temporary_folder() as temporary:
         session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
-        origin.remember(session.folder, session.manifest)
         recorders = asked.recorders(session.manifest, temporary)
         pending = schedule.missing_runs(session.manifest, asked.kernels, recorders, chosen)
         left = schedule.runs_left(session.manifest, pending, jobs)

@@ -98,7 +98,7 @@ def _is_varied(one: Planned, place: Place) -> bool:
 def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:
     """What a session of the suite lacks, which is made if need be; None where nothing of it is to
     be recorded now."""
-    from profdiff.recording import origin, plan, schedule
+    from profdiff.recording import plan, schedule
     from profdiff.recording.run import Batch
     from profdiff.session.folder import is_session
 
@@ -114,7 +114,6 @@ def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:
     session = plan.open_session(
         experiment.folder, experiment.planned, files, experiment.workload.source
     )
-    origin.remember(session.folder, session.manifest)
     return Batch(session, experiment.kernels, recorders, one.name, one.wanted)
 
 

@@ -24,6 +24,7 @@ from profdiff.mail.recipients import Recipients
 # SMTP's longest line (RFC 5321, 4.5.3.1.6), without its end.
 _MAX_LINE = 998
 _MAX_SUBJECT = 500
+_GIT_SECONDS = 30
 _FOLDED = 70
 # Headers whose lines are made here.
 _OWN = ("from", "to", "cc", "subject", "message-id", "in-reply-to", "references")
@@ -156,10 +157,19 @@ def own_address(given: str | None) -> Address:
 def _git_config(key: str) -> str:
     try:
         result = subprocess.run(
-            ["git", "config", "--get", key], capture_output=True, text=True, check=False
+            ["git", "config", "--get", key],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_GIT_SECONDS,
         )
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"git config --get {key} does not end: a pipe may be in place of a file of your "
+            "configuration"
+        ) from None
     return result.stdout.strip()
 
 

@@ -9,6 +9,7 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
+from profdiff.collectors.kernels.build import is_known_built
 from profdiff.collectors.kernels.building.errors import BuildError
 from profdiff.collectors.kernels.building.job import Job
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
@@ -80,6 +81,26 @@ def _tell_left(left: int, took: Sequence[float]) -> None:
     latest = [one for one in took[1:] if one >= _BUILT][-_LATEST:]
     span = units.span(left * min(latest), left * max(latest))
     tell(f"{left:,} left to build: {span} if they take as long as the latest")
+
+
+def not_built(
+    texts: Sequence[str], architectures: Sequence[Architecture], compilers: Sequence[str]
+) -> list[str]:
+    """The kernels from git, ``LABEL=SPEC``, that may have to be built before they are there: those
+    that are not in the cache, or of which only the build tells. Nothing is run of their trees, and
+    nothing is written. Raises InputError for what there is not."""
+    if compilers:
+        every = [one for some in specified(texts, compilers).values() for one in some]
+    else:
+        every = parse_arguments(texts, repeated=True)
+        if architectures:
+            every = [one for argument in every for one in _specified(argument, architectures)]
+    found = [(one, absolute(one.spec)) for one in every]
+    return [
+        f"{one.label}={spec}"
+        for one, spec in found
+        if is_git(spec) and not is_known_built(GitSpec.parse(spec))
+    ]
 
 
 def check_git(spec: GitSpec) -> None:

@@ -20,6 +20,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.image_notes import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
+from profdiff.recording import origin
 from profdiff.recording.located import Hole
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
@@ -128,6 +129,7 @@ def open_session(
     else:
         session = Session.open(folder)
         session.save(manifest)
+    origin.remember(session.folder, session.manifest)
     _keep_code(session, files)
     if source and not session.path(_SOURCE).exists():
         _copy(source, session.path(_SOURCE))

@@ -53,6 +53,13 @@ class Sources:
             f"--source {label}={spec}: there is no such folder; name a source tree or REPO@REV"
         )
 
+    @staticmethod
+    def of_commit(label: str, repository: Path, commit: str) -> "Sources":
+        """What profdiff built a kernel from: ``commit`` of a repository, and no folder whatever its
+        name. Raises InputError."""
+        opened = Repository.open(repository)
+        return Sources(label, f"{repository}@{commit}", opened.commit(commit), opened)
+
     def read(self, files: Iterable[str]) -> None:
         """Read files ahead, which is quicker than one by one."""
         missing = sorted({file for file in files if file not in self._known})

@@ -17,6 +17,7 @@ from profdiff.evidence.blame.attribution import Kind, Part
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
+from profdiff.recording.origin import own_repository
 from profdiff.sources.releases import revision
 from profdiff.sources.repository import Repository
 from profdiff.views import functions as views
@@ -120,21 +121,19 @@ def of_findings(
     if label is not None and label not in others:
         raise InputError(f"--kernel {label}: the session compares {', '.join(others)}")
     kernel = comparison.labels.index(label or others[-1])
-    repository = Repository.open(repo or own_repository(comparison, kernel), ignore_revs)
+    repository = Repository.open(repo or _own(findings, comparison, kernel), ignore_revs)
     return blame(comparison, kernel, repository, revisions(comparison, kernel, repository, given))
 
 
-def own_repository(comparison: Comparison, kernel: int) -> Path:
+def _own(findings: Findings, comparison: Comparison, kernel: int) -> Path:
     """The repository that profdiff built both the base and a kernel from. Raises InputError where
-    it did not, or it is not here."""
+    it did not, it is not here, or is not to be read unasked (``recording.origin``)."""
     sources = [comparison.kernels[number].source for number in (0, kernel)]
     names = {one.repository if one else "" for one in sources}
     if len(names) == 1 and (name := names.pop()):
-        if Path(name).is_dir():
-            return Path(name)
-        raise InputError(
-            f"the kernels were built from {name}, which is not here: name a copy with --repo"
-        )
+        session = findings.session
+        if session is not None:
+            return own_repository(session.folder, session.manifest, name, "--repo")
     raise InputError("name the git repository that the kernels were built from with --repo")
 
 

@@ -38,6 +38,7 @@ def copied(session: Path, repo: Path, folder: Path, built: str | None = None) ->
         for kernel, one in zip(opened.manifest.kernels, sources, strict=True)
     ]
     opened.save(m.replace(opened.manifest, kernels=kernels))
+    origin.remember(folder, opened.manifest)
     return folder
 
 
@@ -79,11 +80,51 @@ def test_annotate_shows_the_lines(own: Path, session: Path) -> None:
     assert "batches" in profdiff("annotate", own, *words).stdout
 
 
+def test_only_a_repository_outside_and_without_links(
+    session: Path, repo: Path, tmp_path: Path
+) -> None:
+    """A folder of the repository's name with @COMMIT behind it would be taken for the sources, a
+    link leads anywhere, and what lies in the session came with it."""
+    head = truth.git(repo, "rev-parse", "v6.18.15").strip()
+    outside = tmp_path / "outside"
+    (outside / "mm").mkdir(parents=True)
+    (outside / "mm/mprotect.c").write_text("secret\n" * 2000)
+    made = copied(session, repo, tmp_path / "s.profdiff")
+    inner = made / "r"
+    shutil.copytree(repo, inner)
+    for tag in (head, truth.git(repo, "rev-parse", "v6.12.107").strip()):
+        (made / f"r@{tag}").symlink_to(outside)
+    link = tmp_path / "link"
+    link.symlink_to(repo)
+    words = ("prot_commit_flush_ptes", "--by", "line")
+    for place in (inner, link):
+        opened = Session.open(made)
+        kernels = [
+            m.replace(kernel, source=m.replace(kernel.source, repository=str(place)))
+            for kernel in opened.manifest.kernels
+            if kernel.source
+        ]
+        opened.save(m.replace(opened.manifest, kernels=kernels))
+        shown = profdiff("annotate", made, *words).stdout
+        assert "secret" not in shown
+        assert "batches" not in shown
+        assert "is reached by a link, or lies in the session" in " ".join(shown.split())
+        line = error_line(profdiff("blame", made, status=2))
+        assert "is reached by a link, or lies in the session" in line
+
+
 def test_a_mail_names_suspects_of_a_session_of_ones_own(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not of a stranger's: what it says of repositories here would go out."""
     monkeypatch.setenv("PROFDIFF_STATE", str(tmp_path))
+    words = ("prot_commit_flush_ptes", "--by", "line")
+    shown = profdiff("annotate", own, *words).stdout
+    assert "batches" not in shown
+    assert "which is not read unasked, as you did not record the session here" in " ".join(
+        shown.split()
+    )
+    assert "name the repository with --repo" in error_line(profdiff("blame", own, status=2))
     assert "uspects by lines" not in profdiff("mail", own, "--from", RILEY).stdout
     origin.remember(own, Session.open(own).manifest)
     said = profdiff("mail", own, "--from", RILEY).stdout

@@ -101,7 +101,9 @@ def test_what_a_compiler_can_be_called(tmp_path: Path, name: str, known: bool) -
 
 def test_each_compiler_is_planned_alike(repository: Path, tmp_path: Path) -> None:
     more = ["--collector", "timed", "-o", tmp_path / "s", "--", EXAMPLE, "4", "20"]
-    lines = profdiff("plan", *QUICK, *BOTH, *kernels(repository), *more).stdout.splitlines()
+    lines = profdiff(
+        "plan", "--yes", *QUICK, *BOTH, *kernels(repository), *more
+    ).stdout.splitlines()
     assert [line for line in lines if line.startswith(f"{tmp_path}/s/")] == [
         f"{tmp_path}/s/{name}: 2 kernels, 1 point, timed; 0 runs done, 0 failed, 2 to do"
         for name in COMPILERS
@@ -109,7 +111,7 @@ def test_each_compiler_is_planned_alike(repository: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "s").exists()
     # One compiler is an ordinary session.
     one = ["--compilers", "gcc-11"]
-    lines = profdiff("plan", *QUICK, *one, *kernels(repository), *more).stdout.splitlines()
+    lines = profdiff("plan", "--yes", *QUICK, *one, *kernels(repository), *more).stdout.splitlines()
     assert lines[0].startswith(f"{tmp_path}/s: 2 kernels, 1 point")
 
 

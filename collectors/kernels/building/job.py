@@ -63,7 +63,7 @@ class Job:
         """For the session."""
         prepared = self.prepared
         return BuiltFrom(
-            repository=str(self.spec.repository.expanduser().absolute()),
+            repository=str(self.spec.repository.expanduser().resolve()),
             commit=prepared.commit,
             described=prepared.described,
             subject=prepared.subject,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from profdiff.base.git import Watch
 from profdiff.base.terminal import printable
 
 _POLL = 0.2
@@ -78,11 +79,13 @@ def supervised(
     *,
     lock: int,
     seen: Seen | None = None,
+    of_git: bool = False,
 ) -> int:
     """Run ``command`` in ``folder`` with what it says at the end of ``log``; its exit status.
 
     ``lock``: a descriptor that its processes keep open, so that what it locks stays locked as long
     as one of them lives. ``seen`` is told how many steps make did, and the file of the last one.
+    ``of_git``: it has git's time limits, and raises Stuck.
     """
     start = log.stat().st_size if log.exists() else 0
     with log.open("ab") as output, log.open("rb") as said:
@@ -98,6 +101,7 @@ def supervised(
             pass_fds=[lock],
         )
         rest = b""
+        limits = Watch(process.pid) if of_git else None
         try:
             with _watched(process.pid):
                 ended = False
@@ -109,6 +113,8 @@ def supervised(
                         seen(len(found), printable(found[-1][2].decode(errors="replace")))
                     if not ended:
                         time.sleep(_POLL)
+                        if limits:
+                            limits.look()
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -25,6 +25,9 @@ _LARGEST = 64 << 20
 _SUBJECT = 1000
 # An index in one file, no parts of it in the user's git folder.
 _WHOLE_INDEX = "core.splitIndex=false"
+_MAIL_STARTS = re.compile(rb"^From ", re.MULTILINE)
+# A series of Linux has some hundred at most.
+_MOST_MAILS = 1000
 _US = ("profdiff", "profdiff@localhost")
 _MAIL = re.compile(rb"\A(?:From |(?:[\w-]+:.*\n(?:[ \t].*\n)*)*(?:From|Subject):)")
 _DIFF = re.compile(rb"^(?:diff --git |--- )", re.MULTILINE)
@@ -135,7 +138,7 @@ class _Work:
             # which may have changed since, at the same time (racy-git in git's documentation).
             shutil.copy2(index, self._folder / "index")
             self._look_at_all()
-        self._git.run("add", "--update")
+        self._add_changed()
         self._add_others()
         self._read = True
         self._commit(f"The work tree of {self._git.top}", _Patch("", b""))
@@ -155,6 +158,14 @@ class _Work:
                 words = ("update-index", option, "-z", "--stdin")
                 self._git.run(*words, stdin=b"\0".join([*paths, b""]))
 
+    def _add_changed(self) -> None:
+        """Add what changed of the files that git knows. ``git add --update`` would start another
+        git in each submodule, which runs what that one's configuration names."""
+        look = ("diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "-z")
+        if changed := self._git.run(*look):
+            words = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+            self._git.run(*words, stdin=changed)
+
     def _add_others(self) -> None:
         """Add the files that nobody added and git does not ignore, but no repositories: of them,
         git would add the name of a commit alone, or nothing if they have none."""
@@ -170,12 +181,23 @@ class _Work:
         """Apply the patches in a file or folder; returns what to call each."""
         path = Path(change.what).expanduser()
         names = []
-        for file in sorted(path.glob("*.patch")) if path.is_dir() else [path]:
+        files = sorted(path.glob("*.patch")) if path.is_dir() else [path]
+        if len(files) > _MOST_MAILS:
+            raise InputError(
+                f"{path} holds {len(files):,} patches, more than {_MOST_MAILS:,}: name those that "
+                "are meant"
+            )
+        for file in files:
             for one in self._patches(file):
                 where = f"{file} ({one.subject})" if one.subject else str(file)
                 self._apply(one.diff, f"{where} does not apply to {spec.revision or 'the tree'}")
                 before = self.head
-                self._commit(one.subject or file.name, one)
+                try:
+                    self._commit(one.subject or file.name, one)
+                except InputError as error:
+                    raise InputError(
+                        f"{where} makes no commit ({_reason(error)}): correct its From: and Date:"
+                    ) from error
                 if self.head == before:
                     raise DoesNotApply(
                         f"{where} changes nothing: {spec.revision or 'the tree'} has it already"
@@ -241,6 +263,12 @@ class _Work:
                 raise InputError(f"{file} contains no patch")
             yield _Patch("", content)
             return
+        # As git mailsplit finds them.
+        if (count := len(_MAIL_STARTS.findall(content))) > _MOST_MAILS:
+            raise InputError(
+                f"{file} holds {count:,} mails, more than {_MOST_MAILS:,}: name a file of its own "
+                "for the patches that are meant"
+            )
         mails = self._folder / "mails"
         shutil.rmtree(mails, ignore_errors=True)
         mails.mkdir()
@@ -261,7 +289,7 @@ class _Work:
 
 def _reason(error: InputError) -> str:
     """What git says of a patch, without what profdiff says around it."""
-    return str(error).rpartition("git apply fails: ")[2]
+    return re.split(r"git [\w-]+ fails: ", str(error))[-1]
 
 
 def _line(said: bytes) -> str:

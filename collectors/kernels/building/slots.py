@@ -19,7 +19,7 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError, told
-from profdiff.base.git import Git, environment
+from profdiff.base.git import Git, Stuck, environment
 from profdiff.base.terminal import tell
 from profdiff.collectors.kernels.building.make import first_error, is_full, supervised
 from profdiff.collectors.kernels.building.objects import Objects
@@ -69,7 +69,13 @@ class Slot:
         if self.was_unclean:
             commands.append(own.command("clean", "-ffdxq", "-e", ".profdiff-*"))
         for command in commands:
-            if supervised(command, self.tree, environment(), self.log, lock=self.lock):
+            try:
+                status = supervised(
+                    command, self.tree, environment(), self.log, lock=self.lock, of_git=True
+                )
+            except Stuck as error:
+                raise InputError(f"{git.shown}: git {error}") from None
+            if status:
                 if is_full(self.log):
                     raise MissingError(
                         f"no room for {self.tree}: make room and run the same command again"
