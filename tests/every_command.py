@@ -44,6 +44,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
     record = [*KERNELS, "--restore", "--settle", "0", "--jobs", jobs]
     suite = ["--suite", "suite.toml", *KERNELS, "--settle", "0", "--jobs", jobs]
     shards = [f"shard-{number}.profdiff" for number in (1, 2)]
+    mail = ["s.profdiff", "--from", "A U Thor <a@example.org>"]
     folded = ["base=folded.base.txt", "new=folded.new.txt"]
     return {
         "record": [
@@ -56,25 +57,26 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
                 ([*suite, "--shard", f"{number}/2", "-o", folder], "")
                 for number, folder in enumerate(shards, 1)
             ),
-            (["--suite", "syscalls", *KERNELS], NO_COMPILER),
+            (["--suite", "syscalls", *KERNELS], f"workload mprotect: {NO_COMPILER}"),
         ],
-        "plan": [([*KERNELS, *TOGGLE], ""), (["--suite", "suite.toml", *KERNELS], "")],
+        "plan": [([*KERNELS, *TOGGLE], ""), ([*suite, "-o", "suite.profdiff"], "")],
         "merge": [(["merged.profdiff", *shards], "")],
         "report": [
             (["s.profdiff"], ""),
-            (["s.profdiff", *asked(FORMS, "report", {"site"}), "--text", "report.txt"], ""),
+            (["s.profdiff", *asked(FORMS, "report", {"site"})], ""),
             (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
             (["cluster.profdiff", "--csv", "cluster.csv"], ""),
             (["suite.profdiff"], ""),
             (["suite.profdiff", "--cell", "toggle/400"], ""),
             (["suite.profdiff", *asked(SUITE_FORMS, "suite", set())], ""),
-            (["merged.profdiff", "--csv-experiment", "merged.csv"], ""),
+            (["merged.profdiff", "--csv", "merged.csv"], ""),
         ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),
             (["s.profdiff", FUNCTION, *asked(ANNOTATION_FORMS, "annotation", set())], ""),
-            (["s.profdiff", FUNCTION, *SOURCES, "--by", "line"], ""),
+            # The kernels' own sources are not here.
+            (["s.profdiff", FUNCTION, *SOURCES, "--by", "line"], "mm/mprotect.c of linux@"),
         ],
         "check": [
             (
@@ -94,8 +96,8 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             )
         ],
         "mail": [
-            (["s.profdiff", "-o", "draft.eml", "--attach", "svg", "--checklist"], ""),
-            (["s.profdiff", *REPOSITORY], ""),
+            ([*mail, "-o", "draft.eml", "--attach", "svg", "--checklist"], ""),
+            ([*mail, *REPOSITORY], ""),
         ],
         "import": [([*folded, "-o", "imported.profdiff"], "")],
         "diff": [([*folded, *asked(FORMS, "diff", {"site"})], "")],
@@ -104,7 +106,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["add", "old", "/kernels/v6.12.107"], ""),
             (["list"], ""),
             (["remove", "old"], ""),
-            (["fetch", "debian:bookworm"], "Debian's archive"),
+            (["fetch", "debian:bookworm"], "cannot read Debian's package lists"),
             (["build", "git:linux@v6.12.107"], "make is not installed"),
         ],
         "completion": [([shell], "") for shell in completion.params[0].type.choices],

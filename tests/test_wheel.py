@@ -1,46 +1,51 @@
-"""The wheel, where a user installs it: a Debian 12 without compiler, Rust and network."""
+"""The wheel, and what it does where a user installs it: a Debian 12 without compiler, Rust and
+network."""
 
 import csv
+import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import made_repository
 import pytest
 import whole_run
-from support import EXAMPLE, ROOT, need_program, profdiff
+from made_repository import Made
+from support import EXAMPLE, ROOT, need_kernel, need_program, profdiff
 
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
 from profdiff.commands import COMMANDS
+from profdiff.reports.annotation_forms import FORMS as ANNOTATION_FORMS
+from profdiff.reports.blame_forms import BLAME_FORMS
+from profdiff.reports.forms import CHECK_FORMS, FORMS
+from profdiff.reports.suite_forms import SUITE_FORMS
 
-pytestmark = pytest.mark.network
-
-# What docs/install.md tells a user to install.
-PACKAGES = "python3-venv,qemu-system-x86,busybox-static,cpio"
-# In namespaces of its own: mounts end with it, and there is no network.
+# What docs/install.md tells a user to install; git is for sources and their history.
+PACKAGES = "python3-venv,qemu-system-x86,busybox-static,cpio,git"
+# In namespaces of its own: mounts end with it, and there is no network but loopback.
 ENTER = """
 mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "$1" "$0/kernels" &&
-exec env -i /usr/sbin/chroot "$0" /bin/sh -e /work/script
+/usr/sbin/chroot "$0" /bin/busybox ip link set lo up &&
+exec env -i HOME=/work PATH=/work/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin \\
+	/usr/sbin/chroot "$0" /bin/sh -ec "cd /work; $2"
 """
-SCRIPT = """
-export HOME=/work PATH=/work/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin
-cd /work
-for program in cc gcc ld cargo rustc; do
+INSTALL = """
+for program in cc gcc ld cargo rustc make; do
 	if command -v $program; then exit 1; fi
 done
 python3 -m venv venv
-pip install --quiet --no-index --find-links wheels wheels/profdiff-*.whl
-profdiff doctor > doctor
-profdiff header > header
-kernels="--kernel base=/kernels/v6.12.107 --kernel new=/kernels/v6.18.15"
-! profdiff record $kernels -- ./toggle.c 2> error
-profdiff record --settle 0 --jobs $JOBS $kernels -o s.profdiff -- ./toggle 400 20 400 20
-profdiff report s.profdiff --csv report.csv
+pip install --quiet --no-index --find-links wheels "$(echo wheels/profdiff-*.whl)[cluster]"
+profdiff --version
 """
 
 
@@ -98,29 +103,61 @@ def test_the_archive_has_all_that_git_has(built: Path) -> None:
     assert there["profdiff/base"].linkname == "../base"
 
 
-@pytest.mark.guest
-def test_it_records_on_a_debian_without_compiler(
-    built: Path, tmp_path: Path, old_kernel: Path, new_kernel: Path
-) -> None:
+@pytest.fixture(scope="module")
+def debian(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The root folder of a Debian 12 with what docs/install.md names, and the wheels in /work."""
     if os.geteuid() != 0:
         pytest.skip("a root folder of its own needs root")
     need_program("mmdebstrap")
-    root = tmp_path / "root"
+    root = tmp_path_factory.mktemp("debian") / "root"
     work = root / "work"
     try:
         packages = f"--include={PACKAGES}"
         run("mmdebstrap", "--quiet", "--variant=apt", packages, "bookworm", root, MIRROR)
         (root / "kernels").mkdir()
         shutil.copytree(built, work / "wheels")
-        shutil.copy(EXAMPLE, work / "toggle.c")
-        run("cc", "-O1", "-static", f"-I{guest_resources()}", EXAMPLE, "-o", work / "toggle")
-        (work / "script").write_text(SCRIPT.replace("$JOBS", str(whole_run.GUESTS)))
-        with whole_run.processors(whole_run.GUESTS):
-            own = ["unshare", "--mount", "--net", "--pid", "--fork"]
-            run(*own, "sh", "-c", ENTER, root, old_kernel.parent)
-        check_recording(work)
+        # All that it asks for, in the versions of the lock.
+        (wheel,) = (work / "wheels").glob("*.whl")
+        pins = re.findall(r"(?m)^[^ #]+==.*(?= \\$)", (ROOT / "requirements-test.txt").read_text())
+        (work / "pins").write_text("\n".join(pins))
+        locked = ["--only-binary=:all:", "--constraint", work / "pins"]
+        download = [sys.executable, "-m", "pip", "download", "--quiet", *locked]
+        run(*download, "--dest", work / "wheels", f"{wheel}[cluster]")
+        yield root
     finally:
         run("rm", "-rf", root)
+
+
+def within(root: Path, script: str) -> str:
+    """What a shell script prints there, in /work."""
+    own = ["unshare", "--mount", "--net", "--pid", "--fork"]
+    return run(*own, "sh", "-c", ENTER, root, need_kernel("v6.12.107").parent, script)
+
+
+@pytest.mark.network
+def test_it_installs_on_a_debian_without_compiler(debian: Path) -> None:
+    assert within(debian, INSTALL).startswith("profdiff, version ")
+
+
+@pytest.mark.guest
+@pytest.mark.network
+def test_every_command_runs_there(debian: Path, new_kernel: Path) -> None:
+    """After the test above, which has installed it."""
+    work = debian / "work"
+    shutil.copy(ROOT / "tests/every_command.py", work)
+    shutil.copy(EXAMPLE, work / "toggle.c")
+    run("cc", "-O1", "-static", f"-I{guest_resources()}", EXAMPLE, "-o", work / "toggle")
+    commits = {
+        "old": Made({"mm/mprotect.c": "int a;\n"}),
+        "new": Made({"mm/mprotect.c": "int b;\n"}, ["old"]),
+    }
+    linux = made_repository.make(work / "linux", commits)
+    for tag, name in (("v6.12.107", "old"), ("v6.18.15", "new")):
+        linux.git("tag", tag, name)
+    with whole_run.processors(2):
+        within(debian, f"python every_command.py {whole_run.GUESTS}")
+    check_commands(json.loads((work / "said.json").read_text()))
+    check_files(work)
 
 
 def run(*command: str | Path) -> str:
@@ -130,22 +167,41 @@ def run(*command: str | Path) -> str:
     return result.stdout
 
 
-def check_recording(work: Path) -> None:
+def check_commands(said: list[dict[str, Any]]) -> None:
+    """Each did what it was asked for, or said in one line what it lacks."""
+    wrong = []
+    for row in said:
+        lines = row["stderr"].splitlines() or [""]
+        if row["error"]:
+            good = row["status"] == 2 and lines[-1].startswith(f"profdiff: {row['error']}")
+        else:
+            good = row["status"] == 0 and not lines[-1].startswith("profdiff: ")
+        if not good or "a defect of profdiff" in row["stderr"] or "Traceback" in row["stderr"]:
+            wrong.append(f"{row['words']}: {row['status']} {row['stderr']}")
+    assert not wrong, "\n".join(wrong)
+    assert {row["words"][0] for row in said} == set(COMMANDS)
+
+
+def check_files(work: Path) -> None:
     # Rows of x86-64 guests stand before those of other architectures.
-    rows = reversed((work / "doctor").read_text().splitlines())
-    found = {line.split()[1]: line for line in rows}
+    said = {
+        tuple(row["words"]): row["stdout"] for row in json.loads((work / "said.json").read_text())
+    }
+    found = {line.split()[1]: line for line in reversed(said["doctor",].splitlines())}
     assert found["cc"].startswith("note") and "only .c workloads" in found["cc"]
     assert found["exact"].startswith("ok")
-    header = (work / "header").read_text().strip()
+    header = said["header",].strip()
     assert (work.parent / header.lstrip("/") / "profdiff.h").is_file()
-    error = (work / "error").read_text().splitlines()[-1]
-    assert error == "profdiff: cc is not installed: apt-get install gcc libc6-dev"
     assert (work / "venv/share/man/man1/profdiff-kernel-add.1").is_file()
-    # The checkout reads the same out of what the wheel recorded.
-    table = (work / "report.csv").read_text()
+    # What is tested elsewhere reads the same out of what was recorded there.
+    table = (work / "csv").read_text()
     assert profdiff("report", work / "s.profdiff", "--csv", "-").stdout == table
     rows = {row["name"]: row for row in csv.DictReader(table.splitlines())}
     flushed = rows["prot_commit_flush_ptes"]
     assert flushed["self base"] == "0" and int(flushed["self new"]) > 0
     # Inlined: the debug ELF was read.
     assert "commit_anon_folio_batch" in rows
+    assert (work / "cluster.csv").read_text() == table
+    for form in (*FORMS, *SUITE_FORMS, *ANNOTATION_FORMS, *BLAME_FORMS, *CHECK_FORMS):
+        made = [*work.glob(form.name), *work.glob(f"*-{form.name}"), *work.glob(f"{form.name}*")]
+        assert made and all(path.is_dir() or path.stat().st_size for path in made), form.name
