@@ -216,7 +216,11 @@ export interface Stacks {
 
 /** A function and its part of a whole delta. */
 export interface SeatFunction {
-  name: string; object: string; side: Side; delta: number; part: number;
+  name: string;
+  object: string;
+  side: Side;
+  delta: number;
+  part: number;
 }
 
 /** The deepest function whose total delta is at least half of the change. */

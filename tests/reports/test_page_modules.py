@@ -22,7 +22,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.joint_findings import JointFindings
 from profdiff.reports import html, joint_page, packed_code
 from profdiff.session import manifest as m
-from profdiff.views import bisection, built_from, steps, suite
+from profdiff.views import bisection, built_from, seat, steps, suite
 from profdiff.views.blame import Blame
 from profdiff.views.blame import Row as BlameRow
 
@@ -187,6 +187,7 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
         "FurtherStep": bisection.Step,
         "Hole": built_from.Hole,
         "Revision": bisection.Revision,
+        "SeatFunction": seat.SeatFunction,
         "Step": steps.Step,
         "StepFunction": steps.StepFunction,
     }
@@ -215,6 +216,7 @@ def test_types_of_a_suite_name_what_its_report_has() -> None:
     }
     fields = {name: set(one.__struct_fields__) for name, one in records.items()}
     fields["SuiteReport"] |= set(suite.SuiteNoise.__struct_fields__)
+    fields["SuiteReport"] |= set(suite.SuiteDamage.__struct_fields__)
     assert typed == fields
 
 
