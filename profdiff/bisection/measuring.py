@@ -20,7 +20,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.evidence.condition import CHANGED
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.profile.kept_chains import keep
-from profdiff.recording import origin, plan, run, schedule
+from profdiff.recording import plan, run, schedule
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
@@ -81,9 +81,7 @@ def open_session(
         more = [one for one in known if one.label not in labels]
         planned = m.replace(planned, kernels=[*planned.kernels, *more])
     files = [*made.workload.files, *made.own]
-    session = plan.open_session(folder, planned, files, made.workload.source)
-    origin.remember(session.folder, session.manifest)
-    return session, made
+    return plan.open_session(folder, planned, files, made.workload.source), made
 
 
 @dataclass

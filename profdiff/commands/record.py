@@ -17,7 +17,7 @@ from profdiff.base.terminal import confirm, say, tell
 from profdiff.commands.experiment import asked_suite, experiment_options, experiments
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.record_suite import record_suite
-from profdiff.commands.sharded import chosen_runs, wanted_shard
+from profdiff.commands.sharded import chosen_runs, of_shard, wanted_shard
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
@@ -59,7 +59,7 @@ def record(**options: Any) -> None:
     shard = wanted_shard(options)
     if not options["command"]:
         _agree(session_folder(options["output"], ()), options["yes"])
-    asked = experiments(options)
+    asked = of_shard(shard, experiments(options))
     for note in dict.fromkeys(one.note for one in asked.each if one.note):
         tell(f"note: {note}")
     chosen = chosen_runs(shard, asked.each)

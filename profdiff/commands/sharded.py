@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Experiment
+    from profdiff.recording.experiments import Experiments
     from profdiff.recording.schedule import Chosen
     from profdiff.recording.shard import Shard
 
@@ -26,6 +28,17 @@ def wanted_shard(options: dict[str, Any]) -> Shard | None:
         whole = session_folder(None, options["command"])
         options["output"] = Path(f"{whole.stem}{shard.suffix}.profdiff")
     return shard
+
+
+def of_shard(shard: Shard | None, asked: Experiments) -> Experiments:
+    """The same, whose sessions say that they are a shard."""
+    from profdiff.session import manifest as m
+
+    if shard is None:
+        return asked
+    told = f"{shard.number}/{shard.of}"
+    each = [replace(one, planned=m.replace(one.planned, shard=told)) for one in asked.each]
+    return replace(asked, each=each)
 
 
 def chosen_runs(shard: Shard | None, each: Sequence[Experiment]) -> list[Chosen | None]:

@@ -92,6 +92,7 @@ def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
         manifest,
         runs=[one.run for one in runs],
         functions=None,
+        shard="",
     )
     manifest = m.replace(manifest, kernels=[_config(k, manifest) for k in manifest.kernels])
     made = Session(folder, manifest)

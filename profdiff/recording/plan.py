@@ -253,6 +253,7 @@ def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         verify=old.verify or new.verify,
         guest=guest,
         points=points,
+        shard=new.shard,
         workload=m.replace(old.workload, source=old.workload.source or new.workload.source),
     )
 

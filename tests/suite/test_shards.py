@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic import manifest
+from support import profdiff
+from synthetic import frame, manifest
+from synthetic_joint import part
 
 from profdiff.base.errors import InputError
 from profdiff.base.progress import progress
@@ -192,3 +194,17 @@ def test_as_many_runs_are_in_no_shard_as_the_absent_shards_have(
 def test_what_is_no_shard_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="write I/N"):
         Shard.parse(text)
+
+
+def test_a_session_says_that_it_is_a_shard(tmp_path: Path) -> None:
+    made = part(
+        tmp_path / "one",
+        {"base": [([frame("f")], "f", True, (10,))], "new": [([frame("f")], "f", True, (20,))]},
+        [m.Point({}, 1)],
+    )
+    assert "only shard" not in profdiff("report", made.folder).stdout
+    made.save(m.replace(made.manifest, shard="1/3"))
+    said = " ".join(profdiff("report", made.folder).stdout.split())
+    assert "only shard 1/3 of the runs; profdiff merge puts shards together" in said
+    profdiff("merge", tmp_path / "whole", made.folder)
+    assert "only shard" not in profdiff("report", tmp_path / "whole").stdout
