@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profdiff.base import units
 from profdiff.base.errors import RunError
+from profdiff.base.metric import INSTRUCTIONS
 from profdiff.base.progress import progress
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
@@ -17,6 +18,7 @@ from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.recorder import Recorder
+from profdiff.evidence.beside import beside, tick
 from profdiff.evidence.condition import CHANGED
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.profile.kept_chains import keep
@@ -24,6 +26,7 @@ from profdiff.recording import plan, run, schedule
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session, is_session
+from profdiff.session.points import cells, settings
 
 # Of the last measured revisions; a search closes in, so that the others are further away.
 _COMPARED = 4
@@ -114,9 +117,21 @@ class Measuring:
             return True
         said = self._of(label_of(other))
         if value is not None and self.judge.condition.operator != CHANGED:
-            return value == said.number
+            return self._alike(value, said.number, commit, other)
         own = self.verdict(commit, itself=True)
-        return (own.mark, own.number) == (said.mark, said.number)
+        return own.mark == said.mark and self._alike(own.number, said.number, commit, other)
+
+    def _alike(self, one: float | None, other: float | None, *commits: str) -> bool:
+        """Whether two counts differ by no more than what a timer tick asks of the workload's own
+        context, which no code of theirs decides."""
+        if one is None or other is None or self.judge.condition.metric != INSTRUCTIONS.name:
+            return one == other
+        manifest = self.session.manifest
+        runs, (setting, *_) = cells(manifest), settings(manifest)
+        # One of them may have been measured for the evidence, in another session.
+        known = [label for label in map(label_of, commits) if self._has(label)]
+        apart = (beside(runs, setting, known, name) for name in manifest.collectors)
+        return abs(one - other) <= max(map(tick, filter(None, apart)), default=0)
 
     def verdict(self, commit: str, likely: Sequence[str] = (), *, itself: bool = False) -> Verdict:
         """Skip for what does not build, or gives no result twice. ``likely``: the revisions that

@@ -22,7 +22,7 @@ class Note(Record, frozen=True):
     """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
     which ``machine``, what ``varied``; that times are of the ``whole`` command where counts are
     not; what *exact* means, and what ``states`` are, by which ``rule`` a change is one, which ``p``
-    can be reached, a ``reason`` of a verdict, and what the noise ``floor`` is; that the session is a ``shard``."""
+    can be reached, a ``reason`` of a verdict, and what the noise ``floor`` is."""
 
     kind: Literal[
         "ticks",
@@ -36,7 +36,6 @@ class Note(Record, frozen=True):
         "p",
         "reason",
         "floor",
-        "shard",
     ]
     text: str
 
@@ -48,9 +47,6 @@ def notes(results: Results) -> list[Note]:
 
 def _notes(results: Results) -> Iterator[Note]:
     manifest, every = results.manifest, results.every
-    if manifest.shard:
-        text = f"only shard {manifest.shard} of the runs; profdiff merge puts shards together"
-        yield Note(kind="shard", text=text)
     yield Note(kind="boots", text=_boots(results))
     if any(run.boot for run in manifest.runs):
         text = "runs on a machine without a reboot between them count as one boot"

@@ -92,6 +92,9 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
     found: list[Remark] = []
     if subtracted:
         found += _all("caution", subtracted.cautions) + _all("how", subtracted.facts)
+    if shard := next((one.manifest.shard for one in comparisons), ""):
+        text = f"only shard {shard} of the runs; profdiff merge puts shards together"
+        found.append(Remark(kind="caution", text=text))
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]

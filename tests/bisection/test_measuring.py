@@ -109,6 +109,22 @@ def test_a_value_that_is_taken_over_is_compared(
     assert made.verdict(OTHER).number == 200.0
 
 
+@pytest.mark.parametrize(("beside", "alike"), [(None, False), (0, False), (9_000, True)])
+def test_what_a_tick_asks_of_the_workload_is_no_other_code(
+    world: World, monkeypatch: pytest.MonkeyPatch, beside: int | None, alike: bool
+) -> None:
+    """1,626,000 and 1,626,011 instructions of the same code, if a tick came."""
+    world.same, world.values = {ONE: GOOD}, {**world.values, GOOD: 100.0, ONE: 111.0}
+    made = world.measuring(monkeypatch)
+    assert made.verdict(ONE).number == 100.0
+    counted = m.Instructions(kernel=100, user=0, beside=beside)
+    manifest = made.session.manifest
+    runs = [m.replace(run, instructions=counted) for run in manifest.runs]
+    made.session.save(m.replace(manifest, runs=runs))
+    assert made.holds(ONE, 111.0) is alike
+    assert not made.holds(ONE, 100.0 + 7_001)
+
+
 @pytest.mark.parametrize(
     ("condition", "numbers"),
     [("inlined:do_it changed", True), ("instructions:total > +50", False)],

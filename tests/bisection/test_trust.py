@@ -72,6 +72,9 @@ class Fake:
             commit = next(one for one in self.commits if one.startswith(commit))
         return self.verdict(commit, likely).number
 
+    def lengths(self) -> tuple[int | None, int | None]:
+        return None, None
+
     def tested(self) -> list[str]:
         return [self.commits[number][:12] for number in sorted(self.booted)]
 
@@ -100,7 +103,7 @@ def searched(
     kept = Kept.of(folder / "b", Question(repository="x", good=good, bad=bad))
     fake = Fake(kept, hashes, slow, lies, slower)
 
-    def gather(_asked: Any, folder: Path, *rest: Any, revert: bool) -> Evidence:
+    def gather(_asked: Any, folder: Path, *rest: Any, candidates: list[str]) -> Evidence:
         ends = dict(zip(("parent", "culprit", "bad"), rest[1], strict=True))
         session = Session(folder, synthetic.manifest(["parent", "culprit"]))
         session.save = lambda manifest: setattr(session, "manifest", manifest)  # type: ignore[method-assign]
