@@ -99,7 +99,9 @@ impl Tracker {
             }
             self.tree.count(now.cached.1);
         }
-        if let Some(iterations) = &now.iterations {
+        // What does not count is of no interest, unless a mark before its last instruction begins to.
+        let may_count = self.counting || now.places.len() > 1;
+        if let Some(iterations) = now.iterations.as_ref().filter(|_| may_count) {
             let cell = self.counting.then_some(now.cached.1);
             self.iterations = Some((iterations.so_far(), cell));
         }
