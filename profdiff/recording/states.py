@@ -7,7 +7,7 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.recording.schedule import States, has_states
 from profdiff.session import manifest as m
 from profdiff.session.points import Cells, Setting, cells, settings
-from profdiff.session.states import StateChange, holds
+from profdiff.session.states import StateChange, holds, settled
 
 BY_DEFAULT = 4
 """In how many varied states a suite's changed cell is seen at most."""
@@ -27,7 +27,8 @@ def refusal(
 def wanted(manifest: m.Manifest, most: int, threshold: float) -> States:
     """By row of the points, in how many varied states what there is of a suite's session wants to
     be seen: none where no kernel changed by at least ``threshold`` of the base, else so many that
-    no such change holds, and at most ``most``. It grows as runs are made."""
+    no such change holds or all that hold are settled, and at most ``most``. It grows as runs are
+    made."""
     found: dict[int, int] = {}
     for collector in filter(has_states, manifest.collectors):
         known = cells(manifest)
@@ -99,10 +100,10 @@ def _wanted(manifest: m.Manifest, seen: _Seen, most: int, threshold: float) -> i
         for label, told in changes.items():
             if change := seen.change(base, label, state):
                 told.append(change)
-        if not any(map(_may_hold, changes.values())):
+        if all(map(_stands, changes.values())):
             return state
     return most
 
 
-def _may_hold(changes: list[StateChange]) -> bool:
-    return len(changes) < 2 or holds(changes)
+def _stands(changes: list[StateChange]) -> bool:
+    return len(changes) > 1 and (settled(changes) or not holds(changes))

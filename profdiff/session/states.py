@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-_FACTOR = 2.0
+# Of the median, how many times a change is at most where it holds, and where more states would tell
+# nothing.
+_HOLDS, _SETTLED = 2.0, 1.2
+_STATES = 3
 
 
 class StateChange(NamedTuple):
@@ -36,14 +39,25 @@ def holds(changes: Sequence[StateChange]) -> bool:
     same delta however dear a state makes the call, and what it adds to each mapping is the same
     fraction however many a state has. No change in any state holds, and a change that was seen in
     one state alone."""
-    return _alike([one.delta for one in changes]) or _alike([one.relative for one in changes])
+    return _alike(changes, _HOLDS)
 
 
-def _alike(changes: Sequence[float]) -> bool:
+def settled(changes: Sequence[StateChange]) -> bool:
+    """Whether a change that holds was seen in states enough: in three that differ by less than a
+    fifth."""
+    return len(changes) >= _STATES and _alike(changes, _SETTLED)
+
+
+def _alike(changes: Sequence[StateChange], factor: float) -> bool:
+    deltas, fractions = ([one.delta for one in changes], [one.relative for one in changes])
+    return _near(deltas, factor) or _near(fractions, factor)
+
+
+def _near(changes: Sequence[float], factor: float) -> bool:
     if any(map(math.isnan, changes)):
         return False
     middle = median(changes) if changes else 0.0
     if middle == 0:
         return not any(changes)
     parts = [one / middle for one in changes]
-    return all(1 / _FACTOR <= part <= _FACTOR for part in parts)
+    return all(1 / factor <= part <= factor for part in parts)

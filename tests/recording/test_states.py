@@ -118,9 +118,10 @@ def in_all(last: int, labels: str = "ab") -> set[tuple[str, int]]:
 
 
 def of_four(label: str, point: int, state: int) -> float:
-    """Cells that change by 3%, by 30%, by 210% in the plain state alone, and by 30% but in the
-    third state."""
-    change = [1.03, 1.3, 3.1 if not state else 1.02, 1.0 if state == 3 else 1.3][point]
+    """Cells that change by 3%, by 20 to 40%, by 210% in the plain state alone, and by 20 to 40% but
+    in the third state."""
+    scattered = [1.3, 1.4, 1.2][state % 3]
+    change = [1.03, scattered, 3.1 if not state else 1.02, 1.0 if state == 3 else scattered][point]
     return (1000 + state) * (change if label == "b" else 1)
 
 
@@ -132,6 +133,13 @@ def test_a_suite_repeats_what_changed_until_its_verdict_stands(at_once: int | No
     ids = Counter(run.id for run in session.runs)
     assert set(ids.values()) == {1}
     assert not missing(session, states.wanted(session, 4, 0.05))
+
+
+def test_a_change_of_one_size_is_settled_in_two_varied_states() -> None:
+    def count(label: str, _: int, state: int) -> float:
+        return (1000 + state) * ([1.3, 1.35, 1.27][state % 3] if label == "b" else 1)
+
+    assert seen(recorded(planned(), count)) == {0: in_all(2)}
 
 
 def test_a_suite_repeats_as_often_as_it_is_told() -> None:
@@ -147,7 +155,8 @@ def test_each_kernel_has_a_verdict_of_its_own() -> None:
     """One change of two holds; and a kernel that comes later is seen in all states, too."""
 
     def count(label: str, _: int, state: int) -> float:
-        return {"a": 1000.0, "b": 2000.0 if state else 500.0, "c": 1500.0}[label]
+        third = 1300.0 if state % 2 else 1500.0
+        return {"a": 1000.0, "b": 2000.0 if state else 500.0, "c": third}[label]
 
     session = recorded(planned(), count)
     assert seen(session)[0] == in_all(1)
@@ -169,7 +178,8 @@ def test_two_lengths_are_repeated_both() -> None:
 
 def test_a_state_that_fails_is_not_tried_for_ever() -> None:
     def count(label: str, _: int, state: int) -> float | None:
-        return None if state == 2 and label == "b" else (2000 if label == "b" else 1000)
+        dear = 1600 if state % 2 else 2000
+        return None if state == 2 and label == "b" else (dear if label == "b" else 1000)
 
     session = planned()
     for _ in range(6):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.session.states import StateChange, holds
+from profdiff.session.states import StateChange, holds, settled
 
 # Counts, not fractions of one: with those every law is true of floats, too.
 VALUES = st.integers(0, 10**9)
@@ -89,3 +89,17 @@ def test_a_state_with_the_other_direction_never_holds(some: list[StateChange]) -
     first = some[0]
     if first.delta:
         assert not holds([*some, StateChange(first.other, first.base)])
+
+
+@given(SOME)
+def test_what_is_settled_holds_in_three_states(changes: list[StateChange]) -> None:
+    if settled(changes):
+        assert holds(changes)
+        assert len(changes) >= 3
+    assert settled([changes[0]] * 3)
+
+
+def test_changes_that_differ_by_more_than_a_fifth_are_not_settled() -> None:
+    first = [(100, 200), (300, 400)]
+    assert settled([StateChange(*one) for one in (*first, (500, 615))])
+    assert not settled([StateChange(*one) for one in (*first, (500, 625))])
