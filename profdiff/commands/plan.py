@@ -20,9 +20,9 @@ from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.sharded import chosen_runs, wanted_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    from profdiff.recording.experiment import Asked, Experiment
+    from profdiff.recording.experiment import Experiment
     from profdiff.recording.schedule import Chosen, Estimate
     from profdiff.recording.suites import SuitePlan
 
@@ -36,14 +36,23 @@ def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
     would take. plan runs and writes nothing, but kernels are fetched, and kernels from git that are
     not built yet are built, which runs their trees' make files: plan asks before it does that."""
+    from profdiff.recording.experiments import not_built as of_parts
+    from profdiff.recording.located import not_built
     from profdiff.recording.schedule import Estimate
     from profdiff.recording.suites import SuitePlan
 
     if (wanted := asked_suite(options)) is not None:
-        _agree([one for _, one in wanted.each], options["yes"])
+        _agree(
+            (
+                kernel
+                for _, one in wanted.each
+                for kernel in not_built(one.kernels, one.architectures, one.compilers)
+            ),
+            options["yes"],
+        )
         _show_suite(SuitePlan.of(wanted), options)
         return
-    _agree([asked(options, click.get_current_context())], options["yes"])
+    _agree(of_parts(asked(options, click.get_current_context())), options["yes"])
     shard = wanted_shard(options)
     found = experiments(options)
     shown = None if everything else _SHOWN
@@ -60,13 +69,9 @@ def plan(everything: bool, **options: Any) -> None:
         say(f"{found.folder}: {whole} in all" if whole.high else f"{found.folder}: nothing to do")
 
 
-def _agree(each: Sequence[Asked], yes: bool) -> None:
+def _agree(not_built: Iterable[str], yes: bool) -> None:
     """Say which kernels have to be built, and ask. Raises InputError where nobody agrees."""
-    from profdiff.recording.located import not_built
-
-    waiting: dict[str, None] = {}
-    for one in each:
-        waiting |= dict.fromkeys(not_built(one.kernels, one.architectures, one.compilers))
+    waiting = dict.fromkeys(not_built)
     if not waiting or yes:
         return
     kernels = "kernel is" if len(waiting) == 1 else "kernels are"

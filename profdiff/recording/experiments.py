@@ -140,6 +140,20 @@ def _by_compiler(
     return Experiments(folder, names, each, COMPILER)
 
 
+def not_built(asked: Asked) -> list[str]:
+    """The kernels from git, ``LABEL=SPEC``, that may have to be built before this is recorded
+    (``located.not_built``): of the parts that its folder has, where nobody says of which. Raises
+    InputError, SessionError."""
+    folder = session_folder(asked.output, asked.command)
+    kind = _kind(asked, folder)
+    names = _parts(asked, folder, kind)
+    architectures, compilers = asked.architectures, asked.compilers
+    if not architectures and not compilers:
+        architectures = [one for one in ARCHITECTURES if kind is ARCHITECTURE and one.arch in names]
+        compilers = names if kind is COMPILER else []
+    return located.not_built(asked.kernels, architectures, compilers)
+
+
 def asked_kernels(asked: Asked) -> tuple[str | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
     return (frozenset(asked.series), *asked.kernels)

@@ -243,7 +243,7 @@ def test_a_commit_that_does_not_build_is_a_hole_under_each(
 ) -> None:
     series = f"git:{repository}@old..new"
     words = [*QUICK, *BOTH, "--collector", "timed", "--series", series, "-o", tmp_path / "s"]
-    lines = profdiff("plan", *words, "--", EXAMPLE, "4", "20").stdout.splitlines()
+    lines = profdiff("plan", "--yes", *words, "--", EXAMPLE, "4", "20").stdout.splitlines()
     own = [line for line in lines if line.startswith(f"{tmp_path}/s/")]
     assert [line.partition(";")[0] for line in own] == [
         f"{tmp_path}/s/{name}: 3 kernels, 1 point, timed" for name in COMPILERS
