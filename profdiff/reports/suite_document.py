@@ -110,9 +110,9 @@ def _short(results: SuiteResults, threshold: float) -> list[str]:
 def _beside(results: SuiteResults) -> list[str]:
     """How many instructions the cells' counts leave out."""
     told = [cell.beside for cell in results.cells if cell.beside is not None]
-    if not told:
-        return []
     sums = {label: sum(one.get(label, 0) for one in told) for label in results.labels}
+    if not any(sums.values()):
+        return []
     counted = ", ".join(f"{label} {count:,}" for label, count in sums.items())
     return [
         f"beside the workloads, in interrupts and threads of the kernel, not included: {counted} "

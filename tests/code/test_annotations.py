@@ -57,7 +57,7 @@ def test_an_old_session_with_counts_and_samples(tmp_path: Path) -> None:
 def test_every_function_of_a_recording(recorded: Path) -> None:
     session = Session.open(recorded)
     (comparison,) = Recordings(session).comparisons()
-    assert agree_all(session, comparison) > 900
+    assert agree_all(session, comparison) > 500
 
 
 @pytest.mark.guest
@@ -81,7 +81,7 @@ def test_three_kernels_of_which_two_are_one(at_a_terminal: Path) -> None:
 def test_samples_of_a_session(counted_and_sampled: Path) -> None:
     session = Session.open(counted_and_sampled)
     exact, sampled = Recordings(session).comparisons()
-    assert agree_all(session, exact, 7) > 100
+    assert agree_all(session, exact, 7) > 70
     assert agree_all(session, sampled, 2) > 60
 
 
