@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -41,7 +41,7 @@ _SETTINGS = {
     "core.commitGraph": "true",
     "log.showSignature": "false",
     "diff.renames": "false",
-    "diff.algorithm": "histogram",
+    "diff.algorithm": "myers",
     "diff.orderFile": os.devnull,
     "advice.graftFileDeprecated": "false",
     "submodule.recurse": "false",
@@ -143,11 +143,12 @@ class Git:
         (said,) = self.run_all([arguments], stdin=stdin, limit=limit)
         return said
 
-    def succeeds(self, *arguments: str) -> bytes | None:
-        """What git says, None where it fails: for questions that may have no answer."""
+    def succeeds(self, *arguments: str, fine: Container[int] = (0,)) -> bytes | None:
+        """What git says, None where it fails: for questions that may have no answer. ``fine``: exit
+        statuses that are no failure."""
         with self._start(arguments) as running, self._told(arguments[0]):
             said = running.read(LIMIT)
-            return said if running.status() == 0 else None
+            return said if running.status() in fine else None
 
     @contextlib.contextmanager
     def _told(self, verb: str) -> Iterator[None]:

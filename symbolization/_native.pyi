@@ -323,10 +323,6 @@ def outer_calls(
     """Per stack: the nearest one below it with the same function on top, or -1. Raises ValueError
     where a parent does not stand before its child, or a function is not below ``functions``."""
 
-def matched(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """For each item of ``old`` the item of ``new`` that is the same one, by a patience diff; -1:
-    none. Equal items have equal numbers."""
-
 def align(
     old: NDArray[np.uint32], new: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:

@@ -5,7 +5,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from profdiff.base.errors import InputError
 from profdiff.base.git import Git
+from profdiff.base.temporary import temporary_folder
 from profdiff.sources.quoted import unquoted
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -52,6 +54,24 @@ def changes(
     lines = git.run(*command, "--", *sorted(names), stdin=question).split(b"\n")
     for change in _by_commit(lines):
         yield {old: (now, hunks) for (old, now), hunks in _parsed(change).items() if old}
+
+
+def of_texts(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+    """What differs between the lines of two files that no repository has. Raises MissingError
+    without git, InputError where it fails."""
+    if old == new:
+        return []
+    with temporary_folder() as folder:
+        for name, lines in (("old", old), ("new", new)):
+            text = "".join(f"{line}\n" for line in lines)
+            (folder / name).write_bytes(text.encode(errors="surrogatepass"))
+        git = Git("two versions of a source file", folder)
+        # Its exit status says whether there is a difference.
+        command = ("diff", "--no-index", *_DIFF, "--", "old", "new")
+        said = git.succeeds(*command, fine=(0, 1))
+    if said is None:
+        raise InputError("git diff fails on two versions of a source file")
+    return [hunk for hunks in _parsed(said.split(b"\n")).values() for hunk in hunks]
 
 
 def _by_commit(lines: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -1,57 +1,41 @@
-"""Which lines of two files are the same one."""
+"""Which lines of two files are the same one: what git's diff leaves, and code that moved."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.symbolization._native import matched
+from profdiff.sources.hunks import of_texts
+from profdiff.sources.moves import moves
+
+# What git blame -M takes for moved within a file: fewer letters and digits together are chance.
+_LETTERS = 20
 
 
 def matched_lines(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int64]:
-    """For each line of ``old`` (from 0) the line of ``new`` that is the same one, -1: none; by a
-    patience diff, so rising. White space is no difference."""
-    return matched(*_numbered(old, new))
+    """For each line of ``old`` (from 0) the line of ``new`` that is the same one, -1: none; by the
+    diff that ``same_lines`` reads of a repository, so rising. White space is no difference. Raises
+    MissingError without git."""
+    found = np.full(len(old), -1, np.int64)
+    here, there = 0, 0
+    for hunk in of_texts(old, new):
+        first, second = hunk.base.start - 1, hunk.new.start - 1
+        found[here:first] = np.arange(there, second)
+        here, there = hunk.base.stop - 1, hunk.new.stop - 1
+    found[here:] = np.arange(there, len(new))
+    return found
 
 
 def moved_lines(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int64]:
     """As ``matched_lines``, and with code that stands elsewhere, as where a function was put before
-    another one: lines that either file has once, and what is left beside them."""
-    columns = _numbered(old, new)
-    found = matched(*columns)
-    numbers = [column.tolist() for column in columns]
-    free = np.ones(len(new), np.bool_)
-    free[found[found >= 0]] = False
-    often = [Counter(column) for column in numbers]
-    where = {number: at for at, number in enumerate(numbers[1])}
-    for at, number in enumerate(numbers[0]):
-        once = often[0][number] == often[1][number] == 1
-        if found[at] >= 0 or not once or not free[where[number]]:
-            continue
-        found[at], free[where[number]] = where[number], False
-        for step in (-1, 1):
-            mine, other = at + step, where[number] + step
-            while (
-                0 <= mine < len(old)
-                and 0 <= other < len(new)
-                and found[mine] < 0
-                and free[other]
-                and numbers[0][mine] == numbers[1][other]
-            ):
-                found[mine], free[other] = other, False
-                mine, other = mine + step, other + step
+    another one."""
+    found = matched_lines(old, new)
+    came = np.setdiff1d(np.arange(len(new)), found)
+    if not len(came):
+        return found
+    left = np.flatnonzero(found < 0)
+    added, removed = ({("", at + 1): "" for at in some.tolist()} for some in (came, left))
+    texts = {"": new}, {"": old}
+    for (_, now), (_, before) in moves(added, removed, *texts, letters=_LETTERS):
+        found[before - 1] = now - 1
     return found
-
-
-def _numbered(
-    old: Sequence[str], new: Sequence[str]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """A number for each line, one for those that differ in white space alone."""
-    numbers: dict[str, int] = {}
-
-    def column(lines: Sequence[str]) -> NDArray[np.uint32]:
-        bare = ("".join(line.split()) for line in lines)
-        return np.array([numbers.setdefault(line, len(numbers)) for line in bare], np.uint32)
-
-    return column(old), column(new)

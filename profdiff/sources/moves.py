@@ -16,10 +16,16 @@ Lines = Mapping[str, Sequence[str]]
 
 
 def moves(
-    added: Mapping[SourceLine, str], removed: Mapping[SourceLine, str], now: Lines, before: Lines
+    added: Mapping[SourceLine, str],
+    removed: Mapping[SourceLine, str],
+    now: Lines,
+    before: Lines,
+    *,
+    letters: int = LETTERS,
 ) -> list[tuple[SourceLine, SourceLine]]:
     """Pairs of (new, old): the same text, but for white space, added and removed by the
-    same commit. ``now``, ``before``: lines of the files of both sides."""
+    same commit. ``now``, ``before``: lines of the files of both sides; ``letters``: how many
+    letters and digits of a run are no chance."""
     came, went = _by_commit(added, now), _by_commit(removed, before)
     found = []
     for commit in sorted(came.keys() & went.keys()):
@@ -34,7 +40,7 @@ def moves(
                 continue
             runs = [_run(came[commit], here, went[commit], start, taken) for start in starts[text]]
             longest = max(runs, key=len)
-            if sum(_letters(came[commit][one]) for one, _ in longest) >= LETTERS:
+            if sum(_letters(came[commit][one]) for one, _ in longest) >= letters:
                 longest += _run(came[commit], here, went[commit], longest[0][1], taken, -1)[1:]
                 longest = [pair for pair in longest if pair[0] not in done]
                 found += longest

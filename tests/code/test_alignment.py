@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from profdiff.profile.code_alignment import paired_places
 from profdiff.profile.function_code import Place
-from profdiff.symbolization._native import align, matched
+from profdiff.symbolization._native import align
 
 SAME, CHANGED, MOVED = range(3)
 
@@ -56,16 +56,6 @@ def test_swapped_codes_have_the_same_pairs(
 def test_a_code_is_the_same_as_itself(code: list[tuple[int, int, bool, bool]]) -> None:
     own = columns(code)
     assert pairs(own, own) == [(at, at, SAME) for at in range(len(code))]
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 30), max_size=60), st.lists(st.integers(0, 30), max_size=60))
-def test_matched_lines_are_equal_and_rise(first: list[int], second: list[int]) -> None:
-    found = matched(np.array(first, np.uint32), np.array(second, np.uint32)).tolist()
-    assert len(found) == len(first)
-    there = [(a, b) for a, b in enumerate(found) if b >= 0]
-    assert all(first[a] == second[b] for a, b in there)
-    assert [b for _, b in there] == sorted({b for _, b in there})
 
 
 def test_a_block_that_was_moved_to_the_end_is_the_same_code() -> None:

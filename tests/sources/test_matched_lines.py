@@ -1,20 +1,21 @@
-"""Which lines of two files are the same one: laws, and git's own patience diff."""
+"""Which lines of two files are the same one: laws, and what blame says of a repository."""
 
-import re
-import subprocess
-from collections.abc import Sequence
+import itertools
+import random
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_repository import ENV, numbered
-from support import need_program
+from made_repository import Made, make, numbered
 
 from profdiff.sources.matched_lines import matched_lines, moved_lines
+from profdiff.sources.repository import Repository
 
 LINES = st.lists(st.sampled_from(["}", "", "\treturn 0;", "a();", "b();", "c();"]), max_size=30)
-# Each line once, in any order.
-UNIQUE = st.lists(st.integers(0, 25).map("f({});".format), unique=True, max_size=25)
+# Each line once, in any order, and long enough for git to see that it was moved.
+UNIQUE = st.lists(
+    st.integers(0, 25).map("called_with_so_many_words({});".format), unique=True, max_size=25
+)
 
 
 @given(LINES, LINES)
@@ -36,13 +37,6 @@ def test_white_space_is_no_difference(lines: list[str]) -> None:
     assert matched_lines(lines, indented).tolist() == list(range(len(lines)))
 
 
-@given(UNIQUE, UNIQUE)
-@settings(deadline=None)
-def test_as_many_as_can_be(old: list[str], new: list[str]) -> None:
-    """Where each line stands once, patience finds a longest common subsequence."""
-    assert (matched_lines(old, new) >= 0).sum() == _longest(old, new)
-
-
 @given(LINES, LINES)
 @settings(deadline=None)
 def test_moved_lines_are_equal_and_each_once(old: list[str], new: list[str]) -> None:
@@ -61,41 +55,49 @@ def test_every_line_that_stands_once_is_found_where_it_was_moved(
 
 
 def test_a_function_that_was_put_before_another_one() -> None:
-    first = ["int f()", "{", "\ta();", "}"]
-    second = ["int g()", "{", "\tb();", "\tc();", "}"]
+    first = ["int f(struct page *page)", "{", "\tput_the_page(page);", "}"]
+    second = ["int g(void)", "{", "\tthe_other_function();", "\tc();", "}"]
     assert moved_lines([*first, *second], [*second, *first]).tolist()[:4] == [5, 6, 7, 8]
 
 
-def _longest(old: Sequence[str], new: Sequence[str]) -> int:
-    row = [0] * (len(new) + 1)
-    for one in old:
-        before = row
-        row = [0]
-        for j, other in enumerate(new):
-            row.append(before[j] + 1 if one == other else max(row[j], before[j + 1]))
-    return row[-1]
+def test_a_few_letters_elsewhere_are_chance() -> None:
+    old, new = ["a();", *numbered(1, 5)], [*numbered(1, 5), "a();"]
+    assert moved_lines(old, new).tolist() == matched_lines(old, new).tolist()
+    assert moved_lines(old, new).tolist() == [-1, 0, 1, 2, 3, 4]
 
 
-def test_as_git_does(tmp_path: Path) -> None:
-    """Two functions changed places, one was renamed, one is longer."""
-    need_program("git")
-    functions = [
-        [f"int {name}(int n)", "{", *numbered(1, 5, name), "\treturn n;", "}", ""]
-        for name in ("one", "two", "three", "four")
-    ]
-    old = [line for function in functions for line in function]
-    longer = [*functions[3][:4], "\tmore();", *functions[3][4:]]
-    renamed = ["int zwei(int n)", *functions[1][1:]]
-    new = [line for part in (functions[2], functions[0], renamed, longer) for line in part]
-    paths = [tmp_path / "old", tmp_path / "new"]
-    for path, lines in zip(paths, (old, new), strict=True):
-        path.write_text("".join(f"{line}\n" for line in lines))
-    command = ["git", "diff", "--no-index", "-U0", "-w", "--patience", *map(str, paths)]
-    said = subprocess.run(command, capture_output=True, check=False, env=ENV).stdout.decode()
-    removed = {
-        int(first) + i
-        for first, count in re.findall(r"^@@ -(\d+)(?:,(\d+))?", said, re.MULTILINE)
-        for i in range(int(count or 1))
-    }
-    found = {i + 1 for i, j in enumerate(matched_lines(old, new)) if j < 0}
-    assert removed and found == removed
+def test_blame_has_the_same_notion(tmp_path: Path) -> None:
+    """Of a file in a repository, for edits of every kind."""
+    chance, commits = random.Random(5), {}
+    versions = [[*numbered(1, 40), *["}", ""] * 20]]
+    chance.shuffle(versions[0])
+    for _ in range(25):
+        lines = list(versions[-1])
+        for _ in range(chance.randint(1, 6)):
+            at = chance.randrange(len(lines))
+            part = lines[at : at + chance.randint(1, 9)]
+            edit = chance.choice(["insert", "delete", "move", "indent", "copy"])
+            if edit in ("delete", "move"):
+                del lines[at : at + len(part)]
+            if edit in ("move", "copy"):
+                to = chance.randrange(len(lines))
+                lines[to:to] = part
+            if edit == "insert":
+                lines.insert(at, f"\tadded_{chance.random()}();")
+            if edit == "indent":
+                lines[at : at + len(part)] = [f"\t{line}" for line in part]
+        versions.append(lines)
+    for number, lines in enumerate(versions):
+        text = "".join(f"{line}\n" for line in lines)
+        commits[f"v{number}"] = Made({"a.c": text}, [f"v{number - 1}"] if number else [])
+    made = make(tmp_path / "tree", commits)
+    repository = Repository.open(made.folder)
+    left = 0
+    for number, (old, new) in enumerate(itertools.pairwise(versions)):
+        base, now = (repository.commit(f"v{at}") for at in (number, number + 1))
+        same = repository.same_lines(base, now, ["a.c"])
+        told = [same.in_new("a.c", line) for line in range(1, len(old) + 1)]
+        found = matched_lines(old, new).tolist()
+        assert [line[1] - 1 if line else -1 for line in told] == found
+        left += found.count(-1)
+    assert left > 50

@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::equal_runs::equal_runs;
 use crate::instruction::Instruction;
-use crate::matched::equal_runs;
 
 /// Shorter blocks are alike by chance.
 const FEWEST: usize = 3;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use crate::equal_runs::equal_runs;
 use crate::instruction::Instruction;
-use crate::matched::equal_runs;
 use crate::pair::{Kind, Pair};
 use crate::worth::{Worth, OPEN};
 

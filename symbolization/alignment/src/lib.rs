@@ -1,18 +1,17 @@
-//! Which instructions of two kernels, or lines of two sources, are the same.
+//! Which instructions of two kernels are the same.
 //!
 //! Sequences come from Python as numbers: what is equal has one number. Time is in proportion to
 //! the product of the lengths of what differs, up to a bound, and to the lengths beyond it.
 
 mod align;
 mod anchors;
+mod equal_runs;
 mod gap;
 mod instruction;
-mod matched;
 mod moved;
 mod pair;
 mod worth;
 
 pub use align::align;
 pub use instruction::Instruction;
-pub use matched::matched;
 pub use pair::{Kind, Pair};

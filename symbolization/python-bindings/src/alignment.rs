@@ -1,24 +1,11 @@
 //! What the crate alignment knows.
 
 use alignment as al;
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
-
-/// For each item of `old` the item of `new` that is the same one, -1: none.
-#[pyfunction]
-pub(crate) fn matched<'py>(
-    py: Python<'py>,
-    old: PyReadonlyArray1<'py, u32>,
-    new: PyReadonlyArray1<'py, u32>,
-) -> PyResult<Column<'py, i64>> {
-    let (old, new) = (old.as_slice()?, new.as_slice()?);
-    let found = py.detach(|| al::matched(old, new));
-    let numbers = found.into_iter().map(|at| at.map_or(-1, |at| at as i64));
-    Ok(PyArray1::from_iter(py, numbers))
-}
 
 fn instructions(code: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<al::Instruction>> {
     let code = code.as_array();

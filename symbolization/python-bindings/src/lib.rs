@@ -12,7 +12,7 @@ mod symbols;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::alignment::{align, matched};
+    use crate::alignment::align;
     #[pymodule_export]
     use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
     #[pymodule_export]

@@ -1,17 +1,6 @@
 use similar::{capture_diff_slices, Algorithm, DiffOp};
 
-/// For each item of `old` the item of `new` that is the same one, by a patience diff: both rise.
-pub fn matched(old: &[u32], new: &[u32]) -> Vec<Option<usize>> {
-    let mut found = vec![None; old.len()];
-    for (start, other, length) in equal_runs(old, new) {
-        for step in 0..length {
-            found[start + step] = Some(other + step);
-        }
-    }
-    found
-}
-
-/// Runs of equal items as (where in old, where in new, length), in order.
+/// Runs of equal items by a patience diff, as (where in old, where in new, length), in order.
 pub(crate) fn equal_runs(old: &[u32], new: &[u32]) -> Vec<(usize, usize, usize)> {
     let operations = capture_diff_slices(Algorithm::Patience, old, new);
     let equal = operations
@@ -29,19 +18,19 @@ pub(crate) fn equal_runs(old: &[u32], new: &[u32]) -> Vec<(usize, usize, usize)>
 
 #[cfg(test)]
 mod tests {
-    use super::matched;
+    use super::equal_runs;
 
     #[test]
     fn unique_items_are_anchors() {
         // A brace between two functions belongs to the function that it closes.
         let (old, new) = ([1, 9, 2, 9], [3, 9, 1, 9, 2, 9]);
-        assert_eq!(matched(&old, &new), [Some(2), Some(3), Some(4), Some(5)]);
+        assert_eq!(equal_runs(&old, &new), [(0, 2, 4)]);
     }
 
     #[test]
-    fn nothing_matches_nothing() {
-        assert_eq!(matched(&[], &[1]), []);
-        assert_eq!(matched(&[1, 2], &[]), [None, None]);
-        assert_eq!(matched(&[1], &[2]), [None]);
+    fn nothing_equals_nothing() {
+        assert_eq!(equal_runs(&[], &[1]), []);
+        assert_eq!(equal_runs(&[1, 2], &[]), []);
+        assert_eq!(equal_runs(&[1], &[2]), []);
     }
 }
