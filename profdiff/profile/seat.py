@@ -67,7 +67,8 @@ class Seats:
         self._depth = _depth(comparison)
         self._named = np.zeros(count, np.bool_)
         self._named[comparison.rows(side)] = True
-        self._named &= [one.name not in _ROOTS for one in comparison.functions]
+        names = (one.name for one in comparison.functions)
+        self._named &= np.array([name not in _ROOTS for name in names], np.bool_)
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
         """What changed from kernel ``since`` to another one, both by number; None where no function
