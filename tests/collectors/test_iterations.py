@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from own_counts import own_counts
 from repeated_instructions import check
 from support import profdiff
 
-from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.session.folder import Session
 
@@ -25,9 +25,10 @@ def test_reports_show_both_numbers(recorded: Path) -> None:
     told = []
     for label in ("base", "new"):
         run = session.finished(label, "exact")[0]
-        counts = Counts.load(session.path(run.files["counts"]))
+        counts, beside = own_counts(session, run)
         assert counts.each_iteration is not None
         assert run.instructions
+        assert run.instructions.beside == beside
         assert run.instructions.each_iteration == counts.each_iteration.sum()
         assert run.instructions.kernel + run.instructions.user == counts.count.sum()
         assert run.instructions.each_iteration > counts.count.sum()
