@@ -66,6 +66,8 @@ def of_texts(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
             text = "".join(f"{line}\n" for line in lines)
             (folder / name).write_bytes(text.encode(errors="surrogatepass"))
         git = Git("two versions of a source file", folder)
+        # A repository around the temporary folder has no say.
+        git = git.given(GIT_CEILING_DIRECTORIES=str(folder.resolve().parent))
         # Its exit status says whether there is a difference.
         command = ("diff", "--no-index", *_DIFF, "--", "old", "new")
         said = git.succeeds(*command, fine=(0, 1))
