@@ -164,6 +164,7 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
         if kernel in comparison.labels:
             number, setting = comparison.labels.index(kernel), findings.setting
             at = f" at {setting.title}" if setting.title else ""
+            at += ", in the plain state" if states.depends(findings, kernel) else ""
             steps = tables.steps(comparison, setting.ops, at)
             changed = tables.functions(comparison, number, setting.ops, at, top)
             return Section("", [*steps, *changed])

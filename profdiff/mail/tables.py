@@ -9,6 +9,7 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Verdict
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
 from profdiff.reports import step_table
@@ -80,12 +81,17 @@ def _matrix(
     left_out = len(labels) - 1 - len(others)
     names = list(results.swept) or ["metric"]
     noisy = any(one.noise is not None for one in some)
+    varied = result.varied(some)
+    certain = all(
+        change.verdict is not Verdict.DEPENDS for one in some for change in one.changes if change
+    )
 
     def drawn(narrow: bool) -> list[Block]:
         columns = [*(Column(name, name=True) for name in names), Column(labels[0])]
         for part, kernel in enumerate(others):
             columns += [Column(labels[kernel], part=part), Column("change", part=part)]
-            columns.append(Column("verdict", part=part, spare=int(narrow)))
+            columns.append(Column("verdict", part=part, spare=int(narrow and certain)))
+            columns += [Column("states", part=part, spare=3)] if varied else []
         columns += [Column("A/A", spare=2)] if noisy else []
         rows = []
         for one in some:
@@ -95,6 +101,7 @@ def _matrix(
             for kernel in others:
                 change = one.changes[kernel]
                 row += [_median(one, kernel, narrow), result.delta(change), result.judged(change)]
+                row += [result.seen(change)] if varied else []
             rows.append([*row, result.floor(one)] if noisy else row)
         return draw(title, columns, _texts(rows), WIDTH)
 

@@ -138,11 +138,13 @@ class _Maker:
         before = {step.since for step in here}
         than = one.releases[max(before)].title if len(before) == 1 else "the release before"
         least = units.percent(self._threshold, "g")
+        verb = "depends" if counts["depend"] == 1 else "depend"
+        depend = f"; {counts['depend']} {verb} on state" if counts["depend"] else ""
         return units.printable(
             f"{one.releases[number].title} against {than}: {counts['more']} of {len(here)} "
             f"{'cell' if len(here) == 1 else 'cells'} {'costs' if counts['more'] == 1 else 'cost'} "
             f"at least {least} more, "
-            f"{counts['less']} at least {least} less"
+            f"{counts['less']} at least {least} less{depend}"
         )
 
     def _cell(self, one: Series, name: str, found: Mapping[int, Step]) -> atlas.AtlasCell:

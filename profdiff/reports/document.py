@@ -11,7 +11,6 @@ from profdiff import __version__
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.views import (
-    answers,
     bisection,
     built_from,
     document,
@@ -42,7 +41,7 @@ def build(findings: Findings) -> document.Document:
             *(found.sentences if found else []),
             *states.sentences(findings, depending=True),
             *headlines(findings),
-            *(answer.sentence for one in comparisons for answer in answers.answers(one)),
+            *states.answered(findings),
             *states.sentences(findings, depending=False),
         ],
         bisection=found,

@@ -30,5 +30,5 @@ def draw(grid: Grid, width: int) -> list[Block]:
     shown = grid.table
     columns = [Column(title, name=True) for title in shown.header[: grid.names]]
     behind = zip(shown.header[grid.names :], grid.parts, strict=True)
-    columns += [Column(title, part=part) for title, part in behind]
+    columns += [Column(title, part=part, spare=int(title == "states")) for title, part in behind]
     return table.draw(shown.title, columns, shown.rows, width)

@@ -16,7 +16,7 @@ from profdiff.reports import (
 )
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.views import answers, built_from, functions, marks, recording, state, states
+from profdiff.views import built_from, functions, marks, recording, state, states
 from profdiff.views.bisection import sentences
 from profdiff.views.claim import claim, headlines
 from profdiff.views.facts import grouped_summaries
@@ -121,12 +121,12 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
 def _answers(findings: Findings, side: Side | None) -> list[str]:
     """What the report says first. Of a long ladder, whose tables say the rest: the kernel that
     changes most, and the last one."""
-    found, every = findings.manifest.bisection, findings.comparisons
+    found = findings.manifest.bisection
     long = len(findings.kernels) > _FEW and found is None and side is None
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
         return [told.sentence, *told.more]
-    each = [one.sentence for comparison in every for one in answers.answers(comparison, side)]
+    each = states.answered(findings, side)
     first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
     return [*first, *headlines(findings), *each, *states.sentences(findings, depending=False)]
 

@@ -20,7 +20,7 @@ from profdiff.views import answers, states
 from profdiff.views.bisection import cited
 from profdiff.views.machine import machine
 from profdiff.views.record import Record
-from profdiff.views.result import bounds, delta, judged, number
+from profdiff.views.result import bounds, delta, judged, number, seen
 from profdiff.views.subsystem import subsystem
 
 _MAX_SUBJECT, _MAX_NAME = 150, 40
@@ -242,10 +242,12 @@ def _depending(
     """``_compared`` of a change that depends on state."""
     name, (base, other) = workload_name(findings), map(_named, kernels)
     word = words.more if change.median.high > -change.median.low else words.less
-    ask = "Whether" if change.median.low < 0 < change.median.high else "By how much"
+    either = change.median.low < 0 < change.median.high
     subject = f"{name}: {words.noun} on {other} against {base} depend on state"
     than = f"{word} {words.noun} on {other} than on {base}"
-    return subject, f"{ask} {name} {words.verb} {than} depends on state"
+    if either:
+        return subject, f"Whether {name} {words.verb} {than} depends on state"
+    return subject, f"How many {than} {name} {words.verb} depends on state"
 
 
 def subject_of(findings: Findings, label: str, text: str) -> str:
@@ -290,7 +292,11 @@ def _last(findings: Findings, result: Result, kernel: int) -> str:
     if change is None or kernel == len(result.changes) - 1:
         return ""
     label, last = findings.results.labels[-1], _named(findings.results.kernels[-1])
-    sure = "" if change.verdict is Verdict.EXACT else f", {judged(change)}"
+    sure = (
+        ""
+        if change.verdict is Verdict.EXACT
+        else f", {judged(change)}{f', {span} states' if (span := seen(change)) else ''}"
+    )
     # A bisection's last kernel is none that anybody has: it is made to tell what a revert does.
     made = findings.manifest.bisection is not None and label == REVERT
     place = last if made else f"the last kernel, {last}"

@@ -235,10 +235,11 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
     """Rows of settings or metrics against kernels: the sweep and the ladder."""
     noisy = any(one.noise is not None for one in some)
     names = list(told.swept) or ["metric"]
+    states = ["states"] if result.varied(some) else []
     header, parts = [*names, told.labels[0]], [0]
     for part, label in enumerate(told.labels[1:], 1):
-        header += [label, "change", "verdict"]
-        parts += [part, part, part]
+        header += [label, "change", "verdict", *states]
+        parts += [part] * (3 + len(states))
     rows = []
     for one in some:
         row: list[Entry] = [one.setting.value(name) for name in told.swept]
@@ -247,6 +248,7 @@ def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:
         row.append(Median.of(one.cells[0]))
         for cell, change in zip(one.cells[1:], one.changes[1:], strict=True):
             row += [Median.of(cell), result.delta(change), result.judged(change)]
+            row += [result.seen(change)] if states else []
         rows.append([*row, result.floor(one)] if noisy else row)
     return Grid(
         title=result.heading(some[0]) if told.swept else result.source(some[0]),

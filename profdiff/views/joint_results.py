@@ -151,8 +151,13 @@ def _grid(
     told = [change for one in every for change in one.changes if change]
     certain = all(change.verdict is Verdict.EXACT for change in told)
     noisy = any(one.noise is not None for one in every)
-    columns = ["values", "change", "verdict", *(["A/A"] if noisy else [])] if others else ["value"]
-    needed = [1, 0, 2 if certain else 0, 3][: len(columns)]
+    states = result.varied(every)
+    columns, needed = ["value"], [1]
+    if others:
+        wanted = {"values": 1, "change": 0, "verdict": 2 if certain else 0}
+        wanted |= {"states": 3} if states else {}
+        wanted |= {"A/A": 3} if noisy else {}
+        columns, needed = [*wanted], [*wanted.values()]
     rows: list[list[Entry]] = []
     for setting, by_part in found:
         first = next(iter(by_part.values()))
@@ -165,7 +170,7 @@ def _grid(
                 if one is None:
                     row += [ABSENT] * len(columns)
                 elif others:
-                    row += _cells(joint.parts[name], one, label, noisy)
+                    row += _cells(joint.parts[name], one, label, states, noisy)
                 else:
                     row.append(Median.of(one.cells[0]))
             rows.append(row)
@@ -181,10 +186,12 @@ def _grid(
     )
 
 
-def _cells(results: Results, one: Result, label: str, noisy: bool) -> Iterator[Entry]:
+def _cells(results: Results, one: Result, label: str, states: bool, noisy: bool) -> Iterator[Entry]:
     pair, change = _on(results, one, label)
     yield pair
     yield result.delta(change)
     yield result.judged(change)
+    if states:
+        yield result.seen(change)
     if noisy:
         yield result.floor(one)

@@ -2,6 +2,7 @@
 metric. ``str`` of a cell is its text."""
 
 import math
+from collections.abc import Iterable
 from statistics import median
 
 from profdiff.base import guest_clock, units
@@ -107,27 +108,32 @@ class Bounds(Record, frozen=True):
 
 
 class Judged(Record, frozen=True):
-    """The verdict, with its quality where that is not *reliable*, and of several ``states`` how
-    many they were, with the lowest and the highest change of exact counts."""
+    """The verdict, with its quality where that is not *reliable*."""
 
     verdict: Verdict
     quality: Quality
-    states: int = 1
-    low: float | None = None
-    high: float | None = None
 
     def __str__(self) -> str:
         counted = self.verdict in (Verdict.EXACT, Verdict.DEPENDS)
         plain = self.quality == "reliable" or counted
-        told = str(self.verdict) if plain else f"{self.verdict} ({self.quality})"
-        if self.states == 1:
-            return told
+        return str(self.verdict) if plain else f"{self.verdict} ({self.quality})"
+
+
+class Seen(Record, frozen=True):
+    """In how many ``states`` a change was seen, with the lowest and the highest one of exact
+    counts."""
+
+    states: int
+    low: float | None
+    high: float | None
+
+    def __str__(self) -> str:
         if self.low is None or self.high is None:
-            return f"{told}, {self.states:,} states"
-        return f"{told}, {units.changes(self.low, self.high)} in {self.states:,} states"
+            return f"{self.states:,}"
+        return f"{units.changes(self.low, self.high)} in {self.states:,}"
 
 
-Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Judged | None
+Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Judged | Seen | None
 
 
 def delta(change: Estimate | None) -> Delta | None:
@@ -149,13 +155,21 @@ def bounds(change: Estimate | None) -> Bounds | None:
 
 def judged(change: Estimate | None) -> Judged | None:
     """None where there is nothing to compare."""
-    if change is None:
+    return Judged(verdict=change.verdict, quality=change.quality) if change else None
+
+
+def varied(every: Iterable[Result]) -> bool:
+    """Whether some change was seen in several states."""
+    return any(change.states > 1 for one in every for change in one.changes if change)
+
+
+def seen(change: Estimate | None) -> Seen | None:
+    """None where there is nothing to compare, or one state."""
+    if change is None or change.states == 1:
         return None
     # Where boots scatter, the interval is that of their statistics.
     span = spans_states(change)
-    return Judged(
-        verdict=change.verdict,
-        quality=change.quality,
+    return Seen(
         states=change.states,
         low=change.median.low if span else None,
         high=change.median.high if span else None,

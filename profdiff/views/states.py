@@ -6,7 +6,9 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.views import answers
 from profdiff.views import result as words
+from profdiff.views.record import Side
 from profdiff.views.recording import Remark
 
 _MORE = 4
@@ -21,6 +23,22 @@ def sentences(findings: Findings, *, depending: bool) -> list[str]:
         for one, label, change in _changes(findings)
         if change.states > 1 and (change.verdict is Verdict.DEPENDS) is depending
     ]
+
+
+def answered(findings: Findings, side: Side | None = None) -> list[str]:
+    """The answer of each comparison for each kernel but the base: of a change that depends on
+    state, it is that of the plain one."""
+    return [
+        f"{'In the plain state, ' if depends(findings, answer.label) else ''}{answer.sentence}"
+        for comparison in findings.comparisons
+        for answer in answers.answers(comparison, side)
+    ]
+
+
+def depends(findings: Findings, label: str) -> bool:
+    """Whether a kernel's change of counts at the setting depends on state."""
+    changes = [change for _, other, change in _changes(findings) if other == label]
+    return any(change.verdict is Verdict.DEPENDS for change in changes)
 
 
 def told(findings: Findings, label: str, change: Estimate) -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -145,12 +146,39 @@ def test_the_text(depends: Session, holds: Session) -> None:
         "new: the change depends on state: -66.8% to +221.0% in 4 states, which differ most in "
         "mab_mas_cp."
     ) in text
-    assert "depends on state, -66.8% to +221.0% in 4 states" in text
+    assert "+221.0% depends on state -66.8% to +221.0% in 4" in text
+    assert "In the plain state, new executes 3.210 times the instructions of base" in text
     assert "state by state" in text and "--vary-state" not in text
     assert "plain 2,500 8,025 +221.0%" in text and "1 7,900 2,625 -66.8%" in text
     text = _said(holds)
     assert "new: the change was seen in 4 states: +7.7% to +10.0%." in text
-    assert "exact, +7.7% to +10.0% in 4 states" in text and "depends" not in text
+    assert "exact +7.7% to +10.0% in 4" in text and "depends" not in text
+    assert "In the plain state" not in text
+
+
+def test_a_narrow_table_keeps_the_verdict(depends: Session) -> None:
+    """And the names of its rows."""
+    done = profdiff("report", str(depends.folder), env={"COLUMNS": "62"})
+    (row,) = (line for line in done.stdout.splitlines() if line.endswith("depends on state"))
+    assert row.startswith("instructions")
+
+
+def test_a_mails_sweep_keeps_the_verdict(tmp_path: Path) -> None:
+    """Of a point that is no headline."""
+    rows = {"base": [_row("f", 100, 100, 10000, 10000)], "new": [_row("f", 300, 50, 12000, 12000)]}
+    points = [m.Point({"a_long_name_of_a_parameter": str(n)}, 1, OPS) for n in range(4)]
+    session = part(tmp_path / "s", rows, points)
+    runs = [
+        m.replace(run, point=run.point // 2, state=run.point % 2, repetition=1 + run.point % 2)
+        for run in session.manifest.runs
+    ]
+    order = m.Order(states=1)
+    session.save(m.replace(session.manifest, points=points[:2], runs=runs, order=order))
+    words = ("mail", str(session.folder), "--from", "A <a@example.org>")
+    rows_of = re.findall(r"(?m)^([01]) .* (exact|depends on state)$", profdiff(*words).stdout)
+    assert rows_of == [("0", "depends on state"), ("1", "exact")]
+    told = profdiff(*words, "--at", "a_long_name_of_a_parameter=0").stdout
+    assert "depends on state" in told and ", in the plain state" in " ".join(told.split())
 
 
 def test_one_state_is_told_once(tmp_path: Path) -> None:
