@@ -147,6 +147,8 @@ export interface Step {
   functions: StepFunction[];
   others: number;
   rest: number;
+  /** On state: no step of the kernel alone. */
+  depends: boolean;
 }
 
 export interface StepFunction {

@@ -11,6 +11,7 @@ from profdiff.views.steps import Step, StepFunction, steps
 TOP = 5
 # What changes more than a part of the whole has changed code: it is not compared.
 _SMALL = 0.01
+_DEPENDS = "depends on state"
 
 
 def render(
@@ -49,6 +50,7 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
     rows = []
     for one in steps(comparison, 1):
         most = [(numbers.delta(own.delta), own.title) for own in one.functions] or [("", "none")]
+        most = [("", _DEPENDS)] if one.depends else most
         change = numbers.change(one.before, one.after)
         rows.append([one.kernel, numbers.delta(one.delta), change, *most[0]])
     columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
@@ -60,6 +62,7 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
 
 def _rows(step: Step, numbers: Numbers, *, same: bool) -> list[list[str]]:
     rows = [[step.kernel, *_numbers(step, numbers), f"all, from {step.previous}"]]
+    rows += [[*[""] * 5, _DEPENDS]] if step.depends else []
     if same:
         rows.append([*[""] * 5, "same code in all executed functions"])
     rows += [["", *_numbers(one, numbers), one.title] for one in step.functions]

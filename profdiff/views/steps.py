@@ -1,9 +1,13 @@
 """The steps of a ladder: what each kernel executes more or less than the one before it, function
 by function."""
 
+from collections.abc import Container
+
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.evidence.results import Results
+from profdiff.evidence.statistics import Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.views import functions
 from profdiff.views.functions import Function
@@ -31,7 +35,7 @@ class Step(Record, frozen=True):
     """From the ``previous`` kernel with a result to ``kernel``: totals ``before`` and ``after``;
     ``functions`` by how much they differ, the largest first; ``others``: how many more differ, and
     ``rest`` their deltas and that of unresolved addresses. All deltas add up to that of the
-    totals."""
+    totals. ``depends``: whether the step depends on state; its numbers are the plain one's."""
 
     kernel: str
     previous: str
@@ -40,6 +44,7 @@ class Step(Record, frozen=True):
     functions: list[StepFunction]
     others: int
     rest: int
+    depends: bool
 
     @property
     def delta(self) -> int:
@@ -54,10 +59,26 @@ def steps(comparison: Comparison, top: int, side: Side | None = None) -> list[St
         return []
     totals = comparison.totals(side).tolist()
     rows = comparison.rows(side)
+    depending = _depending(comparison)
     return [
-        _step(comparison, rows, (totals[at - 1], totals[at]), at, top)
+        _step(comparison, rows, (totals[at - 1], totals[at]), at, top, depending)
         for at in range(1, len(totals))
     ]
+
+
+def _depending(comparison: Comparison) -> set[str]:
+    """The kernels whose whole step depends on state."""
+    manifest = comparison.manifest
+    if not any(run.state for run in manifest.runs):
+        return set()
+    results = Results.gather(manifest)
+    return {
+        label
+        for one in results.at(comparison.setting)
+        if one.metric.name == comparison.metric.name
+        for label, step in zip(results.labels, one.steps, strict=True)
+        if step and step.verdict is Verdict.DEPENDS
+    }
 
 
 def _step(
@@ -66,6 +87,7 @@ def _step(
     totals: tuple[int, int],
     at: int,
     top: int,
+    depending: Container[str],
 ) -> Step:
     delta = comparison.self_[rows, at] - comparison.self_[rows, at - 1]
     names = [comparison.functions[row] for row in rows]
@@ -82,6 +104,7 @@ def _step(
         functions=[_function(one, labels[at - 1], labels[at]) for one in found],
         others=len(differ) - len(shown),
         rest=totals[1] - totals[0] - int(delta[shown].sum()),
+        depends=labels[at] in depending,
     )
 
 

@@ -241,3 +241,27 @@ def test_the_mail(depends: Session, holds: Session) -> None:
     done = profdiff("mail", str(holds.folder), *arguments, "--regression")
     assert "[REGRESSION]" in done.stdout
     assert "The change was seen in 4 states: +7.7% to +10.0%." in " ".join(done.stdout.split())
+
+
+def test_a_step_of_a_ladder_says_so(tmp_path: Path) -> None:
+    """Of three kernels: the second one's is an accident, the third one's is none."""
+    kernels = accident()
+    kernels["last"] = [
+        _row("mas_walk", *[WALK + 125 + 40] * 4),
+        _row("mab_mas_cp", FULL, 0, 0, FULL),
+    ]
+    session = varied(tmp_path / "s", kernels)
+    shown = json.loads(profdiff("report", str(session.folder), "--json", "-").stdout)
+    steps = shown["metrics"][0]["steps"]
+    assert [(one["kernel"], one["depends"]) for one in steps] == [("new", True), ("last", False)]
+    (line,) = (one for one in _lines(session) if one.endswith("  depends on state"))
+    assert line.strip() == "depends on state"
+    mail = profdiff("mail", str(session.folder), "--from", "A <a@example.org>").stdout
+    short = mail[mail.index("Each kernel against the one before") :].splitlines()
+    assert short[3].startswith("new ") and short[3].endswith("  depends on state")
+    assert short[4].startswith("last ") and short[4].endswith("  mas_walk")
+
+
+def _lines(session: Session) -> list[str]:
+    text = profdiff("report", str(session.folder)).stdout
+    return text[text.index("each kernel against the one before") :].splitlines()
