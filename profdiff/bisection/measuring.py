@@ -130,9 +130,8 @@ class Measuring:
         runs, (setting, *_) = cells(manifest), settings(manifest)
         # One of them may have been measured for the evidence, in another session.
         known = [label for label in map(label_of, commits) if self._has(label)]
-        exact = filter(schedule.has_states, manifest.collectors)
-        apart = (beside(runs, setting, known, name) for name in exact)
-        return abs(one - other) <= max(map(tick, apart), default=0)
+        apart = (beside(runs, setting, known, name) for name in manifest.collectors)
+        return abs(one - other) <= max(map(tick, filter(None, apart)), default=0)
 
     def verdict(self, commit: str, likely: Sequence[str] = (), *, itself: bool = False) -> Verdict:
         """Skip for what does not build, or gives no result twice. ``likely``: the revisions that
