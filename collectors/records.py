@@ -72,12 +72,14 @@ class Instructions(Part, frozen=True):
     repeated string instruction (``rep movsb``) counts once; ``each_iteration``: the sum of both
     with its iterations counted, None if ``kernel`` and ``user`` have them (older recordings).
     ``beside``: those that ran beside the workload (interrupts, threads of the kernel), which the
-    others leave out; None if ``kernel`` has them (no call tree, older recordings)."""
+    others leave out; None if ``kernel`` has them (no call tree, older recordings).
+    ``interrupts``: how many came, None if that is not known."""
 
     kernel: Count
     user: Count
     each_iteration: Count | None = None
     beside: Count | None = None
+    interrupts: Count | None = None
 
 
 class Qemu(Part, frozen=True):

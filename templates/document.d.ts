@@ -149,6 +149,7 @@ export interface Step {
   rest: number;
   /** On state: no step of the kernel alone. */
   depends: boolean;
+  unsure: boolean;
 }
 
 export interface StepFunction {

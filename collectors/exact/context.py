@@ -99,16 +99,31 @@ class Entries:
 
     def begins_beside(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[A]: whether what is entered at each address runs beside the workload."""
-        vector = (address & np.uint64(_ENTRY)) == 0
-        vector &= np.isin(address & np.uint64(_WHICH), np.array(_OF_INTERRUPTS, np.uint64))
         threads = np.array([bool(re.fullmatch(_THREADS, name)) for name in self.names], np.bool_)
         found: NDArray[np.bool_] = self._inside(_INTERRUPTS, address)
-        found |= vector & self._inside(_VECTORS, address)
+        found |= self._vectors(address)
         return found | np.isin(address, self.start[threads])
+
+    def interrupts(self, address: NDArray[np.uint64], count: NDArray[np.int64]) -> int:
+        """How many interrupts came, by how often each address (uint64[A]) was executed (int64[A]):
+        the vectors of arm64, and on x86-64 what the stubs of a table lead to."""
+        entered = [
+            bool(re.fullmatch(_INTERRUPTS, name)) and not name.endswith("_entries_start")
+            for name in self.names
+        ]
+        found = self._vectors(address)
+        found |= np.isin(address, self.start[np.array(entered, np.bool_)])
+        return int(count[found].sum())
 
     def begins_tasks(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[A]: whether each address is of what a new task executes first."""
         return self._inside(_BEGINNINGS, address)
+
+    def _vectors(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """bool[A]: whether each is a vector of interrupts on arm64."""
+        found: NDArray[np.bool_] = (address & np.uint64(_ENTRY)) == 0
+        found &= np.isin(address & np.uint64(_WHICH), np.array(_OF_INTERRUPTS, np.uint64))
+        return found & self._inside(_VECTORS, address)
 
     def _inside(self, names: str, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         found = np.zeros(len(address), np.bool_)

@@ -121,6 +121,7 @@ class Exact(Collector):
             return result
         entries = context.Entries.of_kallsyms(left.read("kallsyms"))
         beside = None
+        interrupts = entries.interrupts(counts.address, counts.count) if len(entries) else None
         if own := context.own_context(counts, entries):
             counts, beside = own
             entries.save(left.folder / context.FILE)
@@ -131,7 +132,9 @@ class Exact(Collector):
         each = None if repeated is None else int(repeated.sum())
         metric = INSTRUCTIONS
         total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
-        instructions = Instructions(kernel=kernel, user=user, each_iteration=each, beside=beside)
+        instructions = Instructions(
+            kernel=kernel, user=user, each_iteration=each, beside=beside, interrupts=interrupts
+        )
         return replace(result, instructions=instructions, measured=[total])
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:

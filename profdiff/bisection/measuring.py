@@ -18,9 +18,9 @@ from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.beside import beside, tick
 from profdiff.evidence.condition import CHANGED
 from profdiff.evidence.equal_code import EqualCode
+from profdiff.evidence.tick_floor import tick_floor
 from profdiff.profile.kept_chains import keep
 from profdiff.recording import plan, run, schedule
 from profdiff.recording.experiment import Asked, Equipment, Experiment
@@ -130,8 +130,12 @@ class Measuring:
         runs, (setting, *_) = cells(manifest), settings(manifest)
         # One of them may have been measured for the evidence, in another session.
         known = [label for label in map(label_of, commits) if self._has(label)]
-        apart = (beside(runs, setting, known, name) for name in manifest.collectors)
-        return abs(one - other) <= max(map(tick, filter(None, apart)), default=0)
+        floors = (
+            tick_floor([runs.get((label, name, point), ()) for point in setting.points])
+            for name in manifest.collectors
+            for label in known
+        )
+        return abs(one - other) <= max(filter(None, floors), default=0)
 
     def verdict(self, commit: str, likely: Sequence[str] = (), *, itself: bool = False) -> Verdict:
         """Skip for what does not build, or gives no result twice. ``likely``: the revisions that

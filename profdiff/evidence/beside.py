@@ -3,13 +3,8 @@
 from collections.abc import Sequence
 from statistics import median_low
 
-from profdiff.session.points import Cells, Setting
-
-# Instructions of a timer tick with what it wakes. Of a change below ten of them, one is a tenth.
-TICK = 10_000
-# What comes with a tick outside of interrupts: the kernel lets another task run when it leaves a
-# lock, and other processes get their turn (docs/exact-collector.md has what was measured).
-ASKED_FOR = 7_000
+from profdiff.profile.comparison import Comparison
+from profdiff.session.points import Cells, Setting, cells
 
 
 def beside(
@@ -34,9 +29,9 @@ def beside(
     return found
 
 
-def tick(beside: dict[str, int] | None) -> int:
-    """How much of a count a timer tick can be, from what is known of what ran ``beside``: all of it
-    with what it wakes; or what comes with it outside of interrupts; 0 where none came."""
-    if beside is None:
-        return TICK
-    return ASKED_FOR if any(beside.values()) else 0
+def of_comparison(comparison: Comparison) -> dict[str, int] | None:
+    """Of the kernels of a comparison; None, too, where nothing was counted."""
+    if all(run.instructions is None for run in comparison.runs):
+        return None
+    collector = comparison.runs[0].collector
+    return beside(cells(comparison.manifest), comparison.setting, comparison.labels, collector)

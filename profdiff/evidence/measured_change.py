@@ -1,22 +1,23 @@
 """What a condition is about, measured: a metric, a side or a function on each kernel."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base import units
 from profdiff.evidence.condition import TOO_FEW, Condition, MeasuredChange
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.sampled_change import by_boot, sampled_change, stack_rows
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
+from profdiff.evidence.tick_floor import above_ticks
 from profdiff.profile.comparison import Comparison
 
 _RULE = Rule()
-# Those of counts, in one state or in several, whose range then decides.
-_COUNTED = (Verdict.EXACT, Verdict.DEPENDS)
 
 
 def metric_names(findings: Sequence[Findings]) -> list[str]:
@@ -43,7 +44,7 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
     if result is not None and condition.what == "total" and not condition.function:
         found = _of_result(findings, result, condition)
     elif comparison is not None:
-        found = _of_profile(comparison, condition)
+        found = _of_profile(comparison, condition, result)
     else:
         return
     at = findings.setting.title
@@ -74,23 +75,32 @@ def _of_result(
 
 
 def _of_profile(
-    comparison: Comparison, condition: Condition
+    comparison: Comparison, condition: Condition, result: Result | None
 ) -> Iterator[tuple[MeasuredChange, bool]]:
     rows = stack_rows(comparison, condition)
     note = ""
     if condition.inclusive and comparison.metric.exact and comparison.calls is None:
         note = "without what it calls: no call tree was recorded"
     counts = comparison.run_counts[rows].sum(axis=0)
-    for change, enough in of_counts(comparison, counts, condition):
+    floors = dict[str, float | None]()
+    if result is not None and condition.what == "kernel" and not condition.function:
+        whole = 1 if condition.unit == "/op" else result.ops or 1
+        for label, of_all in zip(comparison.labels, result.changes, strict=False):
+            if of_all is not None and of_all.tick_floor:
+                floors[label] = of_all.tick_floor * whole
+    for change, enough in of_counts(comparison, counts, condition, floors):
         told = "; ".join(filter(None, [change.note, note]))
         yield replace(change, note=told), enough
 
 
 def of_counts(
-    comparison: Comparison, counts: NDArray[np.int64], condition: Condition
+    comparison: Comparison,
+    counts: NDArray[np.int64],
+    condition: Condition,
+    floors: Mapping[str, float | None] = MappingProxyType({}),
 ) -> Iterator[tuple[MeasuredChange, bool]]:
     """The change of what each run has, int64[R], on every kernel but the base, and whether there
-    are enough boots for a verdict."""
+    are enough boots for a verdict. ``floors``: the tick floor of some labels."""
     base = by_boot(comparison, comparison.labels[0], counts, condition)
     for label in comparison.labels[1:]:
         found = estimate(
@@ -101,23 +111,30 @@ def of_counts(
             deterministic=comparison.metric.exact,
             seed=comparison.manifest.order.seed,
         )
+        found = above_ticks(found, floors.get(label, 0.0), _RULE)
         yield _change(label, found, 1), _enough(found)
 
 
 def _enough(found: Estimate) -> bool:
     """Whether there are enough boots for a verdict."""
-    return found.verdict in _COUNTED or found.smallest_p <= _RULE.alpha
+    return found.counted or found.smallest_p <= _RULE.alpha
 
 
 def _change(
     label: str, found: Estimate, factor: float, *, lost_in_noise: bool = False
 ) -> MeasuredChange:
-    exact = found.verdict in _COUNTED
+    exact, floor = found.counted, factor * (found.tick_floor or 0)
     base, other = (factor * one for one in found.medians)
     low, high = found.median.low, found.median.high
+    difference = found.deltas and (factor * found.deltas[0], factor * found.deltas[1])
     if exact and found.states == 1:
-        low = high = (other - base) / base if base else math.nan
-    note = "" if exact else found.reason
+        difference = (other - base - floor, other - base + floor) if floor else None
+        low, high = (
+            (one / base if base else math.nan) for one in difference or (other - base,) * 2
+        )
+    note = "" if found.verdict in (Verdict.EXACT, Verdict.DEPENDS) else found.reason
+    if floor and not note:
+        note = f"but for {units.digits(floor)} that timer ticks can add"
     if found.states > 1:
         note = f"{found.verdict}, {found.states:,} states"
     # Without a ratio in some state, only the deltas are known.
@@ -130,6 +147,6 @@ def _change(
         high=high,
         decided=known and (exact or (_enough(found) and not lost_in_noise)),
         note=note,
-        difference=(factor * found.deltas[0], factor * found.deltas[1]) if found.deltas else None,
+        difference=difference,
         undecided=TOO_FEW if known else str(Verdict.DEPENDS),
     )

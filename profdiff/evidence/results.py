@@ -11,10 +11,11 @@ from typing import TypeVar
 import numpy as np
 
 from profdiff.base import guest_clock
-from profdiff.base.metric import Metric
+from profdiff.base.metric import INSTRUCTIONS, Metric
 from profdiff.collectors import registry
 from profdiff.evidence.state_changes import in_states
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
+from profdiff.evidence.tick_floor import above_ticks, larger, tick_floor
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells_by_state, recorded_at, settings
 
@@ -27,12 +28,14 @@ _TIMES = {"ns", "us", "ms", "s"}
 class Cell:
     """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
     result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
-    numbers."""
+    numbers. ``tick_floor``: how much of a value timer ticks can be, None where that is not
+    known."""
 
     boots: list[list[float]]
     planned: int
     failed: int
     states: Mapping[int, float] = field(default_factory=dict)
+    tick_floor: float | None = 0.0
 
     @cached_property
     def medians(self) -> list[float]:
@@ -223,7 +226,12 @@ class _Gatherer:
                 failed += sum(run.failure is not None for some in by_point for run in some)
             plain = boots.pop(0)
             states = {state: median(map(median, some)) for state, some in boots.items() if some}
-            return Cell(plain, planned, failed, states)
+            floor: float | None = 0.0
+            if metric == INSTRUCTIONS:
+                here = [self.runs.get((label, collector, point), ()) for point in points]
+                floor = tick_floor(here)
+            floor = None if floor is None else floor / (ops or 1)
+            return Cell(plain, planned, failed, states, floor)
 
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
@@ -272,9 +280,13 @@ class _Gatherer:
         compared = []
         for result in results:
             found = [
-                in_states(
-                    _against_noise(next(made[result.deterministic]), result.noise),
-                    *(cell.states for cell in pair),
+                above_ticks(
+                    in_states(
+                        _against_noise(next(made[result.deterministic]), result.noise),
+                        *(cell.states for cell in pair),
+                    ),
+                    larger(cell.tick_floor for cell in pair),
+                    self.rule,
                 )
                 if _measured(pair)
                 else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
-from profdiff.evidence.beside import beside, tick
+from profdiff.evidence.beside import beside
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.suite_functions import CellFunction, FunctionKey
@@ -39,7 +39,8 @@ class Absence(NamedTuple):
 class CellChange(NamedTuple):
     """Against the base. ``relative``: a fraction, nan where the base is 0. ``states``: in how many
     it was seen; ``low`` and ``high``: the lowest and the highest of them, as ``relative``;
-    ``differ``: the function in which states differ most, of a change that depends on state."""
+    ``differ``: the function in which states differ most, of a change that depends on state;
+    ``tick_floor``: how much of ``delta`` timer ticks can be, None where that is not known."""
 
     relative: float
     delta: float
@@ -48,6 +49,7 @@ class CellChange(NamedTuple):
     low: float = math.nan
     high: float = math.nan
     differ: FunctionKey | None = None
+    tick_floor: float | None = 0.0
 
     @property
     def sure(self) -> bool:
@@ -59,6 +61,11 @@ class CellChange(NamedTuple):
         """Whether it may as well be chance. Exact changes of 0 are not: functions can change where
         the whole does not."""
         return self.verdict not in _SURE
+
+    @property
+    def near_ticks(self) -> bool:
+        """Whether timer ticks can be a tenth of it, or more."""
+        return bool(self.tick_floor) and abs(self.delta) < 10 * (self.tick_floor or 0)
 
     def relevant(self, threshold: float) -> bool:
         """Whether it is sure and at least ``threshold``; from nothing, any change is."""
@@ -79,7 +86,8 @@ class SuiteCell:
     fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
     a twin. ``exact``: the labels whose values were counted and are the same in every boot.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
-    values. ``states``: by label, the values in varied states, by their numbers."""
+    values. ``tick_floors``: by label, how much of a value timer ticks can be. ``states``: by label,
+    the values in varied states, by their numbers."""
 
     name: str
     workload: SuiteWorkload
@@ -98,12 +106,8 @@ class SuiteCell:
     twin: TwinVerdict | None
     exact: Set[str]
     beside: dict[str, int] | None = None
+    tick_floors: Mapping[str, float | None] = field(default_factory=dict)
     states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-
-    @property
-    def tick(self) -> int:
-        """How much of a count a timer tick can be."""
-        return tick(self.beside)
 
     @property
     def begun(self) -> bool:
@@ -178,6 +182,7 @@ class SessionCells:
                         change.states,
                         change.median.low,
                         change.median.high,
+                        tick_floor=change.tick_floor,
                     )
         absent = {label: self._why(label, setting) for label in self._labels if label not in values}
         twin = self.twins.get(setting.point)
@@ -203,6 +208,12 @@ class SessionCells:
             twin=_twin_verdict(twin),
             exact=exact,
             beside=beside(self.results.runs, setting, list(values), self.collector),
+            tick_floors={
+                label: cell.tick_floor
+                for label, cell in zip(
+                    self.results.labels, result.cells if result else (), strict=False
+                )
+            },
             states={
                 label: cell.states
                 for label, cell in zip(

@@ -6,7 +6,6 @@ from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
-from profdiff.evidence.statistics import Verdict
 from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
 from profdiff.mail.paths import words_without_paths
 from profdiff.session import manifest as m
@@ -133,8 +132,7 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     lines = [*_few(told, "remarks"), *_timed(findings, collectors, where)]
     if where.kind == "emulator":
         lines.append("Counts from an emulator say nothing about time, cycles or caches.")
-    counted = (Verdict.EXACT, Verdict.DEPENDS)
-    exact = largest is not None and largest.change.verdict in counted
+    exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:
         lines += [one.text for one in notes.notes(findings.results) if one.kind in kinds]

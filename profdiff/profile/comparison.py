@@ -201,6 +201,11 @@ class Comparison:
         return [kernel.label for kernel in self.kernels]
 
     @property
+    def scattered(self) -> bool:
+        """Whether the boots of some kernel differ."""
+        return any(one.lowest != one.highest for one in self.repetitions)
+
+    @property
     def ops(self) -> int | None:
         """How many operations the window held."""
         return self.setting.ops

@@ -20,6 +20,7 @@ from profdiff.views import (
     recording,
     states,
 )
+from profdiff.views.answered import answered
 from profdiff.views.claim import headlines
 from profdiff.views.record import Record
 
@@ -41,7 +42,7 @@ def build(findings: Findings) -> document.Document:
             *(found.sentences if found else []),
             *states.sentences(findings, depending=True),
             *headlines(findings),
-            *states.answered(findings),
+            *answered(findings),
             *states.sentences(findings, depending=False),
         ],
         bisection=found,

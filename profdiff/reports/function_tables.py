@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
+from profdiff.evidence.beside import of_comparison
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
@@ -15,7 +16,8 @@ _SIGNS = {text: sign for sign, text in marks.LEGEND.items()}
 
 
 class _Line(NamedTuple):
-    """A function, or one of the lines below the rule. ``work``: instructions beside cycles."""
+    """A function, or one of the lines below the rule. ``work``: instructions beside cycles;
+    ``outside``: it is no part of the sum."""
 
     name: str
     self_: Counts
@@ -24,6 +26,7 @@ class _Line(NamedTuple):
     work: Counts | None = None
     marks: str = ""
     verdict: str = ""
+    outside: bool = False
 
 
 _Cell = tuple[Column, Callable[[_Line], str]]
@@ -49,11 +52,19 @@ def exact(comparison: Comparison, rows: Rows, numbers: Numbers, width: int) -> l
         cells += [
             (Column("delta"), _delta(base, other, numbers.delta)),
             (Column(numbers.relative, spare=1), _change(base, other, numbers)),
-            (Column("share", spare=2), _delta(base, other, lambda one: units.share(one, whole))),
-            (Column("total delta", spare=3), _total(_delta(base, other, numbers.delta))),
+            (Column("share", spare=2), _part(base, other, whole)),
+            (Column("total delta", spare=3), _total(base, other, numbers.delta)),
         ]
-    title = f"{comparison.metric.title}{numbers.title}"
-    return _drawn(title, cells, _lines(table, verdicts=verdicts), _tail(table), width)
+    title = f"{comparison.metric.title}{numbers.title}{one_boot(comparison)}"
+    tail = [*_tail(table), *_beside(comparison, rows)]
+    return _drawn(title, cells, _lines(table, verdicts=verdicts), tail, width)
+
+
+def one_boot(comparison: Comparison) -> str:
+    """What a title says where boots differ, and one stands for each kernel."""
+    if not comparison.scattered:
+        return ""
+    return "; of each kernel, the boot with the median total stands for all"
 
 
 def sampled(
@@ -136,6 +147,15 @@ def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line
     return [*tail, _Line("all", table.totals, table.totals, None, work.totals if work else None)]
 
 
+def _beside(comparison: Comparison, rows: Rows) -> list[_Line]:
+    """What ran beside the workload, if that is known, and anything did."""
+    told = of_comparison(comparison) if rows.side != "user" else None
+    if told is None or not any(told.values()):
+        return []
+    name = "not included: interrupts, threads of the kernel"
+    return [_Line(name, told, told, outside=True)]
+
+
 def _of(label: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
     return lambda line: show(line.self_[label])
 
@@ -152,9 +172,21 @@ def _delta(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line
     return lambda line: show(line.self_[other] - line.self_[base])
 
 
-def _total(cell: Callable[[_Line], str]) -> Callable[[_Line], str]:
-    """The same of counts with what is called."""
-    return lambda line: cell(line._replace(self_=line.total))
+def _part(base: str, other: str, whole: int) -> Callable[[_Line], str]:
+    share = _delta(base, other, lambda one: units.share(one, whole))
+    return lambda line: "" if line.outside else share(line)
+
+
+def _total(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
+    """Of counts with what is called. Of two lengths, the shorter one can have executed more below a
+    function: then the difference is no total of it."""
+
+    def cell(line: _Line) -> str:
+        if any(line.total[label] < line.self_[label] for label in (base, other)):
+            return "-"
+        return show(line.total[other] - line.total[base])
+
+    return cell
 
 
 def _worked(cell: Callable[[_Line], str]) -> Callable[[_Line], str]:

@@ -2,7 +2,7 @@
 side."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
@@ -53,7 +53,7 @@ def render(
     width, names = max(width, MIN_WIDTH), findings.names
     lines = sentences(findings.results, findings.setting, names, width)
     lines += [""] if lines else []
-    lines += _about(findings, width)
+    lines += _alike(findings, _first, width)
     for grid in grids(findings.results, findings.setting, names):
         shown = grid.in_ratios() if ratios else grid
         lines += ["", *table.joined(draw(shown, width))]
@@ -63,6 +63,9 @@ def render(
         told = [one for text in function_sentences(found) for one in units.wrap(text, width)]
         lines += ["", *told] if told else []
         lines += ["", *_functions(findings, found, width, per_op, ratios)]
+    kernels = [f"{name}: {_kernels(part)}" for name, part in findings.parts.items()]
+    told = [one for text in kernels for one in units.wrap(units.printable(text), width, 2)]
+    lines += ["", *told, *_alike(findings, _recording, width)]
     lines += ["", f"everything else, {findings.kind.name} by {findings.kind.name}:"]
     lines += [f"  {one}" for one in commands(findings).values()]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -119,29 +122,32 @@ def _part(grid: JointGrid, number: int) -> int:
     return list(dict.fromkeys(grid.groups)).index(grid.groups[number])
 
 
-def _about(findings: JointFindings, width: int) -> list[str]:
-    """The kernels of each part, and the workload, how it was counted and what differs in the
-    kernels' state: once where all parts have it alike."""
-    kernels = [(name, _kernels(part)) for name, part in findings.parts.items()]
-    told = {name: _told(part) for name, part in findings.parts.items()}
+def _alike(findings: JointFindings, tell: Callable[[Findings], list[str]], width: int) -> list[str]:
+    """What is told of each part, once where all have it alike."""
+    told = {name: tell(part) for name, part in findings.parts.items()}
     same, own = alike(told, findings.missing)
-    lines = [*(f"{name}: {text}" for name, text in kernels), *same, *own]
-    return [line for text in lines for line in units.wrap(units.printable(text), width, 2)]
+    return [line for text in (*same, *own) for line in units.wrap(units.printable(text), width, 2)]
 
 
-def _told(findings: Findings) -> list[str]:
+def _first(findings: Findings) -> list[str]:
+    """The workload, and what a reader must know before any number."""
     workload = recording.workload(findings.manifest, findings.setting)
     differs = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
     remarks = recording.remarks(findings.comparisons, findings.lengths)
-    kinds = ("how", "caution", "failure")
-    said = [one.text for one in remarks if one.kind in kinds]
+    said = [one.text for one in remarks if one.kind in ("caution", "failure")]
+    return [f"workload: {workload.description}", *differs, *findings.remarks, *said]
+
+
+def _recording(findings: Findings) -> list[str]:
+    """How kernels were built, and how the workload was counted."""
+    remarks = recording.remarks(findings.comparisons, findings.lengths)
     built = [
         f"{kernel.label}: {built_from.sentence(kernel.source)}"
         for kernel in findings.kernels
         if kernel.source
     ]
     built += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)]
-    return [*built, f"workload: {workload.description}", *differs, *findings.remarks, *said]
+    return [*built, *(one.text for one in remarks if one.kind == "how")]
 
 
 def _kernels(findings: Findings) -> str:

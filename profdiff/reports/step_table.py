@@ -2,6 +2,7 @@
 
 from profdiff.evidence.same_code import same_code
 from profdiff.profile.comparison import Comparison
+from profdiff.reports.function_tables import one_boot
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
 from profdiff.session.folder import Session
@@ -11,7 +12,7 @@ from profdiff.views.steps import Step, StepFunction, steps
 TOP = 5
 # What changes more than a part of the whole has changed code: it is not compared.
 _SMALL = 0.01
-_DEPENDS = "depends on state"
+_DEPENDS, _UNSURE = "depends on state", "unsure: it may be chance"
 
 
 def render(
@@ -39,7 +40,7 @@ def render(
     same = same_code(session, ((one.previous, one.kernel) for one in small)) if session else ()
     rows = [row for one in found for row in _rows(one, numbers, same=one.kernel in same)]
     title = f"{comparison.metric.title}{numbers.title}: each kernel against the one before"
-    return draw(title, columns, rows, width)
+    return draw(f"{title}{one_boot(comparison)}", columns, rows, width)
 
 
 def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") -> list[Block]:
@@ -50,7 +51,7 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
     rows = []
     for one in steps(comparison, 1):
         most = [(numbers.delta(own.delta), own.title) for own in one.functions] or [("", "none")]
-        most = [("", _DEPENDS)] if one.depends else most
+        most = [("", _DEPENDS)] if one.depends else [("", _UNSURE)] if one.unsure else most
         change = numbers.change(one.before, one.after)
         rows.append([one.kernel, numbers.delta(one.delta), change, *most[0]])
     columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
@@ -62,7 +63,8 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
 
 def _rows(step: Step, numbers: Numbers, *, same: bool) -> list[list[str]]:
     rows = [[step.kernel, *_numbers(step, numbers), f"all, from {step.previous}"]]
-    rows += [[*[""] * 5, _DEPENDS]] if step.depends else []
+    doubt = _DEPENDS if step.depends else _UNSURE if step.unsure else ""
+    rows += [[*[""] * 5, doubt]] if doubt else []
     if same:
         rows.append([*[""] * 5, "same code in all executed functions"])
     rows += [["", *_numbers(one, numbers), one.title] for one in step.functions]

@@ -1,15 +1,12 @@
 """The data of a suite's report, put together."""
 
-from collections import Counter
-
 from profdiff import __version__
 from profdiff.base import guest_clock, units
-from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.base.metric import Metric
 from profdiff.evidence.suite_results import SuiteResults
 from profdiff.session.suite import Suite
 from profdiff.views import suite as records
 from profdiff.views import suite_records
-from profdiff.views.notes import falls_in
 from profdiff.views.suite_threshold import RELEVANT
 
 _NAMED = 8
@@ -85,25 +82,16 @@ def _remarks(results: SuiteResults) -> list[str]:
 
 
 def _short(results: SuiteResults, threshold: float) -> list[str]:
-    """In how many cells one timer tick more would be much of a relevant change, as the note of each
-    cell's own report says."""
-    short = Counter(
-        cell.tick
+    """In how many cells timer ticks can be much of a relevant change."""
+    count = sum(
+        any(change.relevant(threshold) and change.near_ticks for change in cell.changes.values())
         for cell in results.cells
-        if cell.metric
-        and cell.metric.name == INSTRUCTIONS.name
-        and any(
-            change.relevant(threshold)
-            and {label, results.base} <= set(cell.exact)
-            and abs(change.delta) * ((cell.setting.ops if cell.per_op else None) or 1)
-            < 10 * cell.tick
-            for label, change in cell.changes.items()
-        )
     )
+    if not count:
+        return []
+    what = "cell that changed differs" if count == 1 else "cells that changed differ"
     return [
-        f"{count:,} cell{' that changed differs' if count == 1 else 's that changed differ'} by "
-        f"fewer than {falls_in(tick)} there"
-        for tick, count in short.items()
+        f"{count:,} {what} by less than ten times what timer ticks alone can make: record more ops"
     ]
 
 

@@ -35,12 +35,14 @@ class Column(NamedTuple):
 
 class Block(NamedTuple):
     """The lines of a table: ``head`` (its title and the columns' names), ``body``, and ``tail``, a
-    rule and sums, empty where there are none. ``shown``: the titles of its columns."""
+    rule and sums, empty where there are none. ``shown``: the titles of its columns; ``left_out``:
+    of the whole table's, those for which it has no room, told with its last block."""
 
     head: list[str]
     body: list[str]
     tail: list[str]
     shown: list[str]
+    left_out: Sequence[str] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -69,7 +71,9 @@ def draw(
         rule = ["-" * min(width, table.numbers(chosen) + 12)] if sums else []
         shown = [columns[index].title for index in chosen]
         blocks.append(Block([*above, head], body, [*rule, *sums], shown))
-    return blocks
+    seen = {title for block in blocks for title in block.shown}
+    left_out = [column.title for column in columns if column.title not in seen]
+    return [*blocks[:-1], blocks[-1]._replace(left_out=left_out)]
 
 
 def joined(blocks: Sequence[Block]) -> list[str]:

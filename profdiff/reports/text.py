@@ -17,6 +17,7 @@ from profdiff.reports import (
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
 from profdiff.views import built_from, functions, marks, recording, state, states
+from profdiff.views.answered import answered
 from profdiff.views.bisection import sentences
 from profdiff.views.claim import claim, headlines
 from profdiff.views.facts import grouped_summaries
@@ -25,6 +26,10 @@ from profdiff.views.selection import Selection
 
 # With more kernels, a sentence for each and each metric is a page that nobody reads.
 _FEW = 3
+# What tables are drawn for where there is room.
+_WIDE = 100
+# Remarks without which no number should be read; the others stand below all tables.
+_FIRST = ("caution", "failure", "inlines")
 
 
 def render(
@@ -47,8 +52,14 @@ def render(
     while parts[-1] == "":
         parts.pop()
     shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    left_out: dict[str, None] = {}
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
+        left_out |= {} if isinstance(block, str) else dict.fromkeys(block.left_out)
+    if left_out:
+        told = f"no room for {units.listed(map(units.printable, left_out))}: --width {_WIDE}"
+        parts += ["", *units.wrap(told, width)]
+    parts += ["", *_recording(findings, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 
@@ -94,28 +105,42 @@ def tables(
 
 
 def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
-    comparisons = findings.comparisons
+    """The answers, and what a reader must know before any number."""
     lines: list[str] = []
     for sentence in _answers(findings, selection.side):
         lines += units.wrap(units.printable(sentence), width)
     if lines:
         lines.append("")
-    kernels = findings.kernels
-    lines += _kernels(findings, width)
-    for line in grouped_summaries(findings.facts, [kernel.label for kernel in kernels]):
-        lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
-    for one in state.lines(findings.state):
-        lines += units.wrap(units.printable(one.text), width, 2)
     workload = recording.workload(findings.manifest, findings.setting)
     lines += units.wrap(f"workload: {workload.description}", width, 2)
+    for one in state.lines(findings.state):
+        lines += units.wrap(units.printable(one.text), width, 2)
     said = [
         *findings.remarks,
-        *(one.text for one in recording.remarks(comparisons, findings.lengths)),
+        *(one.text for one in _remarks(findings) if one.kind in _FIRST),
+    ]
+    for line in said:
+        lines += units.wrap(units.printable(line), width, 2)
+    return lines
+
+
+def _recording(findings: Findings, width: int) -> list[str]:
+    """What was compared, and how it was recorded."""
+    kernels = findings.kernels
+    lines = _kernels(findings, width)
+    for line in grouped_summaries(findings.facts, [kernel.label for kernel in kernels]):
+        lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
+    said = [
+        *(one.text for one in _remarks(findings) if one.kind not in (*_FIRST, "beside")),
         *(one.text for one in states.remarks(findings)),
     ]
     for line in said:
         lines += units.wrap(units.printable(line), width, 2)
     return lines
+
+
+def _remarks(findings: Findings) -> list[recording.Remark]:
+    return recording.remarks(findings.comparisons, findings.lengths)
 
 
 def _answers(findings: Findings, side: Side | None) -> list[str]:
@@ -126,7 +151,7 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
         return [told.sentence, *told.more]
-    each = states.answered(findings, side)
+    each = answered(findings, side)
     first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
     return [*first, *headlines(findings), *each, *states.sentences(findings, depending=False)]
 

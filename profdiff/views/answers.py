@@ -1,6 +1,8 @@
 """The answer in one sentence: how much more a kernel costs than the base, and where."""
 
 import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
@@ -12,16 +14,29 @@ _NAMED, _LONGEST = 3, 60
 
 class Largest(Record, frozen=True):
     """The functions with the largest deltas in the direction of the whole, and their ``part`` of
-    it: above 1 where others go the other way."""
+    it: above 1 where others go the other way. ``inlined``: with what is inlined into them, because
+    inlined functions took the places of others."""
 
     functions: list[str]
     part: float
+    inlined: bool = False
 
     @property
     def names(self) -> str:
         """The functions on one printable line."""
         named = (units.shorten(units.printable(name), _LONGEST) for name in self.functions)
         return units.listed(named)
+
+    def told(self, whole: str) -> str:
+        """In words, as a part of ``whole`` ("it", "that")."""
+        several = len(self.functions) > 1
+        named = self.names
+        if self.inlined:
+            named += f", with what is inlined into {'them' if several else 'it'},"
+        if self.part > 1:
+            return f"{named} changed most, and others offset part of that"
+        verb = "account" if several else "accounts"
+        return f"{named} {verb} for {units.percent(self.part, '.0f')} of {whole}"
 
 
 class Answer(Record, frozen=True):
@@ -66,22 +81,20 @@ class Answer(Record, frozen=True):
                 f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)})"
                 f"{self._per_op()}"
             )
-        return f"{self.label} {self.verb} {told}{self._largest()}."
+        return f"{self.label} {self.verb} {told}{self.largest_words}."
 
     def _per_op(self) -> str:
         return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
 
-    def _largest(self) -> str:
-        if self.seat and not self.seat.alone:
+    @property
+    def largest_words(self) -> str:
+        """``; f and g account for 80% of that``: the seat, or where that says no more the functions
+        with the largest deltas; "" where nothing changed."""
+        if self.seat and not (self.seat.alone and self.largest and self.largest.part <= 1):
             return f"; {self.seat.told('that')}"
         if self.largest is None:
             return ""
-        names, part = self.largest.names, self.largest.part
-        if part > 1:
-            more = f"{part:.1f} times as much; other functions offset this"
-            return f"; {names} together change by {more}"
-        verb = "account" if len(self.largest.functions) > 1 else "accounts"
-        return f"; {names} {verb} for {units.percent(part, '.0f')} of that"
+        return f"; {self.largest.told('that')}"
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
@@ -109,12 +122,39 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
 def _largest(comparison: Comparison, index: int, side: Side | None) -> Largest | None:
     totals = comparison.totals(side)
     delta = int(totals[index] - totals[0])
+    deltas = comparison.deltas()[:, index]
+    found = _most(comparison, deltas, delta, side)
+    if found and found.part > 1:
+        net = _with_inlined(comparison, index) - _with_inlined(comparison, 0)
+        of_net = _most(comparison, net, delta, side)
+        if of_net and of_net.part < found.part:
+            return replace(of_net, inlined=True)
+    return found
+
+
+def _most(
+    comparison: Comparison, deltas: NDArray[np.int64], whole: int, side: Side | None
+) -> Largest | None:
+    """By int64[F], the deltas of functions."""
     rows = comparison.rows(side)
-    deltas = comparison.deltas()[rows, index] * (1 if delta > 0 else -1)
-    most = [i for i in np.argsort(-deltas, kind="stable")[:_NAMED] if deltas[i] > 0]
-    if not delta or not most:
+    along = deltas[rows] * (1 if whole > 0 else -1)
+    most = [i for i in np.argsort(-along, kind="stable")[:_NAMED] if along[i] > 0]
+    if not whole or not most:
         return None
+    # Of many that offset each other, one says more than three.
+    kept = most[:1] if along[most[0]] >= abs(whole) else most
     return Largest(
-        functions=[comparison.functions[rows[i]].name for i in most],
-        part=sum(int(deltas[i]) for i in most) / abs(delta),
+        functions=[comparison.functions[rows[i]].name for i in kept],
+        part=sum(int(along[i]) for i in kept) / abs(whole),
     )
+
+
+def _with_inlined(comparison: Comparison, kernel: int) -> NDArray[np.int64]:
+    """int64[F]: self counts of functions with what the kernel's compiler inlined into them."""
+    stacks, inlined = comparison.stacks, comparison.inlined[:, kernel]
+    into = np.arange(len(stacks))
+    while (above := inlined[into] & (stacks.parent[into] >= 0)).any():
+        into = np.where(above, stacks.parent[into], into)
+    found = np.zeros(len(comparison.functions) + len(comparison.unnamed), np.int64)
+    np.add.at(found, stacks.function[into], comparison.counts[:, kernel])
+    return found[: len(comparison.functions)]

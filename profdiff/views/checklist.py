@@ -12,7 +12,6 @@ from typing import Literal
 from profdiff.base import guest_clock
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import is_time
-from profdiff.evidence.statistics import Verdict
 from profdiff.session.points import Setting
 from profdiff.views import state
 from profdiff.views.bisection import cited
@@ -208,7 +207,7 @@ def _repetitions(known: Known) -> _Judged:
     weak = [
         one.smallest_p
         for one in changes
-        if one and one.verdict is not Verdict.EXACT and one.smallest_p > findings.results.rule.alpha
+        if one and not one.counted and one.smallest_p > findings.results.rule.alpha
     ]
     if weak:
         told += f"; p cannot be below {max(weak):.2g}"

@@ -319,15 +319,12 @@ def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
 
 def _largest(comparison: Comparison, kernel: int) -> str:
     answer = answers.answers(comparison)[kernel - 1]
-    if answer.seat and not answer.seat.alone:
-        return f"{answer.seat.told('it')}."
     found = answer.largest
+    if answer.seat and not (answer.seat.alone and found and found.part <= 1):
+        return f"{answer.seat.told('it')}."
     if found is None:
         return ""
-    if found.part > 1:
-        return f"Functions changed in both directions; {found.names} changed most in this one."
-    verb = "account" if len(found.functions) > 1 else "accounts"
-    return f"{found.names} {verb} for {units.percent(found.part, '.0f')} of it."
+    return f"{found.told('it')}."
 
 
 def _where(findings: Findings) -> str:

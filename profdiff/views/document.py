@@ -9,12 +9,11 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from msgspec import Meta
 
-from profdiff.evidence.beside import beside as ran_beside
+from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.instruction_classes import instruction_classes
 from profdiff.session.folder import Session
-from profdiff.session.points import cells
 from profdiff.views import built_from, marks, steps
 from profdiff.views.bisection import Bisection
 from profdiff.views.built_from import BuiltFrom, Hole
@@ -293,12 +292,7 @@ def _metric(
         classes=classes(comparison, instruction_classes(comparison)),
         code=code(comparison, session),
         seats=seats_by_label(comparison),
-        beside=ran_beside(
-            cells(comparison.manifest),
-            comparison.setting,
-            comparison.labels,
-            comparison.runs[0].collector,
-        ),
+        beside=of_comparison(comparison),
     )
 
 

@@ -294,9 +294,13 @@ def kernel_by_kernel(told: Results, one: results.Result) -> Grid:
     changes = [change for _, *both in measured.values() for change in both if change]
     header = "kernel, median, spread, to base, interval, verdict, to previous, verdict"
     parts, row_of = [0, 0, 1, 1, 1, 2, 2], _row
-    if all(one.verdict is Verdict.EXACT for one in changes):
+    sure = all(one.verdict is Verdict.EXACT for one in changes)
+    if sure:
         header = "kernel, count, to base, delta, to previous, delta"
         parts, row_of = [0, 1, 1, 2, 2], _exact_row
+    elif all(one.counted for one in changes if one.verdict is not Verdict.EXACT):
+        header = "kernel, count, to base, delta, verdict, to previous, delta, verdict"
+        parts, row_of = [0, 1, 1, 1, 2, 2, 2], _counted_row
     rows: list[list[Entry]] = []
     for kernel in told.manifest.kernels:
         if kernel.label in measured:
@@ -317,6 +321,16 @@ def _row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> 
     value = Median.of(cell)
     row = [Median(value=value.value), value.spread, result.delta(change), result.bounds(change)]
     return [*row, result.judged(change), result.delta(step), result.judged(step)]
+
+
+def _counted_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+    """Of counts that are equal in every boot, of which timer ticks or states make some doubtful."""
+    both = (
+        entry
+        for one in (change, step)
+        for entry in (result.delta(one), result.difference(one), result.judged(one))
+    )
+    return [Median.of(cell), *both]
 
 
 def _exact_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:

@@ -1,16 +1,18 @@
 """What must be known of an experiment's values: how they came about and what they can tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from profdiff.base import units
-from profdiff.base.metric import INSTRUCTIONS
-from profdiff.evidence.beside import TICK, beside, tick
-from profdiff.evidence.results import Results
-from profdiff.evidence.statistics import Estimate, Verdict, smallest_p
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, smallest_p
 from profdiff.views.record import Record
+from profdiff.views.result import unit
 
 _NAMED = 3
+# Of a change, how many times the tick floor leaves no doubt; so many instructions do where it is
+# not known.
+_CLOSE, _FAR = 10, 100_000
 _STATES = (
     "states: the same kernels and workload with other mappings, files, pids and so on; a change is "
     "exact if every state has it in one direction, between half and twice the median; values are "
@@ -57,17 +59,11 @@ def _notes(results: Results) -> Iterator[Note]:
     for name in {one.metric.name: None for one in every if one.is_wall_time and one.of_whole}:
         text = f"{name} has all of the command, start-up too: timed runs have one length"
         yield Note(kind="whole", text=text)
-    for ticks, short in _short(results).items():
-        more = f", and {len(short) - _NAMED:,} more points" if len(short) > _NAMED else ""
-        where = f" at {'; '.join(short[:_NAMED])}{more}" if short[0] else ""
-        yield Note(
-            kind="ticks", text=f"kernels differ{where} by fewer than {falls_in(ticks)} there"
-        )
+    yield from _ticks(results)
     changes = [change for result in every for change in result.changes if change]
-    counted = (Verdict.EXACT, Verdict.DEPENDS)
-    statistical = [change for change in changes if change.verdict not in counted]
+    statistical = [change for change in changes if not change.counted]
     if len(statistical) < len(changes):
-        text = "exact: counted, not sampled; one boot cannot show whether counts repeat"
+        text = "exact: counted, not sampled, of the workload's own context in one boot"
         if results.repeated:
             text = "exact: counts that are equal in every boot; they need no statistics"
         yield Note(kind="counts", text=text)
@@ -80,32 +76,46 @@ def _notes(results: Results) -> Iterator[Note]:
         yield Note(kind="floor", text=text)
 
 
-def falls_in(ticks: int) -> str:
-    """Why a difference below ten ticks is doubtful, and what to do."""
-    what = f"{10 * ticks:,} instructions: a timer tick"
-    if ticks == TICK:
-        return f"{what}, some {ticks:,}, falls into a run or not; record more ops"
-    return (
-        f"{what} falls into a run or not, and with it up to {ticks:,} outside of interrupts; "
-        "record more ops"
-    )
-
-
-def _short(results: Results) -> dict[int, list[str]]:
-    """The settings at which one tick more would be much of an exact change, by what it is."""
-    found: dict[int, list[str]] = {}
+def _ticks(results: Results) -> Iterator[Note]:
+    """Where timer ticks can be a tenth of an exact change, or more; and where an earlier version
+    did not tell how many came."""
+    close, unknown = list[tuple[Result, float]](), list[Result]()
     for one in results.every:
-        if one.metric.name != INSTRUCTIONS.name:
-            continue
-        told = beside(results.runs, one.setting, results.labels, one.collector)
-        deltas = [
-            abs(change.medians[1] - change.medians[0]) * (one.ops or 1)
-            for change in one.changes
-            if change and change.verdict is Verdict.EXACT
+        changes = [change for change in one.changes if change and change.counted]
+        floors = [
+            change.tick_floor
+            for change in changes
+            if change.tick_floor
+            and abs(change.medians[1] - change.medians[0]) < _CLOSE * change.tick_floor
         ]
-        if any(0 < delta < 10 * tick(told) for delta in deltas):
-            found.setdefault(tick(told), []).append(one.setting.title)
-    return found
+        if floors:
+            close.append((one, max(filter(None, floors))))
+        elif any(
+            change.tick_floor is None
+            and abs(change.medians[1] - change.medians[0]) * (one.ops or 1) < _FAR
+            for change in changes
+        ):
+            unknown.append(one)
+    if close:
+        most = max(close, key=lambda one: one[1])
+        yield Note(
+            kind="ticks",
+            text=f"timer ticks alone can make a difference of {units.digits(most[1])} "
+            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change is no finding; "
+            "record more ops",
+        )
+    if unknown:
+        text = f"how many timer ticks came is not known{_at(unknown)}: record again to know"
+        yield Note(kind="ticks", text=text)
+
+
+def _at(some: Sequence[Result]) -> str:
+    """`` at size_kib 4; size_kib 8, and 3 more points``; "" of the only one."""
+    titles = [one.setting.title for one in some]
+    if not titles[0]:
+        return ""
+    more = f", and {len(titles) - _NAMED:,} more points" if len(titles) > _NAMED else ""
+    return f" at {'; '.join(titles[:_NAMED])}{more}"
 
 
 def _boots(results: Results) -> str:

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from profdiff.base import units
 from profdiff.collectors import registry
-from profdiff.evidence.beside import beside
+from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
@@ -102,15 +102,6 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
         for label, repetitions in zip(first.labels, first.repetitions, strict=True):
             if repetitions.runs > 1:
                 found += _all("repetition", _repeated(first, label, repetitions))
-        alone = all(repetitions.runs == 1 for repetitions in first.repetitions)
-        if first.metric.exact and alone and not first.manifest.verify:
-            found.append(
-                Remark(
-                    kind="advice",
-                    text="one run of each kernel: record with --verify to see whether the counts "
-                    "reproduce",
-                )
-            )
         found += _all("recording", first.remarks)
         found += _all("inlines", _inlines(first))
         for run in first.failed:
@@ -143,23 +134,21 @@ def _counted(comparison: Comparison) -> list[Remark]:
     if comparison.shares_translations:
         text = "code that programs map at different addresses was counted at one of them, and may "
         found += _all("caution", [f"{text}have wrong names: record again with this profdiff"])
-    return found + _all("beside", _beside(comparison))
+    return found + _beside(comparison)
 
 
-def _beside(comparison: Comparison) -> Iterator[str]:
-    """What the counts leave out, or have in them."""
+def _beside(comparison: Comparison) -> list[Remark]:
+    """What the counts leave out, which tables have a row for, or have in them."""
     if all(run.instructions is None for run in comparison.runs):
-        return
-    collector = comparison.runs[0].collector
-    told = beside(
-        points.cells(comparison.manifest), comparison.setting, comparison.labels, collector
-    )
+        return []
+    told = of_comparison(comparison)
     what = "interrupts and threads of the kernel"
     if told is None:
-        yield f"{what} that ran in the window are included: this recording does not tell them apart"
-        return
+        text = f"{what} that ran in the window are included: this recording does not tell them "
+        return _all("caution", [f"{text}apart"])
     counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
-    yield f"beside the workload, in {what}, not included: {counted} {comparison.metric.title}"
+    text = f"beside the workload, in {what}, not included: {counted} {comparison.metric.title}"
+    return _all("beside", [text])
 
 
 def _iterations(comparison: Comparison) -> Iterator[str]:

@@ -6,9 +6,7 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.views import answers
 from profdiff.views import result as words
-from profdiff.views.record import Side
 from profdiff.views.recording import Remark
 
 _MORE = 4
@@ -22,16 +20,6 @@ def sentences(findings: Findings, *, depending: bool) -> list[str]:
         f"{label}: {_named(findings, one)}{told(findings, label, change)}."
         for one, label, change in _changes(findings)
         if change.states > 1 and (change.verdict is Verdict.DEPENDS) is depending
-    ]
-
-
-def answered(findings: Findings, side: Side | None = None) -> list[str]:
-    """The answer of each comparison for each kernel but the base: of a change that depends on
-    state, it is that of the plain one."""
-    return [
-        f"{'In the plain state, ' if depends(findings, answer.label) else ''}{answer.sentence}"
-        for comparison in findings.comparisons
-        for answer in answers.answers(comparison, side)
     ]
 
 

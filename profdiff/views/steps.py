@@ -1,7 +1,7 @@
 """The steps of a ladder: what each kernel executes more or less than the one before it, function
 by function."""
 
-from collections.abc import Container
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ class Step(Record, frozen=True):
     """From the ``previous`` kernel with a result to ``kernel``: totals ``before`` and ``after``;
     ``functions`` by how much they differ, the largest first; ``others``: how many more differ, and
     ``rest`` their deltas and that of unresolved addresses. All deltas add up to that of the
-    totals. ``depends``: whether the step depends on state; its numbers are the plain one's."""
+    totals. ``depends``: whether the step depends on state; its numbers are the plain one's;
+    ``unsure``: whether it may be chance."""
 
     kernel: str
     previous: str
@@ -45,6 +46,7 @@ class Step(Record, frozen=True):
     others: int
     rest: int
     depends: bool
+    unsure: bool
 
     @property
     def delta(self) -> int:
@@ -59,25 +61,22 @@ def steps(comparison: Comparison, top: int, side: Side | None = None) -> list[St
         return []
     totals = comparison.totals(side).tolist()
     rows = comparison.rows(side)
-    depending = _depending(comparison)
+    judged = _judged(comparison)
     return [
-        _step(comparison, rows, (totals[at - 1], totals[at]), at, top, depending)
+        _step(comparison, rows, (totals[at - 1], totals[at]), at, top, judged)
         for at in range(1, len(totals))
     ]
 
 
-def _depending(comparison: Comparison) -> set[str]:
-    """The kernels whose whole step depends on state."""
-    manifest = comparison.manifest
-    if not any(run.state for run in manifest.runs):
-        return set()
-    results = Results.gather(manifest)
+def _judged(comparison: Comparison) -> dict[str, Verdict]:
+    """What may be said of the whole step of each kernel."""
+    results = Results.gather(comparison.manifest)
     return {
-        label
+        label: step.verdict
         for one in results.at(comparison.setting)
         if one.metric.name == comparison.metric.name
         for label, step in zip(results.labels, one.steps, strict=True)
-        if step and step.verdict is Verdict.DEPENDS
+        if step
     }
 
 
@@ -87,7 +86,7 @@ def _step(
     totals: tuple[int, int],
     at: int,
     top: int,
-    depending: Container[str],
+    judged: Mapping[str, Verdict],
 ) -> Step:
     delta = comparison.self_[rows, at] - comparison.self_[rows, at - 1]
     names = [comparison.functions[row] for row in rows]
@@ -104,7 +103,8 @@ def _step(
         functions=[_function(one, labels[at - 1], labels[at]) for one in found],
         others=len(differ) - len(shown),
         rest=totals[1] - totals[0] - int(delta[shown].sum()),
-        depends=labels[at] in depending,
+        depends=judged.get(labels[at]) is Verdict.DEPENDS,
+        unsure=judged.get(labels[at]) is Verdict.UNSURE,
     )
 
 

@@ -105,6 +105,23 @@ def test_what_ran_beside_stands_apart(tmp_path: Path) -> None:
     assert (own.each_iteration - own.count).sum() == 35
 
 
+def test_interrupts_are_counted_by_their_entries(tmp_path: Path) -> None:
+    flat = counts(tmp_path)
+    assert ENTRIES.interrupts(flat.address, flat.count) == 3
+    found = Entries.of(
+        [
+            ("irq_entries_start", K, K + 0x800),
+            ("asm_common_interrupt", K + 0x1000, K + 0x1040),
+            ("vectors", K + 0x8000, K + 0x8800),
+            ("kthread", K + 0x9000, K + 0x9100),
+        ]
+    )
+    # A stub and what it leads to; of vectors the synchronous one (0), IRQ and FIQ, and SError.
+    at = [0x8, 0x1000, 0x1004, 0x8000, 0x8080, 0x8084, 0x8100, 0x8180, 0x8280, 0x9000]
+    executed = np.array([1, 1, 1, 10, 100, 100, 1_000, 10_000, 100_000, 1_000_000])
+    assert found.interrupts(np.array([K + one for one in at], np.uint64), executed) == 101_101
+
+
 @pytest.mark.parametrize(
     ("taken", "passed", "own"),
     [(60, 0, (35, 0)), (0, 60, (0, 0)), (50, 10, (25, 10)), (30, 30, (5, 25)), (10, 40, (0, 20))],

@@ -10,12 +10,15 @@ from profdiff.evidence.atlas.lines import Place, Series, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import Source, functions_of
 from profdiff.evidence.state_changes import Seen
-from profdiff.evidence.statistics import Verdict
+from profdiff.evidence.statistics import Rule, Verdict
 from profdiff.evidence.suite_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.suite_results import CellChange, SuiteCell
+from profdiff.evidence.tick_floor import larger, within_ticks
 from profdiff.session import bisection
 from profdiff.session.bisection import Revision
 from profdiff.session.states import StateChange
+
+_RULE = Rule()
 
 
 class Culprit(NamedTuple):
@@ -94,7 +97,10 @@ def _change(before: Place, after: Place) -> CellChange:
     delta = new - old
     relative = delta / old if old else (0.0 if not delta else float("nan"))
     if before.label in before.cell.exact and after.label in after.cell.exact:
-        return _in_states(before, after, CellChange(relative, delta, Verdict.EXACT))
+        floor = larger(one.cell.tick_floors.get(one.label) for one in (before, after))
+        verdict = within_ticks(old, new, floor, _RULE) or Verdict.EXACT
+        plain = CellChange(relative, delta, verdict, tick_floor=floor)
+        return _in_states(before, after, plain)
     own = after.cell.changes.get(after.label)
     base = next(iter(after.cell.values), None)
     if own is not None and before.source == after.source and before.label == base:

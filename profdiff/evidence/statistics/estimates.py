@@ -28,6 +28,8 @@ class Estimate:
     clause why ``verdict`` is *unsure* or ``quality`` not *reliable*, else empty. ``states``: in how
     many it was seen; of several, ``median`` of exact counts is the plain state's change, and goes
     from the lowest of all to the highest, and ``deltas`` are those in the metric's unit.
+    ``tick_floor``: of an exact change in one state, how much of it timer ticks can be, in the
+    metric's unit; None where that is not known.
     """
 
     boots: tuple[int, int]
@@ -43,6 +45,12 @@ class Estimate:
     reason: str
     states: int = 1
     deltas: tuple[float, float] | None = None
+    tick_floor: float | None = 0.0
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is of counts that every boot repeats, so that no statistics judge it."""
+        return self.verdict in (Verdict.EXACT, Verdict.DEPENDS) or bool(self.tick_floor)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,76 @@
+"""The tick floor: how much timer ticks can add to an exact count, so that a smaller change may be
+chance. Which ticks fall into a run depends on its phase; ``docs/exact-collector.md`` has what was
+measured.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import median_low
+
+from profdiff.base import units
+from profdiff.evidence.statistics import Estimate, Rule, Verdict
+from profdiff.session.manifest import Run
+
+# Of the workload's own context: what one tick asks of it at most, and each of many.
+_ONE, _EACH = 7_000, 3_000
+# A tick with what it wakes, where interrupts are part of the count.
+_WHOLE = 10_000
+
+
+def tick_floor(runs: Sequence[Sequence[Run]]) -> int | None:
+    """In instructions, of a kernel's runs at a point, or at each of two lengths of which one is
+    subtracted; 0 where no tick came. None where an earlier version recorded them, and no one knows.
+
+    Runs of two lengths are the same up to where the shorter one ends, and so are their ticks.
+    """
+    ticks, every_known = [], True
+    for some in runs:
+        counted = [run.instructions for run in some if run.failure is None]
+        known = [one for one in counted if one is not None]
+        if not known or len(known) < len(counted):
+            return None
+        every_known &= all(one.beside is not None for one in known)
+        found = [one.interrupts for one in known if one.interrupts is not None]
+        if len(found) == len(known):
+            ticks.append(median_low(found))
+        elif not every_known:
+            return None
+        else:
+            # Since interrupts stand apart, and before they were counted.
+            ticks.append(1 if any(one.beside for one in known) else 0)
+    if not any(ticks):
+        return 0
+    differ = ticks[0] if len(ticks) == 1 else abs(ticks[1] - ticks[0]) + 1
+    return max(_ONE, differ * _EACH) if every_known else max(1, differ) * _WHOLE
+
+
+def larger(floors: Iterable[float | None]) -> float | None:
+    """The tick floor of a difference of values that have these; None where one is not known."""
+    every = list(floors)
+    known = [one for one in every if one is not None]
+    return max(known, default=0.0) if len(known) == len(every) else None
+
+
+def within_ticks(base: float, other: float, floor: float | None, rule: Rule) -> Verdict | None:
+    """What an exact change is that timer ticks can make: *unsure*, or *unchanged* where they cannot
+    make it relevant either. None where it is more; equal counts are no change."""
+    delta = abs(other - base)
+    if not delta or floor is None or delta > floor:
+        return None
+    if base > 0 and delta + floor < rule.relevance * base:
+        return Verdict.UNCHANGED
+    return Verdict.UNSURE
+
+
+def above_ticks(found: Estimate, floor: float | None, rule: Rule) -> Estimate:
+    """The same with ``floor``, in the metric's unit, and ``within_ticks``. Several states have
+    shown what ticks do."""
+    base, other = found.medians
+    if found.verdict is not Verdict.EXACT or found.states > 1 or base == other:
+        return found
+    found = replace(found, tick_floor=floor)
+    verdict = within_ticks(base, other, floor, rule)
+    if verdict is None or floor is None:
+        return found
+    reason = f"timer ticks alone can make a difference of {units.digits(floor)}"
+    return replace(found, verdict=verdict, reason=reason if verdict is Verdict.UNSURE else "")
