@@ -18,7 +18,13 @@ _WALL_TIME, _WHOLE_COMMAND = "wall-time", "whole-command"
 
 def has_time(unit: str) -> bool:
     """Whether time is in a unit: ``ns``, ``ns/page``, ``ops/s``."""
-    return not _COUNTS.keys().isdisjoint(unit.split("/"))
+    return any(_time(part) for part in unit.split("/"))
+
+
+def _time(part: str) -> str:
+    """The unit of time that a part of a unit is, or ends in (``latency_ns``); "" for none."""
+    last = part.rpartition("_")[2]
+    return last if last in _COUNTS else ""
 
 
 def counted(metric: Metric) -> Metric:
@@ -28,7 +34,7 @@ def counted(metric: Metric) -> Metric:
     unit is not changed."""
     if not has_time(metric.unit):
         return metric
-    unit = "/".join(_COUNTS.get(part, part) for part in metric.unit.split("/"))
+    unit = "/".join(_COUNTS.get(_time(part), part) for part in metric.unit.split("/"))
     name = _WHOLE_COMMAND if metric.name == _WALL_TIME else metric.name
     return metric._replace(name=name, unit=f"{unit}{_SUFFIX}")
 

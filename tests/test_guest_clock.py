@@ -18,6 +18,7 @@ from profdiff.session import manifest as m
         ("ms/page", "million instructions/page (guest clock)"),
         ("s", "billion instructions (guest clock)"),
         ("ops/s", "ops/billion instructions (guest clock)"),
+        ("mincore_ns/1k_pages", "instructions/1k_pages (guest clock)"),
     ],
 )
 def test_units(unit: str, counted: str) -> None:
@@ -28,7 +29,9 @@ def test_units(unit: str, counted: str) -> None:
     assert guest_clock.counted(found) == found
 
 
-@pytest.mark.parametrize("unit", ["", "%", "instructions", "KiB", "faults/op", "ns2"])
+@pytest.mark.parametrize(
+    "unit", ["", "%", "instructions", "KiB", "faults/op", "ns2", "1k_pages", "bytes/ops"]
+)
 def test_what_is_no_time_stays(unit: str) -> None:
     metric = Metric("m", unit)
     assert guest_clock.counted(metric) is metric

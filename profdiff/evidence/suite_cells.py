@@ -67,6 +67,11 @@ class CellChange(NamedTuple):
         """Whether timer ticks can be a tenth of it, or more."""
         return bool(self.tick_floor) and abs(self.delta) < 10 * (self.tick_floor or 0)
 
+    @property
+    def ticks_unknown(self) -> bool:
+        """Whether an earlier version recorded it, which did not tell how many ticks came."""
+        return self.tick_floor is None
+
     def relevant(self, threshold: float) -> bool:
         """Whether it is sure and at least ``threshold``; from nothing, any change is."""
         return self.sure and not abs(self.relative) < threshold

@@ -10,6 +10,8 @@ from profdiff.profile.comparison import Comparison, Side
 
 # What a total may differ from the change by, as a fraction of that.
 _LEFT = 0.5
+# What others may change by, in either direction, as a multiple of it.
+_ELSEWHERE = 4
 # Below these everything lies, so that they tell nothing: where programs begin, and how system calls
 # enter the kernel (arch/x86/entry, arch/arm64/kernel/entry-common.c and syscall.c), and its threads
 # and children (arch/x86/entry/entry_64.S, kernel/kthread.c).
@@ -65,6 +67,9 @@ class Seats:
         own = stacks.total_by_function(user, len(functions))[:count]
         self._totals = np.where(in_kernel[:count, None], comparison.total, own)
         self._depth = _depth(comparison)
+        self._of_side = (
+            np.ones(len(functions), np.bool_) if side is None else (in_kernel == (side == "kernel"))
+        )
         self._named = np.zeros(count, np.bool_)
         self._named[comparison.rows(side)] = True
         names = (one.name for one in comparison.functions)
@@ -72,7 +77,8 @@ class Seats:
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
         """What changed from kernel ``since`` to another one, both by number; None where no function
-        but the roots holds as much. Of two of one depth, the one that holds more, then the name."""
+        but the roots holds as much. Of two of one depth, the one that holds more, then the name.
+        Where far more changed elsewhere and offset each other, it holds as much by chance."""
         whole = int(self._wholes[kernel] - self._wholes[since])
         if not self._known or not whole:
             return None
@@ -81,12 +87,23 @@ class Seats:
         fits = self._named & (np.abs(delta - whole) <= _LEFT * abs(whole))
         rows = np.flatnonzero(fits).tolist()
         names = self._comparison.functions
-        best = min(
-            rows,
-            key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]),
-            default=None,
-        )
-        return None if best is None else Seat(best, int(delta[best]), whole)
+        rows.sort(key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]))
+        for row in rows:
+            if self._elsewhere(row, kernel, since) <= _ELSEWHERE * abs(whole):
+                return Seat(row, int(delta[row]), whole)
+        return None
+
+    def _elsewhere(self, row: int, kernel: int, since: int) -> int:
+        """By how much the own counts of functions changed outside of what a function calls or
+        inlines, in either direction."""
+        stacks, counts = self._comparison.stacks, self._comparison.counts
+        wanted = np.zeros(len(self._comparison.functions) + len(self._comparison.unnamed), np.bool_)
+        wanted[row] = True
+        outside = ~stacks.containing(wanted)
+        own = np.zeros(len(wanted), np.int64)
+        changed = counts[outside, kernel] - counts[outside, since]
+        np.add.at(own, stacks.function[outside], changed)
+        return int(np.abs(own[self._of_side]).sum())
 
     def below(self, seat: Seat, kernel: int, since: int = 0) -> list[Below]:
         """What the seat calls or inlines, by the delta of its total there, those first that change

@@ -82,17 +82,23 @@ def _remarks(results: SuiteResults) -> list[str]:
 
 
 def _short(results: SuiteResults, threshold: float) -> list[str]:
-    """In how many cells timer ticks can be much of a relevant change."""
-    count = sum(
-        any(change.relevant(threshold) and change.near_ticks for change in cell.changes.values())
-        for cell in results.cells
-    )
-    if not count:
-        return []
-    what = "cell that changed differs" if count == 1 else "cells that changed differ"
-    return [
-        f"{count:,} {what} by less than ten times what timer ticks alone can make: record more ops"
+    """In how many cells timer ticks can be much of a relevant change, or nobody knows."""
+    changes = [
+        [one for one in cell.changes.values() if one.relevant(threshold)] for cell in results.cells
     ]
+    near = sum(any(one.near_ticks for one in some) for some in changes)
+    unknown = sum(any(one.ticks_unknown for one in some) for some in changes)
+    told = []
+    if near:
+        what = "cell that changed differs" if near == 1 else "cells that changed differ"
+        told.append(
+            f"{near:,} {what} by less than ten times what timer ticks alone can make: record more "
+            "ops"
+        )
+    if unknown:
+        cells = f"{unknown:,} cell{'' if unknown == 1 else 's'} that changed"
+        told.append(f"how many timer ticks came is not known of {cells}: record again to know")
+    return told
 
 
 def _beside(results: SuiteResults) -> list[str]:

@@ -82,7 +82,11 @@ def _words(result: Result) -> Words:
         return Words("executes", noun, f"as many {noun}", unit, lead=name)
     if is_time(result.metric):
         return Words("takes", "time", "the same time", unit, less="less", lead=name)
-    noun = f"{name} on an emulated clock" if result.virtual else name
+    noun = name
+    if result.virtual:
+        noun = f"{name} on an emulated clock"
+    elif result.deterministic:
+        noun = f"{name} in an emulated guest"
     return Words("has", noun, f"the same {noun}", unit, "higher", "lower")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics import FORMATS, MAX_OUTPUT, Wanted, read
-from profdiff.collectors.workload.metrics.reading import number, unit, usual_better
+from profdiff.collectors.workload.metrics.reading import number, unit, unit_of_name, usual_better
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
 OUTPUT = """\
@@ -123,7 +123,10 @@ _NAMES = _NAMES.filter(lambda name: name and not re.search(r":\s", name + " "))
 def test_named_values_are_read_back(values: dict[str, tuple[int, str]]) -> None:
     lines = [f"{name}: {value:,} {unit}".strip() for name, (value, unit) in values.items()]
     found = _read("\n".join(lines), "values")
-    assert {metric.name: (got[0], metric.unit) for metric, got in found.items()} == values
+    read_back = {metric.name: (got[0], metric.unit) for metric, got in found.items()}
+    assert read_back == {
+        name: (value, unit or unit_of_name(name)) for name, (value, unit) in values.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -224,3 +227,25 @@ def test_hostile_output_takes_no_time(wanted: str, output: str) -> None:
 def test_an_output_has_a_bound() -> None:
     with pytest.raises(InputError, match="printed more than 16,777,216 characters"):
         _read("x" * (MAX_OUTPUT + 1), "values")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mincore_ns_per_1k_pages", "ns/1k_pages"),
+        ("nsec_per_call", "ns/call"),
+        ("latency_usec", "us"),
+        ("total time (ms)", ""),
+        ("mean latency ns", "ns"),
+        ("events_per_second", "events/s"),
+        ("runs", ""),
+        ("threads_s", ""),
+        ("ns", "ns"),
+        ("ratio", ""),
+    ],
+)
+def test_a_name_can_say_its_unit(name: str, expected: str) -> None:
+    """The published mincore() reproducer prints ``mincore_ns_per_1k_pages=16875.106``."""
+    assert unit_of_name(name) == expected
+    ((metric, values),) = _read(f"{name}: 5", f"values:{name}").items()
+    assert (metric.name, metric.unit, values) == (name, expected, [5])

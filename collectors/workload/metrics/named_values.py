@@ -6,7 +6,7 @@ rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over, but
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number, unit
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number, unit, unit_of_name
 from profdiff.collectors.workload.metrics.sections import with_headings
 
 # A unit is short, so that prose is not taken for one.
@@ -22,5 +22,6 @@ def read(output: str) -> list[Reading]:
         if found := _VALUE.search(line):
             name, value = line[: found.start()].strip(), number(found["value"])
             if name and value is not None:
-                readings.append(Reading(name, [value], unit(found["unit"] or ""), None, headings))
+                said = unit(found["unit"]) if found["unit"] else unit_of_name(name)
+                readings.append(Reading(name, [value], said, None, headings))
     return readings

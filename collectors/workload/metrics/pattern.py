@@ -1,7 +1,8 @@
 """A regular expression with named groups, matched on each line: ``Avg: (?P<nsec_per_call>[\\d.]+)
 nsec/call``.
 
-Each group is a metric, called as the group is. A group called ``X_per_Y`` has the unit ``X/Y``.
+Each group is a metric, called as the group is. A group called ``X_per_Y`` has the unit ``X/Y``, and
+one called ``X_ns_per_Y`` or ``X_ns`` has ``ns/Y`` or ``ns``.
 
 Python's matcher backtracks: an expression such as ``(a+)+b`` takes time that doubles with each
 character of a line that does not match. Lines are matched one by one, and none that is longer than
@@ -12,7 +13,7 @@ import re
 import warnings
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload.metrics.reading import Reading, number, unit
+from profdiff.collectors.workload.metrics.reading import Reading, number, unit_of_name
 from profdiff.collectors.workload.metrics.sections import with_headings
 
 MAX_LENGTH = 1000
@@ -53,6 +54,6 @@ def read(expression: str, output: str) -> list[Reading]:
                     raise InputError(
                         f"the pattern's group {name!r} matched {text[:40]!r}, which is not a number"
                     )
-                measure = unit(name) if "_per_" in name else ""
+                measure = unit_of_name(name)
                 readings.append(Reading(name, [value], measure, None, headings))
     return readings

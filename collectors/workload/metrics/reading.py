@@ -68,6 +68,17 @@ def unit(text: str) -> str:
     return "/".join(_SHORT.get(part.lower(), part) for part in _PER.split(text.strip()))
 
 
+def unit_of_name(name: str) -> str:
+    """The unit that a metric's name says it has: ``ns/1k_pages`` for ``mincore_ns_per_1k_pages``,
+    ``us`` for ``latency_usec``, ``events/s`` for ``events_per_second``; "" for none."""
+    first, *rest = unit(name.replace(" ", "_")).split("/")
+    last = first.rpartition("_")[2]
+    time = _SHORT.get(last.lower(), last)
+    if time in _SPELLINGS and (rest or last.lower() != "s"):
+        return "/".join([time, *rest])
+    return "/".join([first, *rest]) if rest else ""
+
+
 # Rates whose unit does not say so, with a prefix or without.
 _RATE = re.compile(r"[kmgt]?(?:bps|iops|qps|tps|hz)")
 
