@@ -235,6 +235,7 @@ def _experiment(options: dict[str, Any], folder: Path) -> Asked:
         no_files=options["no_files"],
         sysroots=options["sysroots"],
         guest=m.Guest(**{name: options[name] for name in machine}),
+        restore=False,
         cpu_models=options["cpu_models"],
         repeat=1,
         twin_repeat=0,

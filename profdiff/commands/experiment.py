@@ -235,8 +235,8 @@ def _options() -> list[click.Parameter]:
             "--restore/--no-restore",
             "Boot each kernel once, save its machine before the workload comes, and restore it for "
             "each run, which takes less than a tenth of the time. Under KVM, guests boot. "
-            "Counts differ a little from those of --no-restore (docs/restored-machines.md).  "
-            "[default: --restore with --suite]",
+            "Counts differ a little from those of --no-restore (docs/restored-machines.md). A "
+            "session goes on as it began.  [default: --restore]",
             default=None,
         ),
         _option(
@@ -309,8 +309,6 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     told_states = set()
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        if own.params["restore"] is None:
-            own.params["restore"] = True
         if own.params["vary_state"] is not None:
             told_states.add(entry.told.name)
         each.append((entry.told, asked(own.params, own)))
@@ -355,9 +353,8 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],
-        guest=m.Guest(
-            **{name: options[name] for name in machine}, restored=bool(options["restore"])
-        ),
+        guest=m.Guest(**{name: options[name] for name in machine}),
+        restore=options["restore"],
         cpu_models=options["cpu_models"],
         repeat=options["repeat"],
         twin_repeat=options["twin_repeat"],

@@ -27,7 +27,7 @@ from profdiff.recording import plan, states, sweep
 from profdiff.recording.known import Known
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.folder import Session, is_session
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ class Asked:
     the one that the kernels are for. ``compilers``: programs that build the kernels, none: each
     kernel's own. ``options``: the values of collectors' options; ``given``: the
     names of those that the command line itself gave. ``sysroots``, ``cpu_models`` and ``qemu``: of
-    an architecture, ``[ARCH=]VALUE``. ``repeat`` and ``twin_repeat``: runs of each cell, and of the
-    base's twin."""
+    an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
+    the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
+    the base's twin."""
 
     kernels: Sequence[str]
     series: Set[str]
@@ -53,6 +54,7 @@ class Asked:
     no_files: Sequence[str]
     sysroots: Sequence[str]
     guest: m.Guest
+    restore: bool | None
     cpu_models: Sequence[str]
     repeat: int
     twin_repeat: int
@@ -187,7 +189,7 @@ class Experiment:
             order=asked.order,
             points=points.every,
             workload=plan.describe_workload(prepared, own),
-            guest=equipment.guest if architecture else None,
+            guest=_guest(asked, equipment.guest, folder) if architecture else None,
             kernels=described,
             runs=[],
         )
@@ -212,6 +214,16 @@ class Experiment:
             )
             for name in manifest.collectors
         ]
+
+
+def _guest(asked: Asked, guest: m.Guest, folder: Path) -> m.Guest:
+    """What guests are like. A session that began with booted ones goes on with these. Raises
+    SessionError."""
+    restore = asked.restore
+    if restore is None:
+        before = Session.open(folder).manifest.guest if is_session(folder) else None
+        restore = before is None or before.restored or bool(before.not_restored)
+    return m.replace(guest, restored=restore)
 
 
 def _stay(prepared: PreparedWorkload) -> str:
