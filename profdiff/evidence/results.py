@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from statistics import median
+from statistics import median, median_low
 from typing import TypeVar
 
 import numpy as np
@@ -28,19 +28,27 @@ _TIMES = {"ns", "us", "ms", "s"}
 class Cell:
     """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
     result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
-    numbers. ``tick_floor``: how much of a value timer ticks can be, None where that is not
-    known."""
+    numbers. ``of_one``: its value is that of one boot, whose counts add up. ``tick_floor``: how
+    much of a value timer ticks can be, None where that is not known."""
 
     boots: list[list[float]]
     planned: int
     failed: int
     states: Mapping[int, float] = field(default_factory=dict)
+    of_one: bool = False
     tick_floor: float | None = 0.0
 
     @cached_property
     def medians(self) -> list[float]:
         """Of each boot."""
         return [median(boot) for boot in self.boots]
+
+    @property
+    def value(self) -> float | None:
+        """The median over boots, of an even number of one's own the lower one; None without any."""
+        if not self.boots:
+            return None
+        return median_low(self.medians) if self.of_one else median(self.medians)
 
     @property
     def spread(self) -> float | None:
@@ -227,14 +235,15 @@ class _Gatherer:
             plain = boots.pop(0)
             states = {state: median(map(median, some)) for state, some in boots.items() if some}
             floor: float | None = 0.0
-            if metric == INSTRUCTIONS:
+            if counted:
                 here = [self.runs.get((label, collector, point), ()) for point in points]
                 floor = tick_floor(here)
             floor = None if floor is None else floor / (ops or 1)
-            return Cell(plain, planned, failed, states, floor)
+            return Cell(plain, planned, failed, states, counted, floor)
 
-        found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         emulated = collector in self.emulated
+        counted = emulated and metric == INSTRUCTIONS
+        found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         noise = None
         for twin in [kernel for kernel in self.manifest.kernels if kernel.twin_of][:1]:
             boots = cell(twin.label, self.manifest.twin_repeat).boots
@@ -282,7 +291,9 @@ class _Gatherer:
             found = [
                 above_ticks(
                     in_states(
-                        _against_noise(next(made[result.deterministic]), result.noise),
+                        _against_noise(
+                            _shown(next(made[result.deterministic]), pair), result.noise
+                        ),
                         *(cell.states for cell in pair),
                     ),
                     larger(cell.tick_floor for cell in pair),
@@ -348,6 +359,16 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
         [value for number in boot for value in found[number][1]]
         for boot in by_boot([run for run, _ in found])
     ]
+
+
+def _shown(found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:
+    """The same with the values that are shown of both sides."""
+    base, other = (cell.value for cell in pair)
+    if base is None or other is None or (base, other) == found.medians:
+        return found
+    change = other / base - 1 if base else math.nan
+    median = replace(found.median, estimate=change)
+    return replace(found, medians=(base, other), median=median)
 
 
 def _against_noise(found: Estimate, noise: float | None) -> Estimate:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -171,8 +170,8 @@ class SessionCells:
             for label, cell, change in zip(
                 self.results.labels, result.cells, result.changes, strict=True
             ):
-                if cell.boots:
-                    values[label] = median(cell.medians)
+                if cell.value is not None:
+                    values[label] = cell.value
                     if (
                         result.deterministic
                         and len({one for boot in cell.boots for one in boot}) == 1

@@ -12,6 +12,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
 from profdiff.mail import measured, paths, suspects, tables
+from profdiff.mail.basis import basis
 from profdiff.mail.letter import (
     LINES,
     ROWS,
@@ -61,11 +62,17 @@ def about(findings: Findings) -> str:
 
 def refuse_accident(findings: Findings) -> None:
     """Raise InputError where the change that the letter is about is no regression of the kernel: it
-    depends on state."""
+    depends on state, or timer ticks can make it."""
     found = largest_change(findings.results, findings.setting)
-    if found and found.change.verdict is Verdict.DEPENDS:
-        label = findings.results.kernels[found.kernel].label
+    if found is None:
+        return
+    label = findings.results.kernels[found.kernel].label
+    if found.change.verdict is Verdict.DEPENDS:
         raise InputError(f"--regression: {label}: {states.told(findings, label, found.change)}")
+    if found.change.verdict is Verdict.UNSURE and found.change.counted:
+        raise InputError(
+            f"--regression: {label}: {found.change.reason}, and so it may be none: record more ops"
+        )
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
@@ -99,6 +106,8 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
     }
     opening: list[Part] = [Prose(" ".join(claimed.more))] if claimed.more else []
     opening += measured.state_differences(findings)
+    if rests := basis(findings, largest):
+        opening.append(Prose(rests))
     kept = [plain(one) for name, one in sections.items() if name not in wishes.without]
     if wishes.real_use:
         used = Prose(f"Used by: {wishes.real_use}", 2)

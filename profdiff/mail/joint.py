@@ -9,6 +9,7 @@ from profdiff.evidence.joint_findings import JointFindings
 from profdiff.evidence.joint_results import JointMetric
 from profdiff.evidence.largest_change import largest_change
 from profdiff.mail import content, measured, paths
+from profdiff.mail.basis import basis
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
 from profdiff.mail.tables import WIDTH, table
@@ -38,6 +39,7 @@ def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
     subject, sentence = _claimed(findings, name, claim)
     opening: list[Part] = [Prose(text) for text in claim.more] if claim else []
     opening += _alike(parts, measured.state_differences)
+    opening += _alike(parts, _basis)
     sections = {
         "result": Section("", _tables(findings, claim)),
         "functions": Section("", _functions(findings, wishes.top)),
@@ -128,6 +130,11 @@ def _texts(part: Part) -> list[str]:
     if isinstance(part, Notes):
         return list(part.texts)
     return [part.text] if isinstance(part, Prose) else []
+
+
+def _basis(findings: Findings) -> Sequence[Part]:
+    rests = basis(findings, largest_change(findings.results, findings.setting))
+    return [Prose(rests)] if rests else []
 
 
 def _measured(findings: Findings) -> Sequence[Part]:

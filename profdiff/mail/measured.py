@@ -15,7 +15,7 @@ from profdiff.views.machine import Machine
 _BUILD_ID = 12
 _FEW, _OPTIONS = 4, 5
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("boots", "whole", "counts", "states")
+_COUNTS = ("whole", "ticks", "states")
 _SCATTER = ("boots", "machine", "varied", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
@@ -130,8 +130,6 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
     where = machine.machine(findings)
     lines = [*_few(told, "remarks"), *_timed(findings, collectors, where)]
-    if where.kind == "emulator":
-        lines.append("Counts from an emulator say nothing about time, cycles or caches.")
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:

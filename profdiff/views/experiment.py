@@ -3,7 +3,6 @@ kernel by kernel."""
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import Annotated, Literal
 
 import msgspec
@@ -266,7 +265,7 @@ def state_by_state(told: Results, one: results.Result) -> Grid:
     for part, label in enumerate(told.labels[1:], 1):
         header += [label, "change"]
         parts += [part, part]
-    plain = [median(cell.medians) if cell.boots else None for cell in one.cells]
+    plain = [cell.value for cell in one.cells]
     rows: list[list[Entry]] = []
     for number in [0, *states]:
         values = [cell.states.get(number) for cell in one.cells] if number else plain

@@ -3,7 +3,6 @@ metric. ``str`` of a cell is its text."""
 
 import math
 from collections.abc import Iterable
-from statistics import median
 
 from profdiff.base import guest_clock, units
 from profdiff.base.metric import TIMED
@@ -36,8 +35,7 @@ class Median(Record, frozen=True):
     @staticmethod
     def of(cell: results.Cell) -> "Median":
         """With its spread."""
-        middle = median(cell.medians) if cell.boots else None
-        return Median(value=middle, spread=Spread(part=cell.spread))
+        return Median(value=cell.value, spread=Spread(part=cell.spread))
 
     def __str__(self) -> str:
         if self.value is None:

@@ -123,7 +123,7 @@ def test_counts_and_their_limits() -> None:
         ops=100,
     )
     assert claim(exact).sentence.endswith("emulator: 11 instead of 10 instructions per op.")
-    assert "of the workload's own context in one boot" in flat(exact)
+    assert 'is counted ("exact"), none is sampled, in one boot of each kernel' in flat(exact)
     assert re.search(r"(?m)^instructions per op +10 +11 +\+10\.0% +exact$", text(exact))
     equal = timed({"base": [[5.0]], "new": [[5.0]]}, qemu=ICOUNT)
     assert "executes exactly as many instructions on an emulated clock" in claim(equal).sentence

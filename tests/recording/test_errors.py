@@ -301,7 +301,7 @@ def test_a_guest_that_hangs(old_kernel: Path, new_kernel: Path, tmp_path: Path) 
 
 @pytest.mark.guest
 def test_a_kernel_that_does_not_boot_in_time(two: list[str], tmp_path: Path) -> None:
-    line, _ = failed_record(tmp_path, *two, "--timeout", "1", "--", "/bin/true")
+    line, _ = failed_record(tmp_path, *two, "--no-restore", "--timeout", "1", "--", "/bin/true")
     assert "within 1 s (while booting)" in line
     assert "--timeout" in line
 
