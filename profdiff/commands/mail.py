@@ -66,7 +66,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     "Point of the sweep to report.  [default: the point with the largest change]",
 )
 @CELL
-@_option("--output -o", "FILE", "Write the draft to FILE.  [default: only print it]", default="-")
+@_option(
+    "--output -o",
+    "FILE",
+    "Write the draft to FILE, which must not exist.  [default: only print it]",
+    default="-",
+)
+@click.option("--force", is_flag=True, help="Overwrite the FILE of --output, edited or not.")
 @_option(
     "--thread",
     "FILE|ID",
@@ -137,6 +143,7 @@ def mail(
     at: str | None,
     cell: str | None,
     output: str,
+    force: bool,
     thread: str | None,
     reply_to: str | None,
     quote: bool,
@@ -176,6 +183,12 @@ def mail(
     from profdiff.session.several import Several
     from profdiff.views.bisection import fixes, introduced
 
+    # Before the work: a draft is edited by hand, unlike what other commands write.
+    if output != "-" and Path(output).exists() and not force:
+        raise InputError(
+            f"-o {output}: the file exists, and a draft may be edited: name another file, or "
+            "overwrite it with --force"
+        )
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
     commands = [trailers.regzbot(text) for text in regzbot]

@@ -69,6 +69,19 @@ def test_the_command_writes_what_it_shows_and_sends_nothing(imported: Path, tmp_
     assert (asked.stderr, asked.stdout.count("\n[")) == ("", 17)
 
 
+def test_an_edited_draft_is_kept(imported: Path, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.eml"
+    arguments: list[str | Path] = ["mail", imported, "-o", draft, "--from", RILEY]
+    profdiff(*arguments)
+    written = draft.read_bytes()
+    draft.write_bytes(written + b"What I add by hand.\n")
+    refused = profdiff(*arguments, status=2)
+    assert "the file exists" in error_line(refused) and "--force" in error_line(refused)
+    assert (refused.stdout, draft.read_bytes()) == ("", written + b"What I add by hand.\n")
+    profdiff(*arguments, "--force")
+    assert b"by hand" not in draft.read_bytes()
+
+
 def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> None:
     packed, draft = tmp_path / "t.mbox.gz", tmp_path / "draft.eml"
     packed.write_bytes(gzip.compress(THREAD.read_bytes()))
@@ -88,7 +101,7 @@ def test_the_command_answers_into_a_thread(imported: Path, tmp_path: Path) -> No
     assert message["Subject"] == "Re: [PATCH v2 0/3] mm: change protections in batches"
     assert not any(line.startswith(">") for line in message.get_content().splitlines())
     more = ["--quote", "--regression", "--regzbot", "^introduced: v6.16..v6.17-rc1"]
-    profdiff(*arguments, *more, "--reply-to", "jane.1@corp.example.com")
+    profdiff(*arguments, *more, "--force", "--reply-to", "jane.1@corp.example.com")
     message = read(draft)
     assert message["Subject"] == (
         "Re: [REGRESSION] [PATCH v2 0/3] mm: change protections in batches"

@@ -65,7 +65,7 @@ def test_b4_fetches_the_thread(imported: Path, tmp_path: Path) -> None:  # noqa:
     assert (tmp_path / "told").read_text().splitlines()[-1] == ID
     # A reply to the mail that was named, not to the newest.
     assert read(draft)["In-Reply-To"] == ROOT_ID
-    profdiff(*arguments, "--reply-to", NEWEST_ID, env=env)
+    profdiff(*arguments, "--reply-to", NEWEST_ID, "--force", env=env)
     assert read(draft)["In-Reply-To"] == NEWEST_ID
 
 
