@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import ROOT, profdiff
+from support import ROOT, error_line, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.recording.plan import continued
@@ -29,6 +29,24 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tarfile.open(FIXTURE / "session.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ("profdiff.session/0", "record again, or use the version that recorded it"),
+        ("profdiff.session/4", "use a newer one"),
+        ("profdiff.session/10", "use a newer one"),
+    ],
+)
+def test_a_schema_that_is_not_read_says_who_recorded_it(
+    tmp_path: Path, schema: str, told: str
+) -> None:
+    manifest = {"schema": schema, "profdiff": "0.0.7"}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    said = error_line(profdiff("report", tmp_path, status=2))
+    assert f"has schema {schema}, recorded by profdiff 0.0.7; this one" in said
+    assert said.endswith(f": {told}")
 
 
 def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:

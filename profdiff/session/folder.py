@@ -11,10 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from profdiff.base import bounded
+from profdiff import __version__
+from profdiff.base import bounded, units
 from profdiff.base.atomic import remove_unfinished, write_atomic
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors import registry
+from profdiff.collectors.records import Text
 from profdiff.session import first_schema, second_schema
 from profdiff.session.kinds import KINDS, Kind
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
@@ -265,14 +267,7 @@ def _decode(path: Path, data: bytes) -> Manifest:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
         if schema not in _DECODERS:
-            known = SCHEMA.rpartition("/")[0]
-            if schema.rpartition("/")[0] == known:
-                raise SessionError(
-                    f"{path} has schema {schema}, this profdiff reads {SCHEMA}: use a newer one"
-                )
-            raise SessionError(
-                f"{path} is not the manifest of a profdiff session (schema {schema!r})"
-            )
+            raise SessionError(_unknown(path, data, schema))
         manifest = _DECODERS[schema](data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
@@ -297,6 +292,25 @@ def _decode(path: Path, data: bytes) -> Manifest:
     return manifest
 
 
+def _unknown(path: Path, data: bytes, schema: str) -> str:
+    """Why a manifest of this schema cannot be read. Raises msgspec.DecodeError."""
+    known, _, today = SCHEMA.rpartition("/")
+    name, _, number = schema.rpartition("/")
+    if name != known or not (number.isascii() and number.isdecimal()):
+        return f"{path} is not the manifest of a profdiff session (schema {schema!r})"
+    by = msgspec.json.decode(data, type=_Schema).profdiff
+    recorder = f"profdiff {by}" if by else "another profdiff"
+    what = (
+        "use a newer one"
+        if len(number) > len(today) or number > today
+        else ("record again, or use the version that recorded it")
+    )
+    return units.printable(
+        f"{path} has schema {schema}, recorded by {recorder}; this one, {__version__}, reads "
+        f"{', '.join(sorted(_DECODERS))}: {what}"
+    )
+
+
 def _has_shorter(manifest: Manifest, point: Point) -> bool:
     """Whether what is subtracted from a point, if anything is, is there and has fewer ops."""
     if point.shorter is None:
@@ -315,3 +329,4 @@ _DECODERS: Mapping[str, Callable[[bytes], Manifest]] = {
 
 class _Schema(msgspec.Struct):
     schema: str
+    profdiff: Text = ""
