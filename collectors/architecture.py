@@ -73,10 +73,19 @@ class Architecture:
         return "cc" if self.is_host else f"{self.triplet}-gcc"
 
     @property
+    def cxx_compiler(self) -> str:
+        """The C++ compiler that makes programs for it."""
+        return "c++" if self.is_host else f"{self.triplet}-g++"
+
+    @property
     def packages(self) -> dict[str, str]:
-        """Debian's packages of its emulator and its compiler, by program."""
-        cross = f"gcc-{self.triplet.replace('_', '-')} libc6-dev-{self.debian}-cross"
-        return {self.emulator: self.qemu_package, f"{self.triplet}-gcc": cross}
+        """Debian's packages of its emulator and its compilers, by program."""
+        triplet = self.triplet.replace("_", "-")
+        return {
+            self.emulator: self.qemu_package,
+            f"{self.triplet}-gcc": f"gcc-{triplet} libc6-dev-{self.debian}-cross",
+            f"{self.triplet}-g++": f"g++-{triplet}",
+        }
 
 
 def _bzimage_memory(head: bytes) -> int:

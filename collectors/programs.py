@@ -12,6 +12,7 @@ _PACKAGES = {
     "ssh": "openssh-client",
     "busybox": "busybox-static",
     "cc": "gcc libc6-dev",
+    "c++": "g++",
     "ld": "binutils",
     "objcopy": "binutils",
 } | {name: package for one in ARCHITECTURES for name, package in one.packages.items()}

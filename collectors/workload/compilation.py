@@ -1,4 +1,4 @@
-"""A ``.c`` workload, compiled for the guest."""
+"""A C or C++ workload, compiled for the guest."""
 
 import contextlib
 import re
@@ -28,12 +28,20 @@ _LIBRARIES = {
     "sys/capability.h": ("cap", "libcap-dev"),
     "hugetlbfs.h": ("hugetlbfs", "libhugetlbfs-dev"),
 }
+# What a source file is called in C++, besides C's ``.c``, as compilers have it.
+_CXX = (".cpp", ".cc", ".cxx")
 _MAX_SOURCE = 4 << 20
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*<([\w./-]{1,64})>", re.MULTILINE)
 # What compiler and linker say where there is no libc for static programs.
 _NO_LIBC = re.compile(
-    r"cannot find (-l(c|m|pthread)\b|crt1\.o)|\b(stdio|stdlib|string|unistd)\.h: No such"
+    r"cannot find (-l((c|m|pthread)\b|stdc\+\+)|crt1\.o)|\b(stdio|stdlib|string|unistd)\.h: No such"
+    r"|\b(iostream|cstdio|vector|string): No such"
 )
+
+
+def is_source(path: Path) -> bool:
+    """Whether a workload of this name is compiled."""
+    return path.suffix == ".c" or path.suffix in _CXX
 
 
 def compiled(
@@ -45,7 +53,8 @@ def compiled(
 
     Raises InputError, and MissingError without a compiler for the architecture, or its libc.
     """
-    compiler = find_program(architecture.compiler)
+    compiler_name = architecture.cxx_compiler if source.suffix in _CXX else architecture.compiler
+    compiler = find_program(compiler_name)
     build_folder.mkdir(parents=True, exist_ok=True)
     # Absolute paths would make the program, and so its hash, depend on where the source lies.
     place = source.resolve().parent
@@ -65,7 +74,7 @@ def compiled(
             command += [f"-l{name}" for name, _ in libraries.values()]
             result = _run([*command, "-lm"], place)
         if result.returncode != 0:
-            raise _refused(source, result, architecture, libraries)
+            raise _refused(source, result, architecture, compiler_name, libraries)
         program = build_folder / sha256(built)[:16] / built.name
         program.parent.mkdir(exist_ok=True)
         built.replace(program)
@@ -92,6 +101,7 @@ def _refused(
     source: Path,
     result: subprocess.CompletedProcess[str],
     architecture: Architecture,
+    compiler: str,
     libraries: dict[str, tuple[str, str]],
 ) -> InputError | MissingError:
     lines = result.stderr.strip().splitlines() or [f"exit status {result.returncode}"]
@@ -100,7 +110,7 @@ def _refused(
             break
     says = f"cannot compile {source}: {first}"
     if _NO_LIBC.search(result.stderr):
-        return MissingError(f"{says}: {fix(architecture.compiler)}")
+        return MissingError(f"{says}: {fix(compiler)}")
     for header, (name, package) in libraries.items():
         if f"{header}: No such" in result.stderr or f"cannot find -l{name}" in result.stderr:
             fixed = f"apt-get install {package}"

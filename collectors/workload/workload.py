@@ -9,7 +9,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
 from profdiff.collectors.workload import python
 from profdiff.collectors.workload.command import find_command, which
-from profdiff.collectors.workload.compilation import compiled
+from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.files import GuestFile, GuestFiles
 from profdiff.collectors.workload.places import GUEST_FOLDER, guest_place
@@ -42,7 +42,7 @@ def prepare(
     *,
     without: Collection[str] = (),
 ) -> PreparedWorkload:
-    """Find, compile if it is a ``.c`` file, and collect what ``argv`` needs in the guest.
+    """Find, compile if it is C or C++, and collect what ``argv`` needs in the guest.
 
     ``extra`` are ``SRC[:DEST]``, ``sysroots`` ``[ARCH=]DIR``, ``without`` words that name no files.
     Compiled programs go to ``build_folder``; ``header_folder`` holds ``profdiff.h``. Raises
@@ -96,7 +96,7 @@ def _prepare(
 ) -> PreparedWorkload:
     path, guest_path = find_command(argv[0], files)
     kind: Literal["program", "script", "source"] = "program"
-    source = path if path.suffix == ".c" else None
+    source = path if is_source(path) else None
     if source:
         path, kind = compiled(source, build_folder, header_folder, files.architecture), "source"
         guest_path = f"{GUEST_FOLDER}/{path.name}"
@@ -159,7 +159,8 @@ def _add_interpreter(
             raise InputError(f"{script} names no interpreter: write python3 {script}")
         if script.suffix != ".py":
             raise InputError(
-                f"{script} is neither a program nor a script that begins with #!, nor a .c file"
+                f"{script} is neither a program nor a script that begins with #!, nor a source "
+                "file (.c, .cpp)"
             )
         words = ["/usr/bin/env", "python3"]
     if not words:

@@ -34,8 +34,8 @@ def record(**options: Any) -> None:
     """Record COMMAND on two or more kernels: every instruction that they execute, perf samples, or
     run times.
 
-    COMMAND is a program, a shell or Python script, or a .c file, with its arguments. Write it after
-    --. Files that its words name travel into the guest.
+    COMMAND is a program, a shell or Python script, or a .c or .cpp file, with its arguments. Write
+    it after --. Files that its words name travel into the guest.
     profdiff boots each kernel under QEMU, or records the kernel that a machine runs. To compare two
     kernels of one machine, record the first, reboot, and record the second into the same session
     (-o), which knows COMMAND. If you did not record that session on this machine, profdiff shows

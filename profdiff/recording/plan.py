@@ -29,7 +29,7 @@ from profdiff.symbolization._native import KernelImage, NativeError, elf_build_i
 from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id
 
-_SOURCE = "workload/source.c"
+_SOURCE = "workload/source"
 
 
 def describe_kernel(files: KernelFiles) -> m.Kernel:
@@ -95,7 +95,7 @@ def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m
         argv=list(prepared.argv),
         guest_argv=list(prepared.guest_argv),
         kind=prepared.kind,
-        source=_SOURCE if prepared.source else None,
+        source=f"{_SOURCE}{prepared.source.suffix}" if prepared.source else None,
         files=[
             m.WorkloadFile(
                 guest_path=file.guest_path,
@@ -131,8 +131,9 @@ def open_session(
         session.save(manifest)
     origin.remember(session.folder, session.manifest)
     _keep_code(session, files)
-    if source and not session.path(_SOURCE).exists():
-        _copy(source, session.path(_SOURCE))
+    kept = manifest.workload.source
+    if source and kept and not session.path(kept).exists():
+        _copy(source, session.path(kept))
     return session
 
 

@@ -14,7 +14,7 @@ from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
-from profdiff.collectors.workload.compilation import compiled
+from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.recording import located, states, sweep
 from profdiff.recording.experiment import Asked, Experiment
 from profdiff.recording.experiments import Experiments, asked_kernels
@@ -160,7 +160,7 @@ def _compile(wanted: Sequence[tuple[SuiteWorkload, Asked]]) -> None:
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for source in sources:
-            for architecture in architectures if source.suffix == ".c" else ():
+            for architecture in architectures if is_source(source) else ():
                 threads.submit(each, source, architecture)
 
 

@@ -8,7 +8,10 @@ from support import need_program
 
 from profdiff.base.errors import MissingError
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
+from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled
+from profdiff.collectors.workload.elf import read_elf
+from profdiff.collectors.workload.workload import prepare
 
 
 @pytest.mark.parametrize(
@@ -50,6 +53,43 @@ def test_what_a_compiler_misses(
         compiled(Path("x.c"), tmp_path / "build", tmp_path, architecture)
     foreign = "" if architecture.is_host else architecture.debian
     assert foreign in str(error.value).partition("apt-get")[2]
+
+
+CXX = """#include <profdiff.h>
+#include <vector>
+int main() {
+    PROFDIFF_START();
+    std::vector<int> values(3, 1);
+    PROFDIFF_STOP();
+    return static_cast<int>(values.size()) + 4;
+}
+"""
+
+
+@pytest.mark.parametrize("suffix", ["cpp", "cc", "cxx"])
+def test_a_workload_in_cxx(tmp_path: Path, suffix: str) -> None:
+    need_program("c++", "g++")
+    source = tmp_path / f"seven.{suffix}"
+    source.write_text(CXX)
+    words = [str(source)]
+    ready = prepare(words, [], tmp_path / "build", initramfs.guest_resources(), host())
+    assert (ready.kind, ready.source, ready.has_marks) == ("source", source, True)
+    assert subprocess.run([ready.files[0].source], check=False).returncode == 7
+    assert read_elf(ready.files[0].source).needed == ()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda one: one.arch)
+def test_no_compiler_of_cxx(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Architecture
+) -> None:
+    source = tmp_path / "x.cpp"
+    source.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError) as error:
+        compiled(source, tmp_path / "build", tmp_path, architecture)
+    compiler = "c++" if architecture.is_host else f"{architecture.triplet}-g++"
+    package = "g++" if architecture.is_host else f"g++-{architecture.triplet.replace('_', '-')}"
+    assert str(error.value) == f"{compiler} is not installed: apt-get install {package}"
 
 
 def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
