@@ -10,8 +10,11 @@ from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
 from profdiff.views import functions, marks
 from profdiff.views.functions import FunctionTable, Rows
-from profdiff.views.record import Counts
+from profdiff.views.record import Counts, Side
 
+BESIDE = "beside the workload"
+# What is suggested where a table has no room for its columns.
+_WIDTHS = (80, 100, 120, 140, 160, 200)
 _SIGNS = {text: sign for sign, text in marks.LEGEND.items()}
 
 
@@ -115,7 +118,14 @@ def _drawn(
     body, sums = (
         [[*(cell(line) for _, cell in cells), line.name] for line in some] for some in (lines, tail)
     )
-    return draw(title, columns, body, width, sums)
+    blocks = draw(title, columns, body, width, sums)
+    if left_out := blocks[-1].left_out:
+        wider = (one for one in _WIDTHS if one > width)
+        enough = (one for one in wider if not draw("", columns, body, one, sums)[-1].left_out)
+        named = units.listed(map(units.printable, dict.fromkeys(left_out)))
+        told = f"no room for {named}: --width {next(enough, _WIDTHS[-1])}"
+        blocks[-1].tail.extend(units.wrap(told, width))
+    return blocks
 
 
 def _lines(
@@ -147,13 +157,18 @@ def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line
     return [*tail, _Line("all", table.totals, table.totals, None, work.totals if work else None)]
 
 
+def has_beside(comparison: Comparison, side: Side | None) -> bool:
+    """Whether anything ran beside the workload, as far as that is known; in user space nothing
+    does."""
+    return side != "user" and any((of_comparison(comparison) or {}).values())
+
+
 def _beside(comparison: Comparison, rows: Rows) -> list[_Line]:
     """What ran beside the workload, if that is known, and anything did."""
-    told = of_comparison(comparison) if rows.side != "user" else None
-    if told is None or not any(told.values()):
+    told = of_comparison(comparison)
+    if told is None or not has_beside(comparison, rows.side):
         return []
-    name = "not included: interrupts, threads of the kernel"
-    return [_Line(name, told, told, outside=True)]
+    return [_Line(BESIDE, told, told, outside=True)]
 
 
 def _of(label: str, show: Callable[[int], str]) -> Callable[[_Line], str]:

@@ -36,7 +36,7 @@ class Column(NamedTuple):
 class Block(NamedTuple):
     """The lines of a table: ``head`` (its title and the columns' names), ``body``, and ``tail``, a
     rule and sums, empty where there are none. ``shown``: the titles of its columns; ``left_out``:
-    of the whole table's, those for which it has no room, told with its last block."""
+    of the whole table's, those for which it has no room, with its last block."""
 
     head: list[str]
     body: list[str]

@@ -26,8 +26,6 @@ from profdiff.views.selection import Selection
 
 # With more kernels, a sentence for each and each metric is a page that nobody reads.
 _FEW = 3
-# What tables are drawn for where there is room.
-_WIDE = 100
 # Remarks without which no number should be read; the others stand below all tables.
 _FIRST = ("caution", "failure", "inlines")
 
@@ -52,13 +50,8 @@ def render(
     while parts[-1] == "":
         parts.pop()
     shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
-    left_out: dict[str, None] = {}
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
-        left_out |= {} if isinstance(block, str) else dict.fromkeys(block.left_out)
-    if left_out:
-        told = f"no room for {units.listed(map(units.printable, left_out))}: --width {_WIDE}"
-        parts += ["", *units.wrap(told, width)]
     parts += ["", *_recording(findings, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
@@ -84,7 +77,12 @@ def tables(
             blocks = function_tables.exact(first, rows, numbers, width)
             parts += [
                 *blocks,
-                _notes(first, numbers, {title for block in blocks for title in block.shown}),
+                _notes(
+                    first,
+                    numbers,
+                    {title for block in blocks for title in block.shown},
+                    selection.side,
+                ),
             ]
             parts += step_table.render(
                 first, selection.side, numbers, width, selection.top, findings.session
@@ -185,10 +183,13 @@ def _relative(comparison: Comparison, numbers: Numbers) -> str:
     return f"self counts; {numbers.relative} and delta are relative to {comparison.labels[0]}"
 
 
-def _notes(comparison: Comparison, numbers: Numbers, shown: set[str]) -> str:
+def _notes(comparison: Comparison, numbers: Numbers, shown: set[str], side: Side | None) -> str:
     text = _relative(comparison, numbers)
     if "share" in shown:
         text += "; share: part of the whole delta"
+    if function_tables.has_beside(comparison, side):
+        what = "in interrupts and threads of the kernel, no part of all"
+        text += f"; {function_tables.BESIDE}: {what}"
     if "verdict" in shown:
         text += (
             "; verdict: from the boots of both kernels, corrected for the number of functions (-: "

@@ -219,3 +219,20 @@ def test_the_answer_names_its_point_and_counts_per_op() -> None:
     assert Answer(
         **names, side=None, base_count=100, count=150, largest=None, ops=20
     ).sentence.endswith("in this workload: +50 (+50.0%), +2.50 per op.")
+
+
+def test_a_table_says_which_columns_have_no_room() -> None:
+    found = findings([compare(example(), ops=40_000)])
+    narrow = text.render(found, Selection(top=4), width=60)
+    (told,) = re.findall(r"^no room for (.*): --width (\d+)$", narrow, re.MULTILINE)
+    assert told[0] == "change, share and total delta"
+    wide = text.render(found, Selection(top=4), width=int(told[1]))
+    assert "no room" not in wide
+    assert re.search(r"delta +change +share +total delta +function$", wide, re.MULTILINE)
+
+
+def test_numbers_stand_above_what_was_compared() -> None:
+    shown = text.render(findings([compare(example(), failed=["new"])]), Selection(), width=100)
+    order = ["new executes", "failed run", "instructions\n", "base  6.0.0", "counted by QEMU TCG"]
+    places = [shown.index(one) for one in order]
+    assert places == sorted(places)
