@@ -110,6 +110,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["build", "git:linux@v6.12.107"], "make is not installed"),
         ],
         "completion": [([shell], "") for shell in completion.params[0].type.choices],
+        "example": [([], ""), (["mincore-present-pte"], "")],
         "header": [([], "")],
     }
 

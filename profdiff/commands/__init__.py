@@ -25,6 +25,7 @@ COMMANDS = {
     "diff": Command("imports:diff", "Compare existing recordings."),
     "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
     "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
+    "example": Command("example:example", "Copy a published experiment here, or list them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),
 }

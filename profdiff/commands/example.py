@@ -1,0 +1,54 @@
+"""``profdiff example``: published experiments that come with profdiff."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.base.temporary import temporary_folder
+from profdiff.base.terminal import put, say
+
+_EXPERIMENT = "profdiff.toml"
+
+
+@click.command()
+@click.argument("name", required=False)
+def example(name: str | None) -> None:
+    """Copy the example NAME into a new folder here, or list the examples.
+
+    \b
+    An example is a published reproducer with its experiment:
+      profdiff example mincore-present-pte
+      cd mincore-present-pte
+      profdiff record --kernel base=KERNEL --kernel new=KERNEL
+    """
+    from profdiff import examples
+
+    known = {
+        folder.name: folder
+        for folder in sorted(Path(next(iter(examples.__path__))).iterdir())
+        if (folder / _EXPERIMENT).is_file()
+    }
+    if name is None:
+        width = max(map(len, known))
+        lines = [f"{one:{width}}  {_title(folder)}\n" for one, folder in known.items()]
+        put("".join(lines).encode())
+        return
+    if name not in known:
+        meant = did_you_mean(name, list(known)) or "profdiff example lists them"
+        raise InputError(f"there is no example {name!r}: {meant}")
+    target = Path(name)
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{name} is here already: move it, or go to another folder")
+    with temporary_folder(beside=target) as folder:
+        shutil.copytree(known[name], folder / name, copy_function=shutil.copyfile)
+        (folder / name).rename(target)
+    say(f"cd {name} && profdiff record    # {_EXPERIMENT} names Debian's kernels, --kernel others")
+
+
+def _title(folder: Path) -> str:
+    """The first heading of its README."""
+    with (folder / "README.md").open(encoding="utf-8") as file:
+        return file.readline().lstrip("# ").strip()
