@@ -1,6 +1,5 @@
 """``profdiff example``: what README's first command takes is there without a checkout."""
 
-import os
 import tomllib
 from pathlib import Path
 
@@ -27,15 +26,15 @@ def test_each_example_is_listed_and_copied_whole(
 
 def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    os.mkdir("mincore-present-pte")
+    Path("mincore-present-pte").mkdir()
     Path("mincore-present-pte/mine").write_text("kept")
     refused = profdiff("example", "mincore-present-pte", status=2).stderr
     assert "is here already" in refused
-    assert os.listdir("mincore-present-pte") == ["mine"]
+    assert [one.name for one in Path("mincore-present-pte").iterdir()] == ["mine"]
 
 
 def test_a_wrong_name_is_told_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     refused = profdiff("example", "mincore-present", status=2).stderr
     assert "did you mean mincore-present-pte?" in refused
-    assert os.listdir() == []
+    assert not any(tmp_path.iterdir())

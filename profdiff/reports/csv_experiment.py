@@ -30,6 +30,7 @@ _BEHIND = (
     "collector",
     "beside",
     "states",
+    "tick_floor",
 )
 
 
@@ -97,6 +98,9 @@ def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Li
             result.collector,
             "" if apart is None else apart[label],
             change.states if change else "",
+            _number(change.tick_floor * (result.ops or 1))
+            if change and change.tick_floor is not None
+            else "",
         ]
 
 

@@ -28,7 +28,8 @@ Number = Annotated[int, Meta(ge=0)]
 class Change(Record, frozen=True):
     """A kernel's change relative to the base. ``states``: in how many it was seen; of several and
     exact counts, ``median`` is that of the plain state, and of all states the lowest and the
-    highest."""
+    highest. ``tick_floor``: how much of a change of exact counts timer ticks can be, in the
+    metric's unit, per op where values are; None where an earlier version did not tell."""
 
     median: Interval
     mean: Interval
@@ -39,6 +40,7 @@ class Change(Record, frozen=True):
     quality: Quality
     reason: str
     states: Annotated[int, Meta(ge=1)]
+    tick_floor: float | None
 
 
 class KernelResult(Record, frozen=True):
@@ -191,6 +193,7 @@ def changed(change: Estimate) -> Change:
         quality=change.quality,
         reason=change.reason,
         states=change.states,
+        tick_floor=change.tick_floor,
     )
 
 

@@ -1,5 +1,7 @@
 """A change that timer ticks alone can make is none that a report may be sure of."""
 
+import csv
+import io
 from collections.abc import Sequence
 
 import pytest
@@ -11,9 +13,11 @@ from profdiff.evidence.judging import judge
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.tick_floor import tick_floor
+from profdiff.reports import csv_experiment
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
 from profdiff.views.claim import claim
+from profdiff.views.experiment import experiment
 from profdiff.views.notes import notes
 
 BASE = 1_000_000
@@ -166,3 +170,14 @@ def test_per_op_the_floor_is_per_op() -> None:
     assert settings(results.manifest)[0].ops == 100
     assert estimate.verdict is Verdict.UNSURE
     assert "timer ticks alone can make a difference of 70" in estimate.reason
+
+
+@pytest.mark.parametrize(("interrupts", "told"), [(1, ("70", 70.0)), (0, ("0", 0.0))])
+def test_scripts_are_told_the_floor(interrupts: int, told: tuple[str, float]) -> None:
+    points = [m.Point(cpus=1, ops=100)]
+    findings = found(ran([50_000], interrupts, points=points))
+    _, row = csv.DictReader(io.StringIO(csv_experiment.render(findings.results)))
+    assert float(row["tick_floor"]) == 100 * float(told[0])
+    (one,) = experiment(findings).results
+    change = one.kernels[1].change
+    assert change and change.tick_floor == told[1]
