@@ -115,7 +115,9 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
     lines += [f"{more:,} more {'kernel' if more == 1 else 'kernels'}"] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]
     alike = [f"compiler: {only}"] if only else []
-    aspects = facts.compared(findings.facts, every[0].label, kernel, 0)[1:]
+    aspects = facts.compared(findings.facts, every[0].label, kernel, 0)
+    if findings.facts.configs or findings.facts.config_problems:
+        aspects = aspects[1:]
     differ = [
         one.text for one in aspects if one.same is False and not (only and "comp" in one.text)
     ]

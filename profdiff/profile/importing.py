@@ -26,7 +26,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import by_thread, folded_profile, perf_profile, text_profile
 from profdiff.profile.sampled_profile import folded as folded_samples
-from profdiff.profile.session_facts import with_profiles
+from profdiff.profile.session_facts import with_profiles, workloads
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
@@ -249,6 +249,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
                 wall_seconds=0.0,
                 files={},
                 sampling=one.sampling,
+                program=one.program,
                 measured=_totals(one.profile),
             )
             for one, number in _numbered(imported)
@@ -302,7 +303,9 @@ def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparis
         by_label.setdefault(run.kernel, []).append(one.profile)
         runs.setdefault(run.kernel, []).append(run)
     profiles = {label: Profile.merged(own) for label, own in by_label.items()}
-    return Comparison.build(manifest, profiles, runs, with_profiles(Facts(), profiles))
+    return Comparison.build(
+        manifest, profiles, runs, with_profiles(Facts(workloads=workloads(manifest)), profiles)
+    )
 
 
 def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Session:

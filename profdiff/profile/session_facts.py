@@ -1,16 +1,18 @@
 """Reads a session's facts: configs, command lines, and what machines say of themselves."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
 from profdiff.collectors.machine.environment import Environment
+from profdiff.collectors.perf.recorded_command import workload_of
 from profdiff.profile.kernel_profile import Profile
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
 from profdiff.session.kernel_config import MAX_SIZE, ConfigDifferences, parse, unpacked
-from profdiff.session.manifest import Run
+from profdiff.session.manifest import Manifest, Run
 
 # COMMAND_LINE_SIZE is 2,048 on x86 and arm64, at most 4,096.
 _MAX_COMMAND_LINE = 64 * 1024
@@ -38,6 +40,7 @@ def read(session: Session) -> Facts:
     runs = _runs(session, "cmdline")
     lines = {label: _text(session, run, "cmdline", _MAX_COMMAND_LINE) for label, run in runs}
     return Facts(
+        workloads=workloads(session.manifest),
         compilers={kernel.label: kernel.compiler for kernel in kernels if kernel.compiler},
         command_lines={label: line.strip("\0\n ") for label, line in lines.items()},
         machines=_machines(session),
@@ -45,6 +48,17 @@ def read(session: Session) -> Facts:
         config=differences.result(),
         config_problems=problems,
     )
+
+
+def workloads(manifest: Manifest) -> dict[str, str]:
+    """By label what ran in recordings that exist: commands, or else the programs; of those that
+    tell neither, nothing."""
+    found: dict[str, set[str]] = {}
+    for run in manifest.runs:
+        if run.collector == "import":
+            command = workload_of(run.sampling.command) if run.sampling else []
+            found.setdefault(run.kernel, set()).add(shlex.join(command) or run.program)
+    return {label: " and ".join(sorted(told)) for label, told in found.items() if all(told)}
 
 
 def with_profiles(facts: Facts, profiles: Mapping[str, Profile]) -> Facts:

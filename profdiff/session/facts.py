@@ -17,23 +17,26 @@ class Facts:
     """Plain data by label, the base's first.
 
     ``compilers``, ``command_lines`` (the kernels') and ``machines`` (values by name) hold what is
-    known; ``config`` what differs between the configs of ``configs``; ``config_problems`` why a
-    config could not be read. ``lost``: the part of the samples that was lost, 0 to 1, all runs
-    together; only of sampled profiles.
+    known, ``workloads`` what ran, of recordings that exist; ``config`` what differs between the
+    configs of ``configs``; ``config_problems`` why a config could not be read. ``lost``: the part
+    of the samples that was lost, 0 to 1, all runs together; only of sampled profiles.
     """
 
     compilers: Mapping[str, str] = field(default_factory=dict)
     command_lines: Mapping[str, str] = field(default_factory=dict)
     machines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    workloads: Mapping[str, str] = field(default_factory=dict)
     configs: Sequence[str] = ()
     config: Sequence[OptionDifference] = ()
     config_problems: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, float] = field(default_factory=dict)
 
     def differences(self) -> dict[str, dict[str, str | None]]:
-        """Compiler, command line, and what machines say of themselves, where known kernels do not
-        have them alike: values by label, None where a kernel has none."""
+        """Workload, compiler, command line, and what machines say of themselves, where known
+        kernels do not have them alike: values by label, None where a kernel has none."""
         found: dict[str, dict[str, str | None]] = {}
+        if len(set(self.workloads.values())) > 1:
+            found["workload"] = dict(self.workloads)
         if len(set(self.compilers.values())) > 1:
             found["compiler"] = dict(self.compilers)
         if len(set(map(words, self.command_lines.values()))) > 1:

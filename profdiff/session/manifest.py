@@ -125,7 +125,8 @@ class Run(Part, frozen=True, kw_only=True):
     """The workload on one kernel in one boot, executed ``boot_runs`` times. ``point`` is a row of
     the manifest's points. ``state``: the varied state that it ran in, 0 for the plain one.
     ``boot``: the machine's boot, in which other runs were too; a guest's run has one of its own.
-    ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
+    ``program``: of a recording that exists, the thread's name with most samples; "" where it does
+    not tell. ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
     ``dmesg`` …) to its path in the session."""
 
     id: Label
@@ -144,6 +145,7 @@ class Run(Part, frozen=True, kw_only=True):
     failure: Failure | None = None
     exit_status: int | None = None
     window: Window | None = None
+    program: Text = ""
     instructions: Instructions | None = None
     measured: list[Measured] = msgspec.field(default_factory=list)
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
+from profdiff.views.marks import Deltas
 from profdiff.views.record import Record, Side
 from profdiff.views.seat import Seat, seats
 
@@ -123,21 +124,28 @@ def _largest(comparison: Comparison, index: int, side: Side | None) -> Largest |
     totals = comparison.totals(side)
     delta = int(totals[index] - totals[0])
     deltas = comparison.deltas()[:, index]
-    found = _most(comparison, deltas, delta, side)
+    found = _most(comparison, deltas, index, delta, side)
     if found and found.part > 1:
         net = _with_inlined(comparison, index) - _with_inlined(comparison, 0)
-        of_net = _most(comparison, net, delta, side)
+        of_net = _most(comparison, net, index, delta, side)
         if of_net and of_net.part < found.part:
             return replace(of_net, inlined=True)
     return found
 
 
 def _most(
-    comparison: Comparison, deltas: NDArray[np.int64], whole: int, side: Side | None
+    comparison: Comparison,
+    deltas: NDArray[np.int64],
+    kernel: int,
+    whole: int,
+    side: Side | None,
 ) -> Largest | None:
-    """By int64[F], the deltas of functions."""
+    """By int64[F], the deltas of functions on a kernel, by number."""
     rows = comparison.rows(side)
     along = deltas[rows] * (1 if whole > 0 else -1)
+    if comparison.samples is not None:
+        # What a few samples more or less make, no headline names.
+        along = np.where(Deltas.of(comparison, rows).believed[:, kernel - 1], along, 0)
     most = [i for i in np.argsort(-along, kind="stable")[:_NAMED] if along[i] > 0]
     if not whole or not most:
         return None

@@ -5,13 +5,14 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
+from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.session import facts as session
 from profdiff.session.kernel_config import OptionDifference
 from profdiff.views.record import Record
 
-_NAMED = 3
+_NAMED, _LONGEST = 3, 80
 _Value = TypeVar("_Value")
 Values = dict[str, str | None]
 Shares = dict[str, Annotated[float, Meta(ge=0, le=1)]]
@@ -140,14 +141,25 @@ def _differences(known: session.Facts, labels: Sequence[str], named: int) -> dic
 
 
 def compared(known: session.Facts, base: str, label: str, named: int) -> list[Aspect]:
-    """Config, compiler, command line and machine relative to the base's, where they are known."""
+    """Config, compiler, command line, machine and workload relative to the base's, where they are
+    known."""
     found = [
         _config(known, base, label, named),
         _alike("compiler", known.compilers, base, label),
         _alike("command line", known.command_lines, base, label),
         _machine(known, base, label),
+        _workload(known, base, label),
     ]
     return [one for one in found if one]
+
+
+def _workload(known: session.Facts, base: str, label: str) -> Aspect | None:
+    """Only where it differs: a recording that tells its workload is not said to be alike."""
+    both = [known.workloads.get(one, "") for one in (base, label)]
+    if both[0] == both[1] or not all(both):
+        return None
+    told = " / ".join(units.shorten(one, _LONGEST) for one in both)
+    return Aspect(same=False, text=f"workload differs: {told}")
 
 
 def _config(known: session.Facts, base: str, label: str, named: int) -> Aspect | None:

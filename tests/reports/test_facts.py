@@ -170,6 +170,15 @@ LINES = [
 ]
 
 
+LINES += [
+    (
+        Facts(machines={"a": {}, "b": {}}, workloads={"a": "./busy 1", "b": "./busy 3"}),
+        ["same machine; workload differs: ./busy 1 / ./busy 3"],
+    ),
+    (Facts(workloads={"a": "./busy 1", "b": "./busy 1"}), []),
+]
+
+
 @pytest.mark.parametrize(("facts", "lines"), LINES)
 def test_summaries(facts: Facts, lines: list[str]) -> None:
     assert summaries(facts, ["a", "b"]) == lines
