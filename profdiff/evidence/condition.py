@@ -54,6 +54,7 @@ class MeasuredChange:
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
     ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
+    ``ops``: what whole counts are to be divided by to be shown, as reports show them.
     """
 
     kernel: str
@@ -68,6 +69,7 @@ class MeasuredChange:
     differs: bool | None = None
     undecided: str = TOO_FEW
     part: str = ""
+    ops: int | None = None
 
     @property
     def where(self) -> str:

@@ -47,6 +47,9 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
         found = _of_profile(comparison, condition, result)
     else:
         return
+    # A bound that is a plain number is of the whole, and so are the counts beside it.
+    ops = (result.ops if result else comparison and comparison.ops) or None
+    ops = ops if condition.unit == "%" else None
     at = findings.setting.title
     # What two lengths differ by has no number of samples.
     countable = findings.setting.short is None
@@ -54,7 +57,7 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
         sampled = None
         if comparison is not None and countable and not enough:
             sampled = sampled_change(comparison, condition, change.kernel)
-        yield replace(sampled or change, at=at)
+        yield replace(sampled or change, at=at, ops=ops)
 
 
 def _of_result(
@@ -112,7 +115,8 @@ def of_counts(
             seed=comparison.manifest.order.seed,
         )
         found = above_ticks(found, floors.get(label, 0.0), _RULE)
-        yield _change(label, found, 1), _enough(found)
+        ops = comparison.ops if condition.unit == "%" else None
+        yield replace(_change(label, found, 1), ops=ops), _enough(found)
 
 
 def _enough(found: Estimate) -> bool:
@@ -134,7 +138,8 @@ def _change(
         )
     note = "" if found.verdict in (Verdict.EXACT, Verdict.DEPENDS) else found.reason
     if floor and not note:
-        note = f"but for {units.digits(floor)} that timer ticks can add"
+        most = units.percent(floor / base, ".2f") if base else units.digits(floor)
+        note = f"but for {most} that timer ticks can add"
     if found.states > 1:
         note = f"{found.verdict}, {found.states:,} states"
     # Without a ratio in some state, only the deltas are known.

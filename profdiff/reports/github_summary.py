@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.evidence.condition import Judgement
-from profdiff.reports.judgements import VERDICTS, notes, number, per_op, relative
+from profdiff.reports.judgements import VERDICTS, notes, relative, values
 
 _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")
 # An entity never counts as Markdown or HTML (GitHub Flavored Markdown, 2.5 and 6.2).
@@ -28,14 +28,13 @@ def render(judgements: Sequence[Judgement]) -> bytes:
 
 
 def _row(verdict: str, judgement: Judgement) -> str:
-    change, per = judgement.change, per_op(judgement.condition)
+    change, (counted, per) = judgement.change, values(judgement)
     cells = [
         f"**{verdict}**" if judgement.outcome == "holds" else verdict,
         _code(str(judgement.condition)),
         _code(change.where),
         relative(change),
-        number(change.base) + per,
-        number(change.other) + per,
+        *(one + per for one in counted),
         _text(notes(change)),
     ]
     return f"| {' | '.join(cells)} |"

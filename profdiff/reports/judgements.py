@@ -3,7 +3,7 @@
 import math
 
 from profdiff.base import units
-from profdiff.evidence.condition import CHANGED, TOO_FEW, Condition, Judgement, MeasuredChange
+from profdiff.evidence.condition import CHANGED, TOO_FEW, Judgement, MeasuredChange
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
@@ -17,7 +17,8 @@ def sentence(judgement: Judgement) -> str:
         return units.printable(f"{line}; cannot be told" if change.differs is None else line)
     if not change.decided and change.undecided != TOO_FEW:
         return units.printable(f"{change.where}: {notes(change)}")
-    counted = f"{number(change.base)} to {number(change.other)}{per_op(judgement.condition)}"
+    (base, other), per = values(judgement)
+    counted = f"{base} to {other}{per}"
     line = f"{change.where}: {relative(change)}, {counted}"
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
@@ -47,6 +48,13 @@ def number(value: float) -> str:
     return units.count(round(value) if whole else value, per_op=not whole)
 
 
-def per_op(condition: Condition) -> str:
-    """What stands behind a count for a bound per op."""
-    return " per op" if condition.unit == "/op" else ""
+def values(judgement: Judgement) -> tuple[tuple[str, str], str]:
+    """What base and other have, and what stands behind it: per op, as reports, where ops are known
+    and the bound is not of the whole."""
+    change = judgement.change
+    whole = (change.base, change.other)
+    if change.ops:
+        base, other = (units.count(one / change.ops, per_op=True) for one in whole)
+        return (base, other), " per op"
+    base, other = map(number, whole)
+    return (base, other), " per op" if judgement.condition.unit == "/op" else ""

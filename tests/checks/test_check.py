@@ -17,7 +17,7 @@ pytestmark = pytest.mark.guest
         ("instructions:kernel > +200%", 0, "passes"),
         ("instructions:change_pte_range > +3/op", 1, "28.61 to 33.59 per op"),
         ("instructions:change_pte_range > +5/op", 0, "passes"),
-        ("instructions:commit_anon_folio_batch > +1%", 1, "new, 0 to"),
+        ("instructions:commit_anon_folio_batch > +1%", 1, "new, 0.00 to 15.50 per op"),
         ("instructions:can_change_pte_writable < -50%", 1, "-100.00%"),
         ("instructions:user > +1%", 0, "passes"),
         ("instructions:total:change_pte_range > +10%", 1, "fails: instructions:total:change_pte"),
@@ -39,13 +39,18 @@ def test_exact_counts_are_judged(recorded: Path, condition: str, status: int, wo
 
 
 def test_a_total_with_what_is_called_is_the_reports(recorded: Path) -> None:
-    shown = json.loads(profdiff("report", recorded, "--json", "-").stdout)["metrics"][0]
+    document = json.loads(profdiff("report", recorded, "--json", "-").stdout)
+    shown, ops = document["metrics"][0], document["workload"]["ops"]
     (row,) = (one for one in shown["functions"] if one["name"] == "do_mprotect_pkey")
     total = row["total"]
     assert total["base"] > 10 * row["self"]["base"]
     condition = "instructions:total:do_mprotect_pkey > +1%"
     said = profdiff("check", recorded, "--fail-if", condition, status=1).stdout
-    assert f"{total['base']:,} to {total['new']:,}" in said
+    # As reports show it: per op.
+    base, new = (f"{total[label] / ops:.2f}" for label in ("base", "new"))
+    assert f"{base} to {new} per op" in said
+    whole = profdiff("check", recorded, "--fail-if", f"{condition[:-4]}+1", status=1).stdout
+    assert f"{total['base']:,} to {total['new']:,}" in whole
 
 
 def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_function_of_one_architecture_has_no_change_on_the_other(folder: Path)
     condition = "instructions:contpte > +1%"
     shown = profdiff("check", folder, "--fail-if", condition, "--at", "folio_kib=4").stdout
     assert "new on x86_64 at folio_kib 4: none, 0 to 0; no kernel executes it there" in shown
-    assert "new on arm64 at folio_kib 4: -51.11%, 45,000 to 22,000" in shown
+    assert "new on arm64 at folio_kib 4: -51.11%, 45.00 to 22.00 per op" in shown
 
 
 def test_files_name_the_architecture(folder: Path, tmp_path: Path) -> None:
