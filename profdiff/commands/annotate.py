@@ -108,6 +108,11 @@ class _Wanted(NamedTuple):
     help="Show N instructions, or lines, that were never executed around each that was.  "
     "[default: 2 instructions, no lines]",
 )
+@click.option(
+    "--cold",
+    is_flag=True,
+    help="Show also instructions that ran less than 1% as often as the function's hottest.",
+)
 @click.option("--addresses", is_flag=True, help="Show the addresses of instructions.")
 @click.option(
     "--side-by-side/--one-column",
@@ -130,6 +135,7 @@ def annotate(
     at: str | None,
     cell: str | None,
     context: int | None,
+    cold: bool,
     addresses: bool,
     side_by_side: bool | None,
     per_op: bool | None,
@@ -153,7 +159,9 @@ def annotate(
     def asked(columns: int) -> "Asked":
         from profdiff.reports.annotation_text import Asked
 
-        return Asked(width or columns, by, side_by_side, per_op, context, addresses, ascii_only)
+        return Asked(
+            width or columns, by, side_by_side, per_op, context, addresses, ascii_only, cold
+        )
 
     chosen = targets(FORMS, forms) or {"text": "-"}
     if is_several(folder):

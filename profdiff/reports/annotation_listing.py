@@ -18,6 +18,8 @@ _Value = TypeVar("_Value")
 CHAIN = " → "
 # Of a symbol that is the function itself; a .cold part is another stretch of code.
 _SUFFIXES = re.compile(r"(\.(isra|constprop|part|llvm)\.\d+)+$")
+# What executes less than this part of the hottest instruction's count carries none of the cost.
+_COLD = 0.01
 # Columns of a tab: kernel sources are indented deep, and there is little room.
 _TAB = 2
 
@@ -52,11 +54,17 @@ class Listing(NamedTuple):
     entries: list[Entry]
 
 
-def listings(annotation: Annotation, context: int, *, side_by_side: bool) -> list[Listing]:
+def listings(
+    annotation: Annotation, context: int, *, side_by_side: bool, cold: bool = False
+) -> list[Listing]:
     """Of the places, those first whose delta is largest, then those that execute most.
     ``context``: so many never-executed instructions are shown around each executed one.
-    ``side_by_side``: a line has the texts of all kernels, also where their operands differ."""
+    ``side_by_side``: a line has the texts of all kernels, also where their operands differ.
+    ``cold``: what executes less than a hundredth as often as the hottest instruction is shown, too,
+    as if it were hot."""
     known = _Lines(annotation)
+    most = max(map(_hottest, annotation.rows), default=0)
+    least = max(1, 0 if cold else most * _COLD)
     by_place: dict[int, list[Row]] = {number: [] for number in range(len(annotation.places))}
     for row in annotation.rows:
         by_place[row.place].append(row)
@@ -65,7 +73,8 @@ def listings(annotation: Annotation, context: int, *, side_by_side: bool) -> lis
         place, rows = annotation.places[number], by_place[number]
         file = _file_of(rows)
         head = Entry("place", _titles(place, file, annotation.labels), " ", place.self, place.self)
-        own = _entries(annotation, known, place, rows, context, file, side_by_side=side_by_side)
+        near = _shown(rows, least, context)
+        own = _entries(annotation, known, place, rows, near, file, side_by_side=side_by_side)
         made.append(Listing(place, [head, *own]))
     return made
 
@@ -103,19 +112,17 @@ def _entries(
     known: "_Lines",
     place: Place,
     rows: Sequence[Row],
-    context: int,
+    shown: Sequence[bool],
     file: str,
     *,
     side_by_side: bool,
 ) -> Iterator[Entry]:
-    executed = [any(row.count.values()) for row in rows]
-    labels, shown = annotation.labels, near_executed(executed, context)
+    labels = annotation.labels
     last: Line | None = None
     for visible, members in groupby(zip(rows, shown, strict=True), lambda one: one[1]):
         own = [row for row, _ in members]
         if not visible:
-            text = f"... {len(own):,} more, never executed"
-            yield Entry("left out", dict.fromkeys(labels, text))
+            yield _left_out(own, labels)
             last = None
             continue
         for row in own:
@@ -125,6 +132,41 @@ def _entries(
                 yield Entry("source", dict.fromkeys(labels, title))
                 last = line
             yield from (_whole if side_by_side else _split)(row, labels, place)
+
+
+def _hottest(row: Row) -> int:
+    return max(map(abs, row.count.values()), default=0)
+
+
+def _shown(rows: Sequence[Row], least: float, context: int) -> list[bool]:
+    """Which are, of a place; none of one that executes, but nowhere ``least`` times."""
+    hot = [_hottest(row) >= least for row in rows]
+    if not any(hot) and any(map(_hottest, rows)):
+        return [False] * len(rows)
+    return near_executed(hot, context)
+
+
+def _left_out(rows: Sequence[Row], labels: Sequence[str]) -> Entry:
+    if not any(map(_hottest, rows)):
+        return Entry("left out", dict.fromkeys(labels, f"... {len(rows):,} more, never executed"))
+    text = f"... {len(rows):,} more, each below {_COLD:.0%} of the hottest (--cold)"
+    counts = _sums([row.count for row in rows], labels)
+    samples = [row.samples for row in rows if row.samples is not None]
+    return Entry(
+        "left out",
+        dict.fromkeys(labels, text),
+        counts=counts,
+        whole=counts,
+        samples=_sums(samples, labels) if samples else None,
+    )
+
+
+def _sums(rows: Sequence[Counts], labels: Sequence[str]) -> Counts:
+    return {
+        label: sum(one[label] for one in rows if label in one)
+        for label in labels
+        if any(label in one for one in rows)
+    }
 
 
 def near_executed(executed: Sequence[bool], context: int) -> list[bool]:

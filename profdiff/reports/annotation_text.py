@@ -36,7 +36,8 @@ _NUMBERS = 36
 @dataclass(frozen=True)
 class Asked:
     """How an annotation is to be shown. ``side_by_side``, ``per_op``: None means where there is
-    room, where ops are known; ``context``: so many never-executed lines around an executed one."""
+    room, where ops are known; ``context``: so many never-executed lines around an executed one;
+    ``cold``: with the instructions that carry none of the cost."""
 
     width: int
     by: By = "instruction"
@@ -45,6 +46,7 @@ class Asked:
     context: int | None = None
     addresses: bool = False
     ascii_only: bool = False
+    cold: bool = False
 
 
 def render(annotation: Annotation, asked: Asked) -> list[Styled]:
@@ -60,7 +62,7 @@ def render(annotation: Annotation, asked: Asked) -> list[Styled]:
         drawn = line_table(figures, entries, look)
     else:
         beside = _beside(annotation, asked, width)
-        shown = listings(annotation, context, side_by_side=beside)
+        shown = listings(annotation, context, side_by_side=beside, cold=asked.cold)
         entries = [entry for listing in shown for entry in listing.entries]
         drawn = (side_by_side if beside else one_column)(figures, shown, look)
     lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]

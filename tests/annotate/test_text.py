@@ -72,6 +72,30 @@ def test_the_head() -> None:
     ]
 
 
+def cold(times: int) -> Annotation:
+    """A prologue that runs rarely, then a loop, and rare code behind it."""
+    rows = [
+        *(both("same", 8 * n, ("push   %rbp", times), ("push   %rbp", times)) for n in range(6)),
+        *(both("same", 0x30 + 8 * n, ("inc    %eax", 1000), ("inc    %eax", 2000)) for n in (0, 1)),
+        *(both("same", 0x40 + 8 * n, ("pop    %rbp", times), ("pop    %rbp", 0)) for n in range(4)),
+    ]
+    return annotation(["base", "new"], rows)
+
+
+def test_the_hot_part_comes_first() -> None:
+    """Instructions below 1% of the hottest are one line, with the sum of their counts."""
+    shown = text(cold(19))
+    code = [line for line in shown if re.search(r"push|pop|inc|more, each", line)]
+    told = "more, each below 1% of the hottest (--cold)"
+    assert [line.split("... ")[-1] for line in code if "more" in line] == [f"4 {told}", f"2 {told}"]
+    assert len([line for line in code if "inc " in line]) == 2
+    # Those beside the loop are its context; the others are summed.
+    assert code[0].split()[:2] == ["76", "76"]
+    assert not any(told in line for line in text(cold(19), cold=True))
+    assert not any(told in line for line in text(cold(20)))
+    assert len([line for line in text(cold(19), cold=True) if "push " in line]) == 6
+
+
 def test_a_call_executes_no_inlined_copies() -> None:
     """Where one kernel calls the function and the other one inlines it, that is one place."""
     shown = loop()
