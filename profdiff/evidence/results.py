@@ -296,7 +296,9 @@ class _Gatherer:
                         ),
                         *(cell.states for cell in pair),
                     ),
-                    larger(cell.tick_floor for cell in pair),
+                    _guest_clock(result, pair, self.rule)
+                    if result.virtual
+                    else larger(cell.tick_floor for cell in pair),
                     self.rule,
                 )
                 if _measured(pair)
@@ -359,6 +361,12 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
         [value for number in boot for value in found[number][1]]
         for boot in by_boot([run for run, _ in found])
     ]
+
+
+def _guest_clock(result: Result, pair: tuple[Cell, Cell], rule: Rule) -> float:
+    """The tick floor of what a guest's clock measured: interrupts are part of it, and nobody knows
+    how many came, so that no irrelevant change is told from theirs."""
+    return rule.relevance * abs(pair[0].value or 0.0) if result.deterministic else 0.0
 
 
 def _shown(found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:

@@ -12,6 +12,8 @@ from profdiff.profile.comparison import Comparison, Side
 _LEFT = 0.5
 # What others may change by, in either direction, as a multiple of it.
 _ELSEWHERE = 4
+# How many times another function's total one is that may have its place under another name.
+_ALIKE, _HARDLY = 1.5, 0.1
 # Below these everything lies, so that they tell nothing: where programs begin, and how system calls
 # enter the kernel (arch/x86/entry, arch/arm64/kernel/entry-common.c and syscall.c), and its threads
 # and children (arch/x86/entry/entry_64.S, kernel/kthread.c).
@@ -88,10 +90,25 @@ class Seats:
         rows = np.flatnonzero(fits).tolist()
         names = self._comparison.functions
         rows.sort(key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]))
+        renamed = self._may_be_renamed(kernel, since)
         for row in rows:
+            if renamed[row]:
+                continue
             if self._elsewhere(row, kernel, since) <= _ELSEWHERE * abs(whole):
                 return Seat(row, int(delta[row]), whole)
         return None
+
+    def _may_be_renamed(self, kernel: int, since: int) -> NDArray[np.bool_]:
+        """bool[F]: of functions that cost hardly anything on one side, whether the other side has
+        one of its own that is about as dear: then neither is a change of that size."""
+        before, after = self._totals[:, since], self._totals[:, kernel]
+        found = np.zeros(len(before), np.bool_)
+        gone, came = after < _HARDLY * before, before < _HARDLY * after
+        for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):
+            for row in np.flatnonzero(mine).tolist():
+                like = np.maximum(others, here[row]) <= _ALIKE * np.minimum(others, here[row])
+                found[row] = bool(like.any())
+        return found
 
     def _elsewhere(self, row: int, kernel: int, since: int) -> int:
         """By how much the own counts of functions changed outside of what a function calls or

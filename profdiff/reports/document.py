@@ -20,8 +20,7 @@ from profdiff.views import (
     recording,
     states,
 )
-from profdiff.views.answered import answered
-from profdiff.views.claim import headlines
+from profdiff.views.answered import leading
 from profdiff.views.record import Record
 
 
@@ -41,8 +40,7 @@ def build(findings: Findings) -> document.Document:
         answers=[
             *(found.sentences if found else []),
             *states.sentences(findings, depending=True),
-            *headlines(findings),
-            *answered(findings),
+            *leading(findings),
             *states.sentences(findings, depending=False),
         ],
         bisection=found,

@@ -17,9 +17,9 @@ from profdiff.reports import (
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
 from profdiff.views import built_from, functions, marks, recording, state, states
-from profdiff.views.answered import answered
+from profdiff.views.answered import leading
 from profdiff.views.bisection import sentences
-from profdiff.views.claim import claim, headlines
+from profdiff.views.claim import claim
 from profdiff.views.facts import grouped_summaries
 from profdiff.views.record import Side
 from profdiff.views.selection import Selection
@@ -149,9 +149,8 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
         return [told.sentence, *told.more]
-    each = answered(findings, side)
     first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
-    return [*first, *headlines(findings), *each, *states.sentences(findings, depending=False)]
+    return [*first, *leading(findings, side), *states.sentences(findings, depending=False)]
 
 
 def _kernels(findings: Findings, width: int) -> list[str]:

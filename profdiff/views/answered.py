@@ -10,7 +10,16 @@ from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.views import answers, result
 from profdiff.views.answers import Answer
+from profdiff.views.claim import headlines
 from profdiff.views.record import Side
+
+
+def leading(findings: Findings, side: Side | None = None) -> list[str]:
+    """What a report says first: times before counts, but what an emulated guest's clock counts
+    behind exact counts, which are of the workload alone."""
+    counted = any(one.metric.exact for one in findings.comparisons)
+    times, counts = headlines(findings), answered(findings, side)
+    return [*counts, *times] if counted else [*times, *counts]
 
 
 def answered(findings: Findings, side: Side | None = None) -> list[str]:

@@ -116,6 +116,9 @@ def headlines(findings: Findings) -> list[str]:
         if not registry.collector(one.collector).profiles and not one.of_whole
     ]
     timed.sort(key=lambda one: one.is_wall_time)
+    # The whole command on an emulated clock is what exact counts and the workload say better.
+    said = [one for one in timed if not (one.virtual and one.is_wall_time)]
+    timed = said if said or findings.comparisons else timed
     base, *others = results.labels
     return [
         _headline(findings, result, (base, label), change)

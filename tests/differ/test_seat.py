@@ -160,3 +160,28 @@ def test_from_kernel_to_kernel() -> None:
     step, whole = found.seat(2, since=1), found.seat(2)
     assert step and comparison.functions[step.function].name == "b" and step.delta == 20
     assert whole and comparison.functions[whole.function].name == "a" and whole.delta == 80
+
+
+def test_half_of_a_small_change_among_large_ones_is_no_seat() -> None:
+    """What others changed by offsets itself, and the seat's part is chance."""
+    quiet = compare({"base": [_row(f"{ENTRY} walk", 100)], "new": [_row(f"{ENTRY} walk", 160)]})
+    assert [one and one.name for one in seats(quiet)] == ["walk"]
+    rows = {
+        label: [_row(f"{ENTRY} walk", walk), _row(f"{ENTRY} {old}", 400)]
+        for label, walk, old in (("base", 100, "charge"), ("new", 160, "account"))
+    }
+    assert seats(compare(rows)) == [None]
+
+
+def test_a_function_under_a_new_name_is_no_seat() -> None:
+    """``__alloc_pages`` became a wrapper of what has its code."""
+    rows = {
+        "base": [_row(f"{ENTRY} fault __alloc_pages", 100)],
+        "new": [
+            _row(f"{ENTRY} fault __alloc_frozen_pages", 130),
+            _row(f"{ENTRY} fault __alloc_pages", 5),
+            _row(f"{ENTRY} fault charge", 150),
+        ],
+    }
+    (found,) = seats(compare(rows))
+    assert found and found.name != "__alloc_frozen_pages"

@@ -181,3 +181,14 @@ def test_scripts_are_told_the_floor(interrupts: int, told: tuple[str, float]) ->
     (one,) = experiment(findings).results
     change = one.kernels[1].change
     assert change and change.tick_floor == told[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [(1_009.0, Verdict.UNSURE), (1_000.0, Verdict.EXACT), (1_011, Verdict.EXACT)],
+)
+def test_a_guest_clock_counts_interrupts_too(value: float, verdict: Verdict) -> None:
+    """What the workload itself prints: nobody knows how many ticks are in it."""
+    described = recorded({"base": [[[1_000.0]]], "new": [[[value]]]}, qemu=ICOUNT)
+    estimate = Results.gather(described).every[0].changes[1]
+    assert estimate and estimate.verdict is verdict

@@ -240,6 +240,7 @@ def test_an_output_has_a_bound() -> None:
         ("events_per_second", "events/s"),
         ("runs", ""),
         ("threads_s", ""),
+        ("touch_third_to_second", ""),
         ("ns", "ns"),
         ("ratio", ""),
     ],

@@ -74,7 +74,8 @@ def unit_of_name(name: str) -> str:
     first, *rest = unit(name.replace(" ", "_")).split("/")
     last = first.rpartition("_")[2]
     time = _SHORT.get(last.lower(), last)
-    if time in _SPELLINGS and (rest or last.lower() != "s"):
+    # What ends in "second" may as well be the second of something.
+    if time in _SPELLINGS and (rest or time != "s"):
         return "/".join([time, *rest])
     return "/".join([first, *rest]) if rest else ""
 
