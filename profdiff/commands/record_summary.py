@@ -1,5 +1,6 @@
 """What ``record`` says at its end: a few lines, and how to see the rest."""
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
+from profdiff.collectors.messages import read_end, short
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
 from profdiff.profile import kept_functions
@@ -21,6 +23,8 @@ from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
 
 _LARGEST = 3
+# Lines of output that a failed run shows, of so many bytes.
+_SAID, _END = 3, 4096
 
 
 def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
@@ -37,7 +41,8 @@ def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
 def lines(session: Session) -> list[str]:
     """The experiment's tables, or else totals and ratios to the base; the largest deltas; failed
     runs. Raises SessionError."""
-    told = [*holes(session.manifest), *failed(session.manifest.runs)]
+    runs = session.manifest.runs
+    told = [*holes(session.manifest), *failed(runs), *printed(session, runs)]
     results = Results.gather(session.manifest)
     try:
         setting = choose(session.manifest, None, results)
@@ -67,6 +72,23 @@ def failed(runs: Sequence[Run]) -> list[str]:
         if run.failure:
             by_message.setdefault(units.printable(run.failure.message), []).append(run)
     return [_failed_alike(message, alike) for message, alike in by_message.items()]
+
+
+def printed(session: Session, runs: Sequence[Run]) -> list[str]:
+    """What the first run whose workload failed said last, and where its output and logs are."""
+    run = next((one for one in runs if one.failed and one.folder), None)
+    if run is None:
+        return []
+    told = []
+    for what in ("stdout", "stderr"):
+        with contextlib.suppress(KeyError, OSError):
+            data = read_end(session.path(run.files[what]), _END)
+            said = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
+            told += [f"  {what}: {short(line)}" for line in said[-_SAID:]]
+    folder = session.path(run.folder)
+    known = [what for what in ("stdout", "stderr", "console", "dmesg") if what in run.files]
+    logs = f" ({units.listed(known)})" if known else ""
+    return [*told, f"  output and logs of {run.id}: {units.printable(str(folder))}{logs}"]
 
 
 def _failed_alike(message: str, runs: Sequence[Run]) -> str:

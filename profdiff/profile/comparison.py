@@ -263,8 +263,13 @@ class Comparison:
 
 def _without_base(manifest: Manifest) -> str:
     base = manifest.kernels[0].label
-    failures = [run.failure for run in manifest.runs if run.kernel == base and run.failure]
-    why = f" (it failed last: {printable(failures[-1].message)})" if failures else ""
+    failed = [run for run in manifest.runs if run.kernel == base and run.failure]
+    why = ""
+    if failed and failed[-1].failure:
+        why = f"it failed last: {printable(failed[-1].failure.message)}"
+        if folder := failed[-1].folder:
+            why += f"; output and logs: {printable(folder)} of the session"
+        why = f" ({why})"
     return f"the base, {base}, has no finished run{why}: nothing can be compared with it"
 
 

@@ -150,6 +150,11 @@ class Run(Part, frozen=True, kw_only=True):
     measured: list[Measured] = msgspec.field(default_factory=list)
 
     @property
+    def folder(self) -> str:
+        """The folder of the session that has its output and logs; "" if it left none."""
+        return next(iter(self.files.values()), "").rpartition("/")[0]
+
+    @property
     def not_there(self) -> bool:
         """Whether its kernel lacks what the workload calls: no result, and no trouble."""
         return self.failure is not None and self.failure.kind == ABSENT

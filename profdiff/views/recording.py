@@ -13,7 +13,7 @@ from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
-from profdiff.session.manifest import Manifest
+from profdiff.session.manifest import Manifest, Run
 from profdiff.views.lengths import lengths
 from profdiff.views.machine import guest
 from profdiff.views.record import Record, side
@@ -106,11 +106,16 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
         found += _all("inlines", _inlines(first))
         for run in first.failed:
             message = run.failure.message if run.failure else ""
-            found += _all("failure", [f"failed run {run.id}: {message}"])
+            found += _all("failure", [f"failed run {run.id}: {message}{_output(run)}"])
         found += _all(
             "failure", [f"{label}: no run gave a result" for label in first.without_result]
         )
     return list({remark.text: remark for remark in found}.values())
+
+
+def _output(run: Run) -> str:
+    """Where a failed run's output is; "" for a run that left nothing."""
+    return f" (output and logs: {run.folder} of the session)" if run.folder else ""
 
 
 def _all(

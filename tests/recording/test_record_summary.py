@@ -22,6 +22,25 @@ def test_runs_that_failed_alike_are_one_line(tmp_path: Path) -> None:
     ]
 
 
+def test_a_failed_run_shows_its_output(tmp_path: Path) -> None:
+    """The last lines of both streams, fit for a terminal, and where the rest is."""
+    described = manifest(["a", "b"], runs=0, failed=["a", "b"])
+    first = described.runs[0]
+    files = {what: f"runs/{first.id}/{what}" for what in ("stdout", "stderr", "dmesg")}
+    runs = [m.replace(first, files=files), *described.runs[1:]]
+    session = Session.create(tmp_path / "s", m.replace(described, runs=runs))
+    folder = session.run_folder(first.id)
+    (folder / "stdout").write_text("one\ntwo\nthree\n\nfour\x1b[2J\n")
+    (folder / "stderr").write_text("table 3 is damaged\n")
+    assert record_summary.lines(session)[1:] == [
+        "  stdout: two",
+        "  stdout: three",
+        "  stdout: four\\u{1b}[2J",
+        "  stderr: table 3 is damaged",
+        f"  output and logs of {first.id}: {folder} (stdout, stderr and dmesg)",
+    ]
+
+
 def test_a_series_says_what_its_steps_are_against(tmp_path: Path) -> None:
     """A heading, a unit, and the kernel before; a hole is no step."""
     lines = record_summary.lines(synthetic_series.series(tmp_path / "s.profdiff"))
