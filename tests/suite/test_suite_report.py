@@ -223,7 +223,7 @@ def test_check_judges_every_cell(folder: Path, tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     words = ("check", folder, "--fail-if", "instructions > +5%", "--junit", junit)
     said = profdiff(*words, status=1).stdout
-    assert "  new in mprotect/4: +100.00%, 100,000 to 200,000" in said
+    assert "  new in mprotect/4: +100.00%, 100.00 to 200.00 per op" in said
     assert said.splitlines()[-1] == "2 of 3 pass" and " in io:" not in said
     cases = ElementTree.parse(junit).getroot().findall("testsuite/testcase")  # noqa: S314
     names = ["new in mprotect/4", "new in mprotect/64", "new in getpid"]
