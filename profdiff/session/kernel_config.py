@@ -38,7 +38,10 @@ _RELEVANT = re.compile(
     AUTOFDO | CC_OPTIMIZE | CFI | DYNAMIC_FTRACE | FRAME_POINTER | FTRACE |
     FUNCTION_GRAPH_TRACER | FUNCTION_TRACER | JUMP_LABEL | LTO | PARAVIRT | PROPELLER | UNWINDER |
     # What runs at every system call.
-    AUDIT | AUDITSYSCALL | SECCOMP | SECURITY
+    AUDIT | AUDITSYSCALL | SECCOMP | SECURITY |
+    # What decides whether a system call, or a write to /proc, does anything.
+    AIO | BPF_SYSCALL | CHECKPOINT_RESTORE | HUGETLB_PAGE | IO_URING | MEM_SOFT_DIRTY |
+    MIGRATION | PROC_PAGE_MONITOR | SECRETMEM | SWAP
     )(?:_\w+)?"""
 )
 # Of these families, what costs nothing where nobody asks for it.

@@ -97,7 +97,10 @@ def test_relevant_options_come_first() -> None:
     assert [one.relevant for one in found] == [True, True, False, False, False]
 
 
-@pytest.mark.parametrize("name", ["HZ", "HZ_1000", "DEBUG_VM", "KASAN_INLINE", "LTO_CLANG_THIN"])
+@pytest.mark.parametrize(
+    "name",
+    ["HZ", "HZ_1000", "DEBUG_VM", "KASAN_INLINE", "LTO_CLANG_THIN", "MEM_SOFT_DIRTY", "IO_URING"],
+)
 def test_relevant(name: str) -> None:
     assert is_relevant(f"CONFIG_{name}")
 
