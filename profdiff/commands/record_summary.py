@@ -9,6 +9,7 @@ from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.messages import read_end, short
+from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
 from profdiff.profile import kept_functions
@@ -21,6 +22,7 @@ from profdiff.reports.table import Column, draw
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
+from profdiff.session.state import compare_states
 
 _LARGEST = 3
 # Lines of output that a failed run shows, of so many bytes.
@@ -50,6 +52,7 @@ def lines(session: Session) -> list[str]:
     except SessionError:
         # The base has no result: the failed runs say why.
         return told
+    told += cautions(session, setting, compare_states(session, results.runs))
     found = experiment_text.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     for one in comparisons:

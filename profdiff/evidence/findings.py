@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
+from profdiff.evidence.cautions import cautions
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
@@ -27,7 +28,8 @@ from profdiff.session.state import State, compare_states
 @dataclass(frozen=True)
 class Findings:
     """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
-    ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
+    ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown,
+    and what a reader must know before all numbers.
     ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
     are none. ``differ``: by label, the function in which states differ most, of changes that depend
     on state.
@@ -68,14 +70,15 @@ class Findings:
                 ]
         else:
             comparisons = Recordings(session, setting).comparisons(facts)
+        state = state or compare_states(session, results.runs)
         return Findings(
             session.manifest,
             setting,
             comparisons,
             results,
-            state or compare_states(session, results.runs),
+            state,
             comparisons[0].facts if comparisons else facts,
-            remarks,
+            [*remarks, *cautions(session, setting, state)],
             Lengths.of(session, results, setting),
             session,
             _differ(session, results, setting),

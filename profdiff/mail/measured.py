@@ -49,8 +49,10 @@ def states(findings: Findings) -> Section:
 
 
 def state_differences(findings: Findings) -> list[Part]:
-    """What of the kernels' state differs: who reads the result must know it before."""
+    """What of the kernels' state differs, and other cautions: who reads the result must know it
+    before."""
     lines = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
+    lines += findings.remarks
     return [_notes(_few(lines, "state differences"))] if lines else []
 
 

@@ -1,0 +1,131 @@
+"""What a reader must know of what was asked for: features that kernels lack, so that a workload
+does nothing there and looks the same; and what is counted of a program without marks."""
+
+from collections.abc import Iterator, Mapping
+
+from profdiff.base import bounded, units
+from profdiff.base.errors import SessionError
+from profdiff.collectors import registry
+from profdiff.session.folder import Session
+from profdiff.session.kernel_config import MAX_SIZE, NOT_SET, parse, unpacked
+from profdiff.session.manifest import Run
+from profdiff.session.points import Setting
+from profdiff.session.state import State
+from profdiff.session.told import SYSTEM_CALL
+
+# What a program that uses a feature has in its source or its code, and the option of the kernel:
+# Documentation/admin-guide/mm/soft-dirty.rst, ksm.rst and hugetlbpage.rst.
+_NAMED = {
+    b"/clear_refs": "MEM_SOFT_DIRTY",
+    b"/mm/ksm/": "KSM",
+    b"/mm/hugepages/": "HUGETLB_PAGE",
+    b"/mm/transparent_hugepage/": "TRANSPARENT_HUGEPAGE",
+}
+# Without the option, kernel/sys_ni.c has the system call.
+_CALLED = {
+    "bpf": "BPF_SYSCALL",
+    "fanotify_init": "FANOTIFY",
+    "inotify_init1": "INOTIFY_USER",
+    "io_setup": "AIO",
+    "io_uring_setup": "IO_URING",
+    "landlock_create_ruleset": "SECURITY_LANDLOCK",
+    "membarrier": "MEMBARRIER",
+    "memfd_secret": "SECRETMEM",
+    "mq_open": "POSIX_MQUEUE",
+    "msgget": "SYSVIPC",
+    "perf_event_open": "PERF_EVENTS",
+    "semget": "SYSVIPC",
+    "set_mempolicy": "NUMA",
+    "shmget": "SYSVIPC",
+    "swapon": "SWAP",
+    "userfaultfd": "USERFAULTFD",
+}
+_MAX_PROGRAM = 32 << 20
+# What a program calls so often is no part of its start.
+_OFTEN, _PART, _SHOWN = 10, 0.05, 4
+
+
+def cautions(session: Session, setting: Setting, state: State) -> list[str]:
+    """A line for each. What cannot be read is passed over."""
+    calls = _calls(setting, state)
+    return [*_lacking(session, calls), *_unmarked(session, setting, calls)]
+
+
+def _lacking(session: Session, calls: Mapping[str, int]) -> Iterator[str]:
+    wanted = {name.decode().strip("/"): option for name, option in _used(session)}
+    wanted |= {f"{name}()": option for name, option in _CALLED.items() if name in calls}
+    if not wanted:
+        return
+    configs = dict(_configs(session))
+    for what, option in wanted.items():
+        off = [
+            label
+            for label, options in configs.items()
+            if options.get(f"CONFIG_{option}", NOT_SET) == NOT_SET
+        ]
+        if off:
+            yield (
+                f"CONFIG_{option} is off on {units.listed(off)}: what the workload does with "
+                f"{what} has no effect there"
+            )
+
+
+def _used(session: Session) -> Iterator[tuple[bytes, str]]:
+    """Names of features that the workload's source has, or else its program."""
+    workload = session.manifest.workload
+    copies = [workload.source, *(one.path for one in workload.files[:1] if one.executable)]
+    for copy in [one for one in copies if one][:1]:
+        try:
+            content = bounded.read(session.path(copy), _MAX_PROGRAM)
+        except (OSError, SessionError):
+            continue
+        yield from ((name, option) for name, option in _NAMED.items() if name in content)
+
+
+def _configs(session: Session) -> Iterator[tuple[str, Mapping[str, str]]]:
+    for kernel in session.compared:
+        if kernel.config is not None:
+            try:
+                content = unpacked(bounded.read(session.path(kernel.config), MAX_SIZE))
+            except (OSError, ValueError, SessionError):
+                continue
+            yield kernel.label, parse(content)
+
+
+def _calls(setting: Setting, state: State) -> dict[str, int]:
+    """How often the workload makes each system call on all kernels, at a setting."""
+    here = [one for one in state.points if one.setting.point == setting.point]
+    return {
+        name.removeprefix(SYSTEM_CALL): int(value)
+        for one in here
+        for name, value in one.equal.items()
+        if name.startswith(SYSTEM_CALL)
+    }
+
+
+def _unmarked(session: Session, setting: Setting, calls: Mapping[str, int]) -> Iterator[str]:
+    """Where a whole command is counted that makes several system calls often: which ones are meant
+    only its user knows."""
+    if not any(_counts_command(run, setting) for run in session.manifest.runs):
+        return
+    least = max(_OFTEN, _PART * sum(calls.values()))
+    often = sorted((name for name in calls if calls[name] >= least), key=lambda one: -calls[one])
+    if len(often) < 2:
+        return
+    shown = [f"{name} {calls[name]:,}" for name in often[:_SHOWN]]
+    yield (
+        f"no marks: {_counted(setting)}, {', '.join(shown)} and the program's own code "
+        "(profdiff.h marks a part)"
+    )
+
+
+def _counts_command(run: Run, setting: Setting) -> bool:
+    here = run.point == setting.point and run.failure is None
+    profiles = registry.collector(run.collector).kind.exact
+    return here and profiles and run.window is not None and run.window.kind == "command"
+
+
+def _counted(setting: Setting) -> str:
+    if setting.short is None:
+        return "the whole command is counted"
+    return "all that grows with the number of ops is counted"
