@@ -14,6 +14,7 @@ from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.files import GuestFile, GuestFiles
 from profdiff.collectors.workload.places import GUEST_FOLDER, guest_place
 from profdiff.collectors.workload.python_modules import add_modules
+from profdiff.collectors.workload.shell_commands import lacking
 from profdiff.collectors.workload.sysroot import sysroot
 
 
@@ -21,7 +22,8 @@ from profdiff.collectors.workload.sysroot import sysroot
 class PreparedWorkload:
     """``argv`` is the user's, ``guest_argv`` what the guest executes; ``has_marks``: the program
     holds marking instructions, so a run in which none executes is a failed run. ``source``: what
-    was compiled, if anything was; ``stay``: folders that words of it name, which do not travel."""
+    was compiled, if anything was; ``stay``: folders that words of it name, which do not travel;
+    ``lacks``: programs that a shell script calls and a guest does not have."""
 
     argv: tuple[str, ...]
     guest_argv: tuple[str, ...]
@@ -30,6 +32,7 @@ class PreparedWorkload:
     files: tuple[GuestFile, ...] = field(default=())
     source: Path | None = None
     stay: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
 def prepare(
@@ -128,6 +131,9 @@ def _prepare(
     if interpreter and script and script.is_file():
         add_modules(interpreter, script, at, files)
     files.add_loader_cache(build_folder)
+    lacks: list[str] = []
+    if in_guest and kind == "script":
+        lacks = lacking(path, {one.rpartition("/")[2] for one in files.by_path})
     marks = files.architecture.marks
     marked = any(file.is_code and _has_any(file.source, marks) for file in files.by_path.values())
     return PreparedWorkload(
@@ -138,6 +144,7 @@ def _prepare(
         files=tuple(files.by_path.values()),
         source=source,
         stay=tuple(word for word in stay if word not in added),
+        lacks=tuple(lacks),
     )
 
 

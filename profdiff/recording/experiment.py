@@ -193,7 +193,7 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        notes = "; ".join(filter(None, [points.note, _stay(prepared)]))
+        notes = "; ".join(filter(None, [points.note, _stay(prepared), _lacks(prepared)]))
         return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
@@ -236,6 +236,17 @@ def _stay(prepared: PreparedWorkload) -> str:
         f"the {what} {units.listed(words)} here, which COMMAND names, "
         f"{'does' if len(words) == 1 else 'do'} not travel: --file {words[0]} adds one, "
         f"--no-file {words[0]} says that none is meant"
+    )
+
+
+def _lacks(prepared: PreparedWorkload) -> str:
+    """Which programs the script will not find."""
+    if not prepared.lacks:
+        return ""
+    named = [units.printable(one) for one in prepared.lacks]
+    return (
+        f"the script calls {units.listed(named)}, which guests do not have: add a program with "
+        f'--file "$(command -v {named[0]})":/bin/{named[0]}, or do that work before'
     )
 
 
