@@ -1,6 +1,7 @@
 // The index of an atlas: a search leaves the cells that it names.
 
 import { at } from "./elements.js";
+import { searchByKeys } from "./search_keys.js";
 
 const rows = [...document.querySelectorAll("tr[data-find]")];
 
@@ -19,16 +20,11 @@ function leaveNamed() {
   at("atlas-status").textContent = wanted ? `${shown} of ${rows.length} rows` : "";
 }
 
-/** `/` goes to the search. @param {KeyboardEvent} event */
-function toAtlasSearch(event) {
-  if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
-  event.preventDefault();
-  at("atlas-find").focus();
-}
-
 const field = at("atlas-find", HTMLInputElement);
 field.value = new URLSearchParams(location.search).get("find") ?? "";
 field.addEventListener("input", leaveNamed);
-addEventListener("keydown", toAtlasSearch);
+searchByKeys(field, () =>
+  rows.filter((row) => !row.hasAttribute("hidden") && row.checkVisibility())
+    .flatMap((row) => [...row.querySelectorAll("a")].slice(0, 1)));
 leaveNamed();
 document.documentElement.dataset.ready = "yes";

@@ -8,6 +8,9 @@ import { alone, sides, state } from "./state.js";
 
 /** @import { Kind, Pair, Tree } from "./tree.js" */
 
+/** Between a graph and the numbers of its frame, in pixels. */
+const GAP = 4;
+
 /** File and line on both sides, once where they are the same. @param {number} id of a function */
 export function declared(id) {
   const row = metric.functions[id];
@@ -71,26 +74,30 @@ function describe(of, nodes) {
   return { name: frameName(id), where: where.filter(Boolean).join(" · "), lines };
 }
 
-/** @param {Pair} of @param {number[]} nodes as of `describe`
- * @param {number} x @param {number} y of the window */
-export function showTip(of, nodes, x, y) {
+/** Numbers of a frame stand beside the graph, so that neither it nor what is beside it is hidden:
+ * below it, or above, or where neither has room, at the end of the window that is farther away.
+ * @param {Pair} of @param {number[]} nodes as of `describe`
+ * @param {HTMLElement} canvas of the graph @param {number} y of the frame in the window */
+export function showTip(of, nodes, canvas, y) {
   const { name, where, lines } = describe(of, nodes);
-  const head = ["", kernelTitle(state.left), kernelTitle(state.right), "delta", "change"];
-  const columns = alone() ? 2 : head.length;
+  const kinds = ["", kernelTitle(state.left), kernelTitle(state.right), "delta", "change"];
   const table = element("table");
   table.append(
-    cells("th", head.slice(0, columns)),
-    ...lines.map((line) => cells("td", line.slice(0, columns))),
+    cells("th", ["", ...lines.map(([what]) => what)]),
+    ...kinds.slice(1, alone() ? 2 : undefined).map((kind, n) =>
+      cells("td", [kind, ...lines.map((line) => line[n + 1])])),
   );
   const tip = at("tip");
   const long = name.length > 600;
   const title = long ? `${name.slice(0, 600)}… (${count(name.length)} characters)` : name;
   tip.replaceChildren(element("strong", title), element("p", where), table);
   tip.hidden = false;
+  const graph = (canvas.closest(".room") ?? canvas).getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();
-  const left = x + 14 + width > innerWidth ? Math.max(4, innerWidth - width - 8) : x + 14;
-  const top = y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18;
-  tip.style.left = `${left}px`;
+  const [below, above] = [graph.bottom + GAP, graph.top - height - GAP];
+  const end = innerHeight - height - GAP;
+  const top = below <= end ? below : above >= 0 ? above : y < innerHeight / 2 ? end : GAP;
+  tip.style.left = `${Math.max(GAP, Math.min(graph.left, innerWidth - width - 2 * GAP))}px`;
   tip.style.top = `${top}px`;
 }
 

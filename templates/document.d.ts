@@ -9,6 +9,7 @@ export type Side = "kernel" | "user";
 export interface Report {
   schema: "profdiff.report/1";
   profdiff: string;
+  heading: string;
   answers: string[];
   bisection: Bisection | null;
   evidence: string[];

@@ -82,18 +82,31 @@ export function scrolling(title, content) {
   return box;
 }
 
+/** Mark a box that is too narrow for its content, and whether some of that is at the right.
+ * @param {Element} box */
+function markCut(box) {
+  const { clientWidth, scrollLeft, scrollWidth } = box;
+  box.classList.toggle("overfull", scrollWidth > clientWidth);
+  box.classList.toggle("cut", scrollLeft + clientWidth < scrollWidth - 1);
+}
+
 const sizes = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const box = target.closest(".scroll");
+    if (!box) continue;
+    markCut(box);
     // Where nothing scrolls, keys have nothing to do there.
-    if (box && box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
-    else box?.removeAttribute("tabindex");
+    if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+    else box.removeAttribute("tabindex");
   }
 });
 
-/** Make the box around some content a Tab stop while that is wider than the box.
- * @param {HTMLElement} content */
+/** Make the box around some content a Tab stop while that is wider than the box, and show that it
+ * is. @param {HTMLElement} content */
 export function scrollByKeys(content) {
   sizes.observe(content);
-  if (content.parentElement) sizes.observe(content.parentElement);
+  const box = content.parentElement;
+  if (!box) return;
+  sizes.observe(box);
+  box.addEventListener("scroll", () => markCut(box));
 }

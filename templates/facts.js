@@ -113,7 +113,7 @@ function drawConfig() {
   at("config-section").hidden = !options.length;
   at("config-title").textContent = `${options.length} options differ, ${relevant} of them relevant`;
   // A long list is opened by who wants it.
-  at("config-details", HTMLDetailsElement).open = options.length <= 12;
+  at("config-section", HTMLDetailsElement).open = options.length <= 12;
   at("config").replaceChildren(
     cells("th", ["Option", ...labels, "Relevant"]),
     ...options.map((one) => {

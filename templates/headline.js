@@ -4,21 +4,25 @@
 import { ids, metric } from "./chosen.js";
 import { data, kernelTitle, labels } from "./data.js";
 import { at, button, clipped, element, fill, visible } from "./elements.js";
-import { difference, formatChange, formatDifference } from "./numbers.js";
+import { differenceTo, formatChange, formatDelta, signed } from "./numbers.js";
 import { openFunction } from "./sandwich.js";
-import { alone, sides, state } from "./state.js";
+import { alone, state } from "./state.js";
 
 /** @import { ByKernel, FunctionRow, Kernel } from "./document.d.ts" */
 
+/** How many functions a kernel has, and how many kernels, among the largest changes. */
+const CHIPS = 5;
+const CHIP_ROWS = 3;
+
 export function drawAnswers() {
-  const { answers, base, workload } = data;
+  const { answers, base, heading, workload } = data;
   const nothing = `One kernel: ${base}. Nothing to compare it with.`;
   const where = data.joint ? ` ${data.joint.where}` : "";
   document.title = visible(`profdiff: ${labels().join(" against ")}${where}`);
   // Of several parts, what they have in common stands above.
-  const id = data.joint ? "part-answers" : "answers";
-  at(id).classList.toggle("many", answers.length > 2);
-  fill(id, "span", answers.length ? answers : [nothing]);
+  const [title, told] = data.joint ? ["part-heading", "part-answers"] : ["heading", "answers"];
+  at(title).textContent = visible(heading);
+  fill(told, "span", answers.length ? answers : [nothing]);
   at("workload").textContent = visible(workload.description);
 }
 
@@ -55,24 +59,41 @@ export function drawDiffers() {
   fill("differs", "span", pairs.map(([left, right]) => howTheyDiffer(left, right)));
 }
 
-export function drawLargest() {
-  const by = (/** @type {FunctionRow} */ row) => Math.abs(difference(...sides(row.self)));
-  const rows = alone() ? [] : metric.functions.filter(by);
-  rows.sort((a, b) => by(b) - by(a));
-  at("largest").hidden = !rows.length;
-  at("chips").replaceChildren(
-    ...rows.slice(0, 5).map((row) => {
-      const [left, right] = sides(row.self);
-      const tint = difference(left, right) > 0 ? "more" : "less";
-      const chip = button("", `chip ${tint}`, () => {
-        const search = at("search", HTMLInputElement);
-        search.value = row.name;
-        search.dispatchEvent(new Event("input"));
-        openFunction(ids.get(row) ?? 0);
-      });
-      const change = ` ${formatDifference(left, right)} (${formatChange(left, right)})`;
-      chip.append(element("b", clipped(row.name, 60)), element("span", change));
-      return chip;
-    }),
-  );
+/** The functions that changed most on a kernel, each with a button that opens it there.
+ * @param {string} label @param {(label: string) => void} show the kernel, on the right */
+function chipsOf(label, show) {
+  const left = (/** @type {FunctionRow} */ row) => row.self[state.left];
+  const delta = (/** @type {FunctionRow} */ row) => differenceTo(left(row), row.self[label], label);
+  const rows = metric.functions.filter(delta);
+  rows.sort((a, b) => Math.abs(delta(b)) - Math.abs(delta(a)));
+  return rows.slice(0, CHIPS).map((row) => {
+    const tint = delta(row) > 0 ? "more" : "less";
+    const chip = button("", `chip ${tint}`, () => {
+      show(label);
+      const search = at("search", HTMLInputElement);
+      search.value = row.name;
+      search.dispatchEvent(new Event("input"));
+      openFunction(ids.get(row) ?? 0);
+    });
+    const text = signed(delta(row), formatDelta);
+    const change = ` ${text} (${formatChange(left(row), row.self[label])})`;
+    chip.append(element("b", clipped(row.name, 60)), element("span", change));
+    return chip;
+  });
+}
+
+/** Of each kernel against the left one, a row; of many, those nearest to the right one.
+ * @param {(label: string) => void} show a kernel, on the right */
+export function drawLargest(show) {
+  const others = alone() ? [] : labels().filter((label) => label !== state.left);
+  const first = Math.min(others.indexOf(state.right), others.length - CHIP_ROWS);
+  const shown = others.slice(Math.max(0, first)).slice(0, CHIP_ROWS);
+  const lines = shown.map((label) => {
+    const line = element("p");
+    if (others.length > 1) line.append(element("span", clipped(label, 40), "kernel"));
+    line.append(...chipsOf(label, show));
+    return line;
+  });
+  at("largest").hidden = !lines.some((line) => line.querySelector("button"));
+  at("chips").replaceChildren(...lines);
 }

@@ -233,19 +233,3 @@ export function drawHeat() {
     `${count(chosen.length)} of ${count(cells.length)} cells; ${suite().metric}${perOp}`,
   );
 }
-
-/** The arrow keys go from cell to cell. @param {KeyboardEvent} event */
-function walkCells(event) {
-  const step = new Map([["ArrowDown", 1], ["ArrowUp", -1]]).get(event.key);
-  if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
-  const links = [...heat.querySelectorAll("a")];
-  const here = links.findIndex((link) => link === document.activeElement);
-  const next = links[here + step];
-  if (here < 0 || !next) return;
-  event.preventDefault();
-  next.focus();
-}
-
-export function startHeat() {
-  heat.addEventListener("keydown", walkCells);
-}

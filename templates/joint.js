@@ -1,7 +1,7 @@
 // Several architectures, or compilers, side by side: what the same change costs there.
 
 import { data } from "./data.js";
-import { at, element, fill, heading, scrolling } from "./elements.js";
+import { at, element, fill, heading, scrolling, visible } from "./elements.js";
 import { chartFigure, nameCell, resultCell } from "./experiment.js";
 
 /** @import { JointTable } from "./document.d.ts" */
@@ -57,13 +57,15 @@ export function startJoint() {
   const { joint } = data;
   at("joint").hidden = !joint;
   if (!joint) return;
-  fill("answers", "span", joint.sentences);
+  const [first, ...sentences] = joint.sentences;
+  at("heading").textContent = visible(first);
+  fill("answers", "span", sentences);
   fill("joint-missing", "li", joint.missing);
   at("joint-tables").replaceChildren(...joint.tables.flatMap(jointTable));
   fill("joint-notes", "li", joint.notes);
   at("joint-charts").replaceChildren(...joint.charts.map(chartFigure));
   // Below is one of them, of which the page's head would otherwise speak.
   at("place").querySelector("label")?.replaceChildren("Everything below is of");
-  const kept = ["place", "part-answers", "differs", "workload", "state-section"];
+  const kept = ["place", "part-heading", "part-answers", "differs", "workload", "state-section"];
   at("part").replaceChildren(...kept.map((id) => at(id)));
 }

@@ -39,12 +39,15 @@ export function formatCount(value, label) {
   return state.unit === "share" ? percent(share(value, label)) : count(value);
 }
 
-/** Right minus left in the chosen unit; of shares, the difference in points.
- * @param {number} left @param {number} right */
-export function difference(left, right) {
-  if (state.unit !== "share") return right - left;
-  return share(right, state.right) - share(left, state.left);
+/** Another kernel's count minus the left one's in the chosen unit; of shares, the difference in
+ * points. @param {number} left @param {number} other @param {string} label the other's */
+export function differenceTo(left, other, label) {
+  if (state.unit !== "share") return other - left;
+  return share(other, label) - share(left, state.left);
 }
+
+/** Right minus left. @param {number} left @param {number} right */
+export const difference = (left, right) => differenceTo(left, right, state.right);
 
 /** @param {number} value */
 export const points = (value) => `${fixed(value, 2)} points`;

@@ -1,12 +1,15 @@
 // The overview of a suite: the sentence, the map of cells, the functions over all of them.
 
 import { at, cells, fill, heading, scrollByKeys, visible } from "./elements.js";
-import { drawHeat, startHeat } from "./heat_map.js";
+import { drawHeat } from "./heat_map.js";
 import { drawOver, startOver } from "./over_cells.js";
 import { suite } from "./overview_data.js";
 import {
   overview, overviewChoices, overviewHash, readOverview, writeOverview,
 } from "./overview_state.js";
+import { searchByKeys } from "./search_keys.js";
+
+/** @import { SuiteReport } from "./suite.d.ts" */
 
 const CHOSEN = /** @type {const} */ (["tag", "show", "sort"]);
 
@@ -14,7 +17,7 @@ function drawSuite() {
   const { name, created, profdiff, kernels, sentence, summaries, banner, noise } = suite();
   const sentences = summaries.length ? summaries.map((one) => one.sentence) : [sentence];
   fill("suite-sentence", "span", sentences);
-  at("suite-sentence").classList.toggle("many", sentences.length > 2);
+  at("suite-heading").textContent = visible(headingOf(suite()));
   at("suite-banner").textContent = visible(banner);
   at("suite-noise").hidden = !noise;
   at("suite-noise").textContent = visible(noise?.sentence ?? "");
@@ -35,6 +38,16 @@ function drawSuite() {
 }
 
 const remarks = () => suite().remarks;
+
+/** In how many cells the last two kernels changed. @param {SuiteReport} shown */
+function headingOf({ name, summaries, threshold }) {
+  const last = summaries.slice(-2);
+  if (!last.length) return `Suite ${name}`;
+  const least = `${Math.round(1000 * threshold) / 10}%`;
+  const more = last.map((one) => `${one.more} of ${one.compared} cells on ${one.kernel}`);
+  const less = last.map((one) => String(one.less));
+  return `At least ${least} more: ${more.join(", ")}; less: ${less.join(", ")}`;
+}
 
 /** Show the state in the controls. */
 function drawChoices() {
@@ -73,25 +86,11 @@ export function drawOverview() {
   drawChosen();
 }
 
-/** `/` goes to the search. @param {KeyboardEvent} event */
-function toSearch(event) {
-  const field = event.target;
-  const writes = field instanceof HTMLInputElement || field instanceof HTMLSelectElement;
-  if (event.key !== "/" || writes || at("overview").hidden) return;
-  event.preventDefault();
-  at("suite-find").focus();
-}
-
 export function startOverview() {
   drawSuite();
-  startHeat();
   startOver();
   for (const id of ["heat", "over", "suite-kernels"]) scrollByKeys(at(id));
-  at("suite-controls").addEventListener("submit", (event) => {
-    event.preventDefault();
-    at("heat").querySelector("a")?.focus();
-  });
+  searchByKeys(at("suite-find", HTMLInputElement), () => [...at("heat").querySelectorAll("a")]);
   at("suite-find").addEventListener("input", changeOverview);
   for (const key of CHOSEN) at(`suite-${key}`).addEventListener("change", changeOverview);
-  addEventListener("keydown", toSearch);
 }

@@ -13,6 +13,6 @@ async function start() {
 }
 
 start().catch((error) => {
-  at("answers").textContent = `This report cannot be shown: ${visible(error)}`;
+  at("heading").textContent = `This report cannot be shown: ${visible(error)}`;
   throw error;
 });

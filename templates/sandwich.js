@@ -199,7 +199,7 @@ export function startSandwich() {
     graph.canvas.addEventListener("pointermove", (event) => {
       const node = graph.hit(event);
       if (graph.frames && node >= 0) {
-        showTip(graph.frames.scene.pair, [node], event.clientX, event.clientY);
+        showTip(graph.frames.scene.pair, [node], graph.canvas, event.clientY);
       } else hideTip();
     });
     graph.canvas.addEventListener("pointerleave", hideTip);

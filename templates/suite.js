@@ -67,6 +67,6 @@ async function startSuite() {
 }
 
 startSuite().catch((error) => {
-  at("suite-sentence").textContent = `This report cannot be shown: ${visible(error)}`;
+  at("suite-heading").textContent = `This report cannot be shown: ${visible(error)}`;
   throw error;
 });

@@ -4,7 +4,7 @@ import { barCell, barHeading, scaleBars } from "./bars.js";
 import { ids, metric } from "./chosen.js";
 import { columns, selfDelta } from "./columns.js";
 import { data } from "./data.js";
-import { at, button, element, heading, visible } from "./elements.js";
+import { at, button, element, heading, scrollByKeys, visible } from "./elements.js";
 import { count, unitTitle } from "./numbers.js";
 import { openFunction } from "./sandwich.js";
 import { found } from "./search.js";
@@ -13,9 +13,11 @@ import { state } from "./state.js";
 /** @import { Column, Row } from "./columns.js" */
 /** @import { FunctionRow } from "./document.d.ts" */
 
+/** How many rows are shown first, and how many more each time. */
+const FIRST = 20;
 const PAGE = 200;
 /** By which column rows are sorted, and how many are shown. */
-const order = { key: "delta", descending: true, shown: PAGE };
+const order = { key: "delta", descending: true, shown: FIRST };
 const table = at("functions", HTMLTableElement);
 
 /** Functions that the side and the search leave, in order. */
@@ -141,7 +143,7 @@ export function drawTable() {
 
 /** Show the first rows again, as of another search. */
 export function showFirst() {
-  order.shown = PAGE;
+  order.shown = FIRST;
 }
 
 /** Open the first function of the table. */
@@ -151,6 +153,7 @@ export function openFirst() {
 }
 
 export function startTable() {
+  scrollByKeys(table);
   at("more").addEventListener("click", () => {
     order.shown += PAGE;
     drawBody();

@@ -129,10 +129,8 @@ function walkTo(graph, node) {
   if (!place) return hideTip();
   const { canvas } = graph;
   graph.reveal(place.depth);
-  const { left, top, width } = canvas.getBoundingClientRect();
-  const x = left + Math.min(place.box.from + 20, width - 40);
   const nodes = nodesAt(node);
-  showTip(pair, nodes, x, top + graph.top(place.depth));
+  showTip(pair, nodes, canvas, canvas.getBoundingClientRect().top + graph.top(place.depth));
   const item = element("div");
   item.id = `${canvas.id}-${node}`;
   item.role = "treeitem";
@@ -191,7 +189,7 @@ function rest(graph, event) {
     hovered = node;
     repaint();
   }
-  if (node >= 0) showTip(pair, nodesAt(node), event.clientX, event.clientY);
+  if (node >= 0) showTip(pair, nodesAt(node), graph.canvas, event.clientY);
   else hideTip();
 }
 

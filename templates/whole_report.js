@@ -10,6 +10,7 @@ import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
 import { recall, remember } from "./kept.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "./search.js";
+import { searchByKeys } from "./search_keys.js";
 import { choices, readAddress, state, takeState, writeAddress } from "./state.js";
 import { drawSteps, startSteps } from "./steps.js";
 import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
@@ -89,7 +90,9 @@ function draw() {
   if (!data.metrics.length) return;
   choose();
   search();
-  drawLargest();
+  drawLargest((label) => {
+    if (label !== state.right) change("right", label);
+  });
   drawBlame();
   drawTree();
   drawTable();
@@ -103,10 +106,12 @@ function startProfile() {
     const select = at(key, HTMLSelectElement);
     select.addEventListener("change", () => change(key, select.value));
   }
-  at("controls").addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (state.search) openFirst();
-  });
+  searchByKeys(
+    at("search", HTMLInputElement),
+    () => [...at("functions").querySelectorAll("button.link")].filter(
+      (one) => one instanceof HTMLElement),
+    openFirst,
+  );
   at("search").addEventListener("input", changeSearch);
   at("regex").addEventListener("change", changeSearch);
   startTable();
@@ -123,14 +128,25 @@ export function readAgain() {
   if (state.function !== before) showHeading();
 }
 
+/** What the reader left folded, and paper shows. @type {HTMLDetailsElement[]} */
+let unfolded = [];
+
+/** Paper has all that can be unfolded. @param {boolean} paper */
+function unfold(paper) {
+  if (paper) unfolded = [...document.querySelectorAll("details:not([open])")].filter(
+    (one) => one instanceof HTMLDetailsElement);
+  for (const one of unfolded) one.open = paper;
+}
+
 let isStarted = false;
 
 /** Show the document that was taken, for the first time. */
 export function showReport() {
   readAddress();
   if (!isStarted) {
-    for (const id of ["kernels", "runs", "config"]) scrollByKeys(at(id));
+    for (const id of ["kernels", "runs", "config", "blame-rows"]) scrollByKeys(at(id));
     startProfile();
+    matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
     isStarted = true;
   }
   drawnPoint = undefined;

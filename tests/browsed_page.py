@@ -93,6 +93,12 @@ class Page:
             assert time.monotonic() < deadline, f"never true: {expression}"
             self.page.wait_for_timeout(20)
 
+    def unfold(self) -> None:
+        """Open all that is folded."""
+        self.page.evaluate(
+            "for (const one of document.querySelectorAll('details')) one.open = true"
+        )
+
     def names(self) -> list[str]:
         """Functions in the order shown, without the remark behind them."""
         script = "cells => cells.map(cell => cell.firstChild.textContent)"

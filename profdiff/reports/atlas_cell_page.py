@@ -43,7 +43,9 @@ def _line(atlas: Atlas, series: AtlasSeries, cell: AtlasCell, number: int, up: s
         ("release", "what"), (unit, "number"), ("change", "change"),
         ("functions that make most of it", "wrap"), ("commit", "wrap"), ("recording", ""),
     ]  # fmt: skip
-    rows = [_row(atlas, series, cell, point, up) for point in cell.points]
+    head, rows = c.without_empty(
+        head, [_row(atlas, series, cell, point, up) for point in cell.points]
+    )
     # The same for all kernels of a recording.
     commands = dict.fromkeys(
         (atlas.sources[point.source].name, point.reproduce) for point in cell.points
@@ -53,7 +55,7 @@ def _line(atlas: Atlas, series: AtlasSeries, cell: AtlasCell, number: int, up: s
             c.tag("h2", c.text(series.title or unit), id=title),
             c.machine_line(series),
             c.tag("div", chart, "scroll", role="group", **{"aria-labelledby": title}),
-            c.table(title, head, rows),
+            c.table(title, head, map(c.row, rows)),
             *(
                 c.tag("p", c.text(f"{name} again: ") + c.tag("code", c.text(command)))
                 for name, command in commands
@@ -88,7 +90,10 @@ def _ends(atlas: Atlas, cell: AtlasCell, point: AtlasPoint) -> str:
     return " to ".join(ends)
 
 
-def _row(atlas: Atlas, series: AtlasSeries, cell: AtlasCell, point: AtlasPoint, up: str) -> str:
+def _row(
+    atlas: Atlas, series: AtlasSeries, cell: AtlasCell, point: AtlasPoint, up: str
+) -> list[str]:
+    """The cells of a release."""
     source = atlas.sources[point.source]
     step = point.step
     recording = c.link(f"{up}{point.page or source.page}", c.text(source.name))
@@ -96,13 +101,11 @@ def _row(atlas: Atlas, series: AtlasSeries, cell: AtlasCell, point: AtlasPoint, 
         "<br>" + c.tag("small", c.text(f"{name}: {value:,.2f}"))
         for name, value in point.others.items()
     )
-    return c.row(
-        [
-            c.name_cell(c.text(series.releases[point.release].title)),
-            c.value_cell(point, up),
-            c.change_cell(step, _ends(atlas, cell, point)),
-            c.tag("td", c.functions_text(step) if step else "", "wrap"),
-            c.tag("td", c.commit_text(atlas, step, up) if step else "", "wrap"),
-            c.tag("td", recording + others),
-        ]
-    )
+    return [
+        c.name_cell(c.text(series.releases[point.release].title)),
+        c.value_cell(point, up),
+        c.change_cell(step, _ends(atlas, cell, point)),
+        c.tag("td", c.functions_text(step) if step else "", "wrap"),
+        c.tag("td", c.commit_text(atlas, step, up) if step else "", "wrap"),
+        c.tag("td", recording + others),
+    ]

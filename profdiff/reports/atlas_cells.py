@@ -45,6 +45,19 @@ def table(title: str, head: Sequence[tuple[str, str]], rows: Iterable[str]) -> s
     ).replace("aria_labelledby", "aria-labelledby", 1)
 
 
+def without_empty(
+    head: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
+) -> tuple[list[tuple[str, str]], list[list[str]]]:
+    """Titles and rows of cells without the columns that are empty in every row."""
+    kept = [n for n in range(len(head)) if not rows or any(not _empty(one[n]) for one in rows)]
+    return [head[n] for n in kept], [[one[n] for n in kept] for one in rows]
+
+
+def _empty(cell: str) -> bool:
+    """Whether an element has no content."""
+    return cell.find(">") == len(cell) - len("></td>")
+
+
 def row(cells: Iterable[str], find: str = "") -> str:
     """A row of cells; ``find``: what a search looks in."""
     more = {"data-find": units.printable(find)} if find else {}

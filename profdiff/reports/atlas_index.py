@@ -18,7 +18,8 @@ def body(atlas: Atlas) -> str:
     """The page's body."""
     sentences = atlas.sentences or ["No release can be compared with another one."]
     parts = [
-        c.tag("h1", "".join(c.tag("span", c.text(one)) for one in sentences)),
+        c.tag("h1", c.text(sentences[0])),
+        *(c.tag("p", c.text(one)) for one in sentences[1:]),
         c.tag("p", c.text(atlas.banner), "banner", role="note") if atlas.banner else "",
         _told(atlas),
         '<form role="search"><label>Search <input id="atlas-find" type="search" '
@@ -142,22 +143,20 @@ def _steps(atlas: Atlas, series: AtlasSeries, title: str, made: Sequence[_Made])
         ("cell", "what"), ("before", "number"), ("after", "number"), ("change", "change"),
         ("functions that make most of it", "wrap"), ("commit", "wrap"),
     ]  # fmt: skip
-    rows = []
-    for cell, _, step in made:
-        rows.append(
-            c.row(
-                [
-                    c.name_cell(c.link(cell.page, c.text(cell.name)) + _op(cell)),
-                    c.end_cell(step.before, ""),
-                    c.end_cell(step.after, ""),
-                    c.change_cell(step),
-                    c.tag("td", c.functions_text(step), "wrap"),
-                    c.tag("td", c.commit_text(atlas, step, ""), "wrap"),
-                ],
-                c.find_text(cell),
-            )
-        )
-    return c.table(title, head, rows)
+    rows = [
+        [
+            c.name_cell(c.link(cell.page, c.text(cell.name)) + _op(cell)),
+            c.end_cell(step.before, ""),
+            c.end_cell(step.after, ""),
+            c.change_cell(step),
+            c.tag("td", c.functions_text(step), "wrap"),
+            c.tag("td", c.commit_text(atlas, step, ""), "wrap"),
+        ]
+        for cell, _, step in made
+    ]
+    head, rows = c.without_empty(head, rows)
+    names = (c.find_text(cell) for cell, _, _ in made)
+    return c.table(title, head, map(c.row, rows, names))
 
 
 def _op(cell: AtlasCell) -> str:

@@ -21,6 +21,7 @@ from profdiff.views import (
     states,
 )
 from profdiff.views.answered import leading
+from profdiff.views.heading import heading
 from profdiff.views.record import Record
 
 
@@ -37,6 +38,7 @@ def build(findings: Findings) -> document.Document:
     return document.Document(
         schema=document.SCHEMA,
         profdiff=__version__,
+        heading=heading(findings),
         answers=[
             *(found.sentences if found else []),
             *states.sentences(findings, depending=True),

@@ -7,9 +7,14 @@ from typing import NamedTuple
 
 from profdiff.base import units
 
-_LEFT, _TOP, _ROOM, _BELOW = 128, 66, 190, 104
-_STRIDE, _LEAST = 92, 420
-_NAME, _NOTE = 26, 15
+_LEFT, _TOP, _ROOM = 128, 92, 190
+# Below are the names of releases.
+_TILTED, _LEVEL = 104, 34
+# A page's width; of very many releases, the chart is wider.
+_WIDTH, _STRIDE = 1180, 92
+# What a letter takes, at most.
+_LETTER = 7.5
+_NAME = 26
 
 
 class Mark(NamedTuple):
@@ -26,11 +31,14 @@ class Mark(NamedTuple):
 
 def line_chart(label: str, unit: str, marks: Sequence[Mark]) -> str:
     """The chart, with every value; ``label`` is read out."""
-    width = max(_LEAST, _LEFT + _STRIDE * len(marks) + 40)
-    height = _TOP + _ROOM + _BELOW
+    width = max(_WIDTH, _LEFT + _STRIDE * len(marks) + 40)
+    stride = (width - _LEFT - 40) / max(1, len(marks))
+    letters = int(stride / _LETTER)
+    tilted = any(len(mark.title) > letters for mark in marks)
+    height = _TOP + _ROOM + (_TILTED if tilted else _LEVEL)
     values = [mark.value for mark in marks if mark.value is not None]
     most = max([*values, 0.0]) or 1.0
-    places = [_LEFT + _STRIDE * (number + 0.5) for number in range(len(marks))]
+    places = [_LEFT + stride * (number + 0.5) for number in range(len(marks))]
 
     def y(value: float) -> float:
         return _TOP + _ROOM * (1 - max(value, 0) / most)
@@ -61,7 +69,7 @@ def line_chart(label: str, unit: str, marks: Sequence[Mark]) -> str:
                 f'L{here[0]:.1f} {here[1]:.1f}"/>'
             )
         before, gap = here, False
-    parts += [_mark(x, y, mark) for x, mark in zip(places, marks, strict=True)]
+    parts += [_mark(x, y, mark, letters) for x, mark in zip(places, marks, strict=True)]
     return "".join([*parts, "</svg>"])
 
 
@@ -89,20 +97,23 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:,.2f}"
 
 
-def _mark(x: float, y: Callable[[float], float], mark: Mark) -> str:
+def _mark(x: float, y: Callable[[float], float], mark: Mark, letters: int) -> str:
+    """A release: its mark on the line, its name below, and above all lines what is said of it, in
+    at most so many ``letters``."""
     name = escape(units.printable(mark.title))
-    short = name
-    if len(mark.title) > _NAME:
-        short = escape(units.printable(mark.title[: _NAME - 1])) + "…"
     bottom = _TOP + _ROOM
-    tilted = (
-        f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="end" '
-        f'transform="rotate(-28 {x:.1f} {bottom + 16})">{short}<title>{name}</title></text>'
-    )
+    if len(mark.title) <= letters:
+        below = f'<text x="{x:.1f}" y="{bottom + 20}" text-anchor="middle">{name}</text>'
+    else:
+        below = (
+            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="end" '
+            f'transform="rotate(-28 {x:.1f} {bottom + 16})">{_cut(mark.title, _NAME)}'
+            f"<title>{name}</title></text>"
+        )
     if mark.value is None:
-        return tilted + (
+        return below + (
             f'<text class="faint" x="{x:.1f}" y="{bottom - 6}" text-anchor="middle">'
-            f"{escape(units.printable(mark.note))}</text>"
+            f"{_cut(mark.note, letters)}</text>"
         )
     at = y(mark.value)
     title = f"<title>{name}: {number(mark.value)} {escape(mark.change)}</title>"
@@ -116,11 +127,16 @@ def _mark(x: float, y: Callable[[float], float], mark: Mark) -> str:
         shape = f'<circle class="point" cx="{x:.1f}" cy="{at:.1f}" r="3.5">{title}</circle>'
     said = [(number(mark.value), "faint")]
     if mark.way:
-        note = mark.note if len(mark.note) <= _NOTE else f"{mark.note[: _NOTE - 1]}…"
-        said = [*said, (mark.change, "strong"), *([(note, "")] if note else [])]
+        said = [*said, (mark.change, "strong"), *([(mark.note, "")] if mark.note else [])]
     lines = [
-        f'<text class="{kind}" x="{x:.1f}" y="{at - 12 - 13 * row:.1f}" text-anchor="middle">'
-        f"{escape(units.printable(text))}</text>"
+        f'<text class="said {kind}" x="{x:.1f}" y="{_TOP - 18 - 14 * row}" text-anchor="middle">'
+        f"{_cut(text, letters)}</text>"
         for row, (text, kind) in enumerate(said)
     ]
-    return tilted + shape + "".join(lines)
+    return below + shape + "".join(lines)
+
+
+def _cut(text: str, letters: int) -> str:
+    """As markup, with its end cut off where it is too long."""
+    short = text if len(text) <= letters else f"{text[: letters - 1]}…"
+    return escape(units.printable(short))

@@ -15,7 +15,10 @@ ROOM, ROOM_OF_ALL = 72_000, 10_000_000
 # A cell may take so many times what is left for it, as most take less.
 _MORE = 3
 # Members that each cell has of its own, or that are packed otherwise.
-_OWN = {"answers", "evidence", "workload", "metrics", "stacks", "report_command", "schema"}
+_OWN = {
+    *("heading", "answers", "evidence", "workload", "metrics", "stacks", "report_command"),
+    "schema",
+}
 # Of these each member is shared for itself.
 _DIVIDED = ("facts", "experiment")
 # Shorter ones are not worth a number.

@@ -19,6 +19,7 @@ from profdiff.session.points import Setting
 from profdiff.views import recording
 from profdiff.views.claim import headlines
 from profdiff.views.document import Document
+from profdiff.views.heading import heading
 
 # Points whose functions a page holds, the chosen one included.
 MOST = 12
@@ -133,6 +134,7 @@ def _results(findings: Findings, setting: Setting) -> dict[str, Any]:
     """What is known of a point without its recordings."""
     workload = recording.workload(findings.manifest, setting)
     return {
+        "heading": heading(replace(findings, setting=setting, comparisons=[])),
         "answers": headlines(replace(findings, setting=setting)),
         "evidence": [],
         "workload": msgspec.to_builtins(workload),

@@ -138,10 +138,12 @@ class Metric(Record, frozen=True):
 
 
 class Document(Record, frozen=True):
-    """The whole; ``experiment`` and ``facts`` have modules of their own."""
+    """The whole; ``heading``: of the page, on one line; ``experiment`` and ``facts`` have modules
+    of their own."""
 
     schema: Literal["profdiff.report/1"]
     profdiff: str
+    heading: str
     answers: list[str]
     bisection: Bisection | None
     evidence: list[str]

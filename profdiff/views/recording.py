@@ -17,6 +17,7 @@ from profdiff.session.manifest import Manifest, Run
 from profdiff.views.lengths import lengths
 from profdiff.views.machine import guest
 from profdiff.views.record import Record, side
+from profdiff.views.shown_command import shown_command
 
 _NAMED = 3
 
@@ -77,7 +78,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     # Of whole commands, the difference is none.
     facts += [window] if window and (setting.short is None or "command" not in kinds) else []
     at_hand = manifest.points[setting.point].parameters
-    argv = [points.substitute(word, at_hand) for word in manifest.workload.argv]
+    argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
     command = units.printable(shlex.join(argv)) or "unknown"
     return Workload(
         argv=manifest.workload.argv,

@@ -16,6 +16,7 @@ from profdiff.evidence.suite_results import SuiteResults
 from profdiff.session.manifest import Kernel
 from profdiff.views import suite
 from profdiff.views.record import side
+from profdiff.views.shown_command import shown_command
 
 MOST_FUNCTIONS = 200
 _NAMED = 3
@@ -52,7 +53,7 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> suite.Suite
         about=one.workload.about,
         session=relpath(one.folder, results.suite.folder),
         at=",".join(f"{name}={one.setting.value(name)}" for name in one.setting.varied),
-        command=shlex.join(one.argv),
+        command=shlex.join(shown_command(one.argv)),
         values={label: one.values.get(label) for label in labels},
         per_op=one.per_op,
         changes={

@@ -48,7 +48,7 @@ def column(page: Page, number: int) -> list[str]:
     """Cells of the first table's column, its heading first."""
     script = "(rows, at) => rows.map(row => row.children[at].textContent)"
     shown: list[str] = page.page.eval_on_selector_all(
-        "table.experiment >> nth=0 >> tr", script, number
+        "#experiment-tables table >> nth=0 >> tr", script, number
     )
     return shown
 
@@ -56,16 +56,19 @@ def column(page: Page, number: int) -> list[str]:
 def test_timed_runs_alone(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, experiment(), tmp_path, 1300)
     told = "latency 1,040 instead of 800 instructions (guest clock)"
-    assert told in page.page.inner_text("h1")
+    assert told in page.page.inner_text("#answers")
     assert page.page.inner_text("#differs") == "base: 6.0.0 → new: 6.1.0. They differ in release."
     for hidden in ("#profile", "#charts", "#state-section", "#functions"):
         assert page.page.is_hidden(hidden)
     assert page.page.is_hidden("#place")
-    assert "guest clock, which counts instructions" in page.page.inner_text("h3 >> nth=0")
+    assert "guest clock, which counts instructions" in page.page.inner_text(
+        "#experiment-tables h3 >> nth=0"
+    )
     assert column(page, 0) == ["size_kib", "1", "1", "10", "10", "100", "100", "1000", "1000"]
     assert column(page, 4)[:2] == ["change", "+30.0%"]
     assert column(page, 5) == ["verdict"] + 8 * ["changed"]
     assert "5 boots of each kernel" in page.page.inner_text("#experiment-notes")
+    page.unfold()
     facts = page.page.inner_text("#kernels")
     assert "Inlined" not in facts
     assert "Runs\t5\t5" in facts
@@ -79,7 +82,7 @@ def test_with_functions(browser: Any, tmp_path: Path) -> None:
     chosen = "select => select.selectedOptions[0].textContent"
     assert page.page.eval_on_selector("#point", chosen) == "size_kib 1000, vCPUs 2"
     order = page.page.evaluate(
-        "['experiment-tables', 'experiment-charts', 'graphs', 'charts'].map("
+        "['graphs', 'functions', 'experiment-tables', 'experiment-charts', 'charts'].map("
         "id => document.getElementById(id).getBoundingClientRect().top)"
     )
     assert order == sorted(order)
@@ -118,16 +121,17 @@ def test_no_screen_is_too_narrow(browser: Any, tmp_path: Path, width: int, schem
     # Numbers stand under their headings, and the row's name stays while the table scrolls.
     right = "cell => Math.round(cell.getBoundingClientRect().right)"
     for at in (2, 4):
-        cells = page.page.locator(f"table.experiment >> nth=0 >> tr > :nth-child({at + 1})")
+        cells = page.page.locator(f"#experiment-tables table >> nth=0 >> tr > :nth-child({at + 1})")
         edges = {cells.nth(row).evaluate(right) for row in range(3)}
         aligned = {
             cells.nth(row).evaluate("cell => getComputedStyle(cell).textAlign") for row in range(3)
         }
         assert (len(edges), aligned) == (1, {"right"})
-    name = page.page.locator("table.experiment >> nth=0 >> tr >> nth=1 >> th >> nth=0")
-    before = name.bounding_box()["x"]
+    name = page.page.locator("#experiment-tables table >> nth=0 >> tr >> nth=1 >> th >> nth=0")
+    left = "cell => cell.getBoundingClientRect().x"
+    before = name.evaluate(left)
     page.page.locator("#experiment-tables .scroll >> nth=0").evaluate("box => box.scrollLeft = 300")
-    assert name.bounding_box()["x"] == before
+    assert name.evaluate(left) == before
     page.close()
 
 
@@ -164,7 +168,7 @@ def test_strangers_words_are_text(browser: Any, tmp_path: Path) -> None:
     assert page.page.locator("img:not(.charts img)").count() == 0
     assert column(page, 0)[1] == HOSTILE[0][:39] + "…"
     assert column(page, 0)[3] == "a\\u{202e}reversed\\u{7}bell"
-    assert HOSTILE[0] in page.page.inner_text("h3 >> nth=0")
+    assert HOSTILE[0] in page.page.inner_text("#experiment-tables h3 >> nth=0")
     assert page.page.evaluate(OVERFLOW) <= 0
     page.close()
 

@@ -36,7 +36,7 @@ def test_the_regressed_function_is_found(recorded: Path, browser: Any, tmp_path:
     assert found == 620_000
 
     page = Page(browser, comparison, tmp_path, 1280)
-    assert "new executes 1.7" in page.page.inner_text("h1")
+    assert "new executes 1.7" in page.page.inner_text("#answers")
     chips = page.page.inner_text("#chips")
     assert "commit_anon_folio_batch" in chips
     assert "+15.50 (new)" in chips

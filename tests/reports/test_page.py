@@ -12,7 +12,7 @@ __all__ = ["browser"]
 
 def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare(example(), ops=40_000), tmp_path, 1200)
-    assert "new executes 2.1" in page.page.inner_text("h1")
+    assert "new executes 2.1" in page.page.inner_text("#answers")
     assert page.names()[0] == "prot_commit_flush_ptes"
     assert page.cells(0)[:4] == ["0.00", "27.50", "+27.50", "new"]
     page.page.click("thead button:has-text('function')")
@@ -66,9 +66,9 @@ def test_many_functions_and_three_kernels(browser: Any, tmp_path: Path) -> None:
     rows = [([frame(f"f{n:04}")], "f", True, [n + 1]) for n in range(450)]
     kernels = {"base": rows, "b": rows[:300], "c": rows[100:]}
     page = Page(browser, compare(kernels), tmp_path, 1200)
-    assert len(page.names()) == 200
-    page.page.click("#more")
-    page.page.click("#more")
+    assert len(page.names()) == 20
+    for _ in range(3):
+        page.page.click("#more")
     assert len(page.names()) == 450
     assert page.page.is_hidden("#more")
     page.page.select_option("#right", "c")
@@ -83,10 +83,11 @@ def test_rows_left_out_are_named_and_bars_fit(browser: Any, tmp_path: Path) -> N
     new = [([frame(name)], name, True, [1 + n]) for n, name in enumerate(names)]
     page = Page(browser, compare({"base": base, "new": new}), tmp_path, 1200)
     page.page.click("thead button:has-text('function')")
-    assert "5,200 of 5,200 functions (the first 200 shown)" in page.page.inner_text("#status")
+    assert "5,200 of 5,200 functions (the first 20 shown)" in page.page.inner_text("#status")
     page.page.emulate_media(media="print")
     assert page.page.is_visible("#status")
     page.page.emulate_media(media="screen")
+    page.page.click("#more")
     # A row's bar is as long among all as it is alone.
     widths = "bars => Math.max(...bars.map(bar => parseFloat(bar.style.width)))"
     assert 3 < page.page.eval_on_selector_all(".bar i", widths) < 5

@@ -18,7 +18,7 @@ __all__ = ["browser"]
 
 def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare(call_stacks(), ops=10), tmp_path, 1280)
-    assert "helper" in page.page.inner_text("h1")
+    assert "helper" in page.page.inner_text("#answers")
     assert "6.0.0 → new: 6.1.0" in page.page.inner_text("#differs")
     assert page.page.inner_text(".chip").startswith("helper +70.00")
     box = page.page.locator("#graph-left").bounding_box()

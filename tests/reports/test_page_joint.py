@@ -40,7 +40,7 @@ def findings(folder: Path, at: str | None = None) -> JointFindings:
 def test_the_joint_tables_come_first(browser: Any, folder: Path, tmp_path: Path) -> None:
     shown = findings(folder)
     page = Page(browser, shown, tmp_path, 1200)
-    assert page.page.inner_text("#answers").startswith("The same change: +97.0% on x86_64")
+    assert page.page.inner_text("h1").startswith("The same change: +97.0% on x86_64")
     assert page.page.title() == "profdiff: base against new on x86_64, arm64"
     (grid,) = grids(shown.results, shown.setting, NAMES)
     table = page.page.locator("table.joint").first
@@ -75,7 +75,7 @@ def test_choosing_an_architecture(browser: Any, folder: Path, tmp_path: Path) ->
     for option in page.page.locator("#point option").evaluate_all("all => all.map(x => x.value)"):
         page.page.select_option("#point", option)
         seen[option] = page.page.locator(names).all_inner_texts()
-        head = page.page.inner_text("#answers")
+        head = page.page.inner_text("h1")
         assert head.startswith("The same change: +97.0% on x86_64")
     assert "flush" in seen["architecture=x86_64,folio_kib=4"]
     assert "contpte" in seen["architecture=arm64,folio_kib=64"]
@@ -147,7 +147,7 @@ def test_one_point_and_one_architecture_that_is_missing(browser: Any, tmp_path: 
     page = Page(browser, findings(made.folder), tmp_path, 1200)
     assert page.page.inner_text("#joint-missing") == "arm64: not recorded yet"
     assert page.page.locator("#point option").all_inner_texts() == ["x86_64"]
-    assert page.page.inner_text("#answers").startswith("The change on one architecture alone")
+    assert page.page.inner_text("h1").startswith("The change on one architecture alone")
     assert page.problems == []
     page.page.close()
 
@@ -160,7 +160,7 @@ def test_timed_runs_have_tables_alone(browser: Any, tmp_path: Path) -> None:
         assert session.manifest.collectors == ["timed"]
     shown = findings(made.folder)
     page = Page(browser, shown, tmp_path, 1200)
-    assert page.page.inner_text("#answers").startswith(
+    assert page.page.inner_text("h1").startswith(
         "The same change, in different directions: +100.0% on x86_64, -50.0% on arm64"
     )
     assert page.page.locator("table.joint").count() == 1

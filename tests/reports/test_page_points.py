@@ -151,7 +151,7 @@ def test_choosing_a_point(browser: Any, tmp_path: Path) -> None:
     assert page.cells(0)[:2] == ["1.00", "3.00"]
     assert page.page.inner_text("#crumbs").split() == ["all", "entry", "work"]
     assert page.page.inner_text("#sandwich-name") == "helper"
-    assert "size_kib 4:" in page.page.inner_text("h1")
+    assert "size_kib 4:" in page.page.inner_text("#answers")
     assert "4 KiB" not in page.page.inner_text("#place")
     # As a link.
     link = page.page.url
@@ -169,7 +169,7 @@ def test_choosing_a_point(browser: Any, tmp_path: Path) -> None:
     assert page.page.is_hidden("#profile")
     said = page.page.inner_text("#place-held")
     assert said.endswith("profdiff report SESSION --at size_kib=400 --html")
-    assert "size_kib 400:" in page.page.inner_text("h1")
+    assert "size_kib 400:" in page.page.inner_text("#answers")
     page.page.select_option("#point", "size_kib=40")
     assert page.page.is_visible("#profile")
     assert page.page.inner_text("#place-held") == ""
@@ -218,6 +218,7 @@ def test_a_recorded_sweep_from_the_command_line(browser: Any, tmp_path: Path) ->
         (metric, *_) = told["metrics"]
         base, other = (kernel["label"] for kernel in told["kernels"][:2])
         counts = {one["name"]: one["self"] for one in metric["functions"]}
+        page.click("#more")
         rows = page.eval_on_selector_all(
             "#functions tbody tr",
             "rows => rows.map(row => [row.children[0].firstChild.textContent,"
@@ -230,7 +231,7 @@ def test_a_recorded_sweep_from_the_command_line(browser: Any, tmp_path: Path) ->
                 counts[name][other],
             ]
         assert (
-            page.eval_on_selector_all("h1 span", "all => all.map(one => one.textContent)")
+            page.eval_on_selector_all("#answers span", "all => all.map(one => one.textContent)")
             == (told["answers"])
         )
     assert problems == []
@@ -263,6 +264,7 @@ def test_the_state_of_a_point_and_what_its_lengths_leave_out(browser: Any, tmp_p
     said = "Their state is not that of other points: minor faults."
     assert page.page.inner_text("#place-state") == said
     line = "tr:has(th:has-text('Does not grow with ops: instructions, exact'))"
+    page.unfold()
     assert page.page.inner_text(f"#kernels {line}").split("\t")[1:] == [
         "-",
         "250 (25.0%), left out",

@@ -298,6 +298,7 @@ def test_a_linked_function_is_in_view(browser: Any, tmp_path: Path) -> None:
 
 def test_boxes_are_tab_stops_only_where_something_scrolls(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare(deep_stacks()), tmp_path, 1440)
+    page.unfold()
     script = """() => [...document.querySelectorAll('.scroll:not(:has(button))')].filter(
       box => box.getClientRects().length).map(box => [
         box.firstElementChild.id, box.scrollWidth > box.clientWidth, box.tabIndex])"""
@@ -306,7 +307,7 @@ def test_boxes_are_tab_stops_only_where_something_scrolls(browser: Any, tmp_path
     assert [stop for _, scrolls, stop in found if not scrolls] == [-1] * len(found)
     # The keys reach each that scrolls on a narrow screen.
     page.page.set_viewport_size({"width": 320, "height": 900})
-    page.wait_until("document.querySelector('.scroll[tabindex]') !== null")
+    page.wait_until("document.querySelector('.scroll[tabindex]:not(:has(button))') !== null")
     found = page.page.evaluate(script)
     assert any(scrolls for _, scrolls, _ in found)
     assert all((stop == 0) == scrolls for _, scrolls, stop in found)

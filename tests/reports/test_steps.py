@@ -203,6 +203,7 @@ def test_the_page_has_steps_sources_and_holes(
     assert texts[-1] == ["2-broken", f"not built: {HOLE}"]
     page.page.select_option("#unit", "absolute")
     assert page.page.inner_text("#steps tr:nth-child(2) td:nth-child(4)") == "-1,000"
+    page.unfold()
     kernels = page.page.inner_text("#kernels")
     assert f"not built: {HOLE}" in kernels
     assert "built from v6.12-1-g111111111111" in kernels

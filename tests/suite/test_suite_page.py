@@ -105,6 +105,24 @@ def test_the_overview_says_all_without_colour(browser: Any, one_file: str) -> No
     opened.close()
 
 
+def test_keys_lead_from_the_search_to_a_cell(browser: Any, one_file: str) -> None:
+    opened = Opened(browser, one_file)
+    page = opened.page
+    page.keyboard.press("/")
+    page.keyboard.type("mprotect/anon,64k")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "mprotect/anon,64k"
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.id") == "suite-find"
+    # Once opens it; its own page has a search of its own.
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#back-cell:visible")
+    assert page.inner_text("#back-cell").startswith("mprotect/anon,64k")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    opened.close()
+
+
 def test_search_tag_filter_and_order_are_in_the_address(browser: Any, one_file: str) -> None:
     opened = Opened(browser, one_file)
     page = opened.page

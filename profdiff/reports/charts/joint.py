@@ -14,6 +14,7 @@ from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE, REST, Panel, Row, draw
 from profdiff.reports.charts.layout import Caption, Chart
 from profdiff.views.result import ABSENT, Median, Pair, delta
+from profdiff.views.shown_command import shown_command
 
 _MOST_METRICS = 12
 _MOST_PANELS = 16
@@ -98,7 +99,7 @@ def _notes(
     every = 0
     for name, results in findings.results.parts.items():
         mine = [by_part[name] for _, by_part in rows if name in by_part]
-        command = shlex.join(results.manifest.workload.argv) or "unknown"
+        command = shlex.join(shown_command(results.manifest.workload.argv)) or "unknown"
         every += bool(mine)
         for text in words.notes(results, mine, command) if mine else ():
             told.setdefault(text, []).append(name)

@@ -17,6 +17,7 @@ from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Level, level
 from profdiff.reports.charts import words
 from profdiff.reports.charts.layout import SIZE, WIDTH, Caption, finish, logarithmic, ticks, wrapped
+from profdiff.views.shown_command import shown_command
 
 # Okabe and Ito's colours, which colour-blind people tell apart; shapes tell in black and white.
 _STYLES = [
@@ -80,7 +81,9 @@ def sweep(
     kernels = with_values[: len(_STYLES)]
     each = sum(len(one.cells[k].boots) for one in drawn for k in kernels) <= words.MOST_BOOTS
     notes = [
-        *words.notes(evidence, drawn, shlex.join(evidence.manifest.workload.argv) or "unknown"),
+        *words.notes(
+            evidence, drawn, shlex.join(shown_command(evidence.manifest.workload.argv)) or "unknown"
+        ),
         _scatter(evidence, drawn, every=each, bands=numeric),
         *words.left_out(
             (len(groups) - len(panels), "combinations of the other parameters"),
