@@ -125,7 +125,7 @@ def test_a_metric_that_is_not_there_fails_the_run(restored: list[str], tmp_path:
 
 def test_boots_that_vary_and_the_base_against_itself(kernels: list[str], tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
-    light = ["--settle", "0", "--append", LIGHT]
+    light = ["--no-restore", "--settle", "0", "--append", LIGHT]
     profdiff(
         *("record", *kernels, *light, "--vary-boots", "--repeat", "2", "--aa", "2", "--ops", "400"),
         *("--no-call-tree", "--no-observe", "-o", session, "--", EXAMPLE, "400", "1000"),

@@ -108,7 +108,7 @@ def test_the_booted_kernel_must_be_the_debug_elfs(
     that expects another one stands for such an image."""
     session = tmp_path / "s.profdiff"
     command = ["record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
-    command += ["--collector", "timed", "--no-observe", "--append", LIGHT]
+    command += ["--no-restore", "--collector", "timed", "--no-observe", "--append", LIGHT]
     command += ["-o", str(session), "--jobs", "1", "--settle", "0", "--timeout", "1"]
     profdiff(*command, "--", "/bin/true", status=2)
     text = (session / "manifest.json").read_text()

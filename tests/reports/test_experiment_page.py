@@ -217,6 +217,7 @@ def test_counts_below_nothing_have_no_width_but_their_sign(browser: Any, tmp_pat
     drawn = dict(page.page.evaluate(widths, "left"))
     assert drawn["helper"] / drawn["entry"] == pytest.approx(300 / 400)
     page.page.select_option("#view", "both")
+    page.page.evaluate("paintTree()")
     ends = page.page.evaluate("Math.max(...graphs.right.frames.rows.flat().map(box => box.to))")
     assert ends <= page.page.evaluate("graphs.right.canvas.clientWidth") + 0.01
     page.close()

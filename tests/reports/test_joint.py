@@ -356,7 +356,8 @@ def test_a_kernel_alone_has_values_and_no_change(tmp_path: Path) -> None:
     (grid,) = grids(both.results, both.setting, NAMES)
     assert grid.table.header == ["folio_kib", "value", "value"]
     assert grid.table.rows == [["4", "198", "203"], ["64", "198", "285"]]
-    assert text(both).startswith("x86_64: base (6.0.0")
+    assert text(both).startswith("workload: ./work 1 (1,000 ops")
+    assert "\nx86_64: base (6.0.0" in text(both)
     assert "minus" not in text(both)
     json.loads(report_document.encode(joint_document.build(both)))
 
