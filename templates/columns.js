@@ -50,13 +50,20 @@ export function columns() {
     },
     {
       key: "total", title: "total delta", width: "optional",
-      by: (row) => Math.abs(difference(...sides(row.total))),
-      cell: (row) => formatDifference(...sides(row.total)),
+      by: (row) => (isTotal(row) ? Math.abs(difference(...sides(row.total))) : -1),
+      cell: (row) => (isTotal(row) ? formatDifference(...sides(row.total)) : "-"),
     },
     ...(metric.exact ? [] : [samples]),
     ...perInstruction(),
     ...perCall(),
   ];
+}
+
+/** Of two lengths, the shorter run can have executed more below a function: then the difference is
+ * no total of it. @param {Row} row */
+function isTotal(row) {
+  const [self, total] = [sides(row.self), sides(row.total)];
+  return total.every((count, side) => count >= self[side]);
 }
 
 /** @param {number} left @param {number} right */

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
@@ -28,8 +29,7 @@ from profdiff.session.state import State, compare_states
 @dataclass(frozen=True)
 class Findings:
     """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
-    ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown,
-    and what a reader must know before all numbers.
+    ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
     ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
     are none. ``differ``: by label, the function in which states differ most, of changes that depend
     on state.
@@ -70,15 +70,14 @@ class Findings:
                 ]
         else:
             comparisons = Recordings(session, setting).comparisons(facts)
-        state = state or compare_states(session, results.runs)
         return Findings(
             session.manifest,
             setting,
             comparisons,
             results,
-            state,
+            state or compare_states(session, results.runs),
             comparisons[0].facts if comparisons else facts,
-            [*remarks, *cautions(session, setting, state)],
+            remarks,
             Lengths.of(session, results, setting),
             session,
             _differ(session, results, setting),
@@ -99,6 +98,12 @@ class Findings:
         for setting in chosen:
             with suppress(SessionError):
                 yield Findings.of(self.session, setting, self.results, state=self.state)
+
+    @cached_property
+    def cautions(self) -> list[str]:
+        """What a reader must know before all numbers."""
+        own = cautions(self.session, self.setting, self.state) if self.session else []
+        return [*self.remarks, *own]
 
     @property
     def kernels(self) -> list[Kernel]:

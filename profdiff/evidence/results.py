@@ -15,7 +15,7 @@ from profdiff.base.metric import INSTRUCTIONS, Metric
 from profdiff.collectors import registry
 from profdiff.evidence.state_changes import in_states
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
-from profdiff.evidence.tick_floor import above_ticks, larger, tick_floor
+from profdiff.evidence.tick_floor import GUEST_CLOCK, above_ticks, larger, tick_floor
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
 from profdiff.session.points import Cells, Setting, by_boot, cells_by_state, recorded_at, settings
 
@@ -296,7 +296,7 @@ class _Gatherer:
                         ),
                         *(cell.states for cell in pair),
                     ),
-                    _guest_clock(result, pair, self.rule)
+                    _guest_clock(result, pair)
                     if result.virtual
                     else larger(cell.tick_floor for cell in pair),
                     self.rule,
@@ -363,10 +363,10 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
     ]
 
 
-def _guest_clock(result: Result, pair: tuple[Cell, Cell], rule: Rule) -> float:
+def _guest_clock(result: Result, pair: tuple[Cell, Cell]) -> float:
     """The tick floor of what a guest's clock measured: interrupts are part of it, and nobody knows
-    how many came, so that no irrelevant change is told from theirs."""
-    return rule.relevance * abs(pair[0].value or 0.0) if result.deterministic else 0.0
+    how many came."""
+    return GUEST_CLOCK * abs(pair[0].value or 0.0) if result.deterministic else 0.0
 
 
 def _shown(found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:

@@ -46,7 +46,7 @@ def build(findings: Findings) -> document.Document:
             *states.sentences(findings, depending=False),
         ],
         bisection=found,
-        evidence=[*findings.remarks, *(one.text for one in remarks)],
+        evidence=[*findings.cautions, *(one.text for one in remarks)],
         base=labels[0],
         kernels=document.kernels(findings),
         without_result=comparisons[0].without_result if comparisons else [],

@@ -135,7 +135,7 @@ def _first(findings: Findings) -> list[str]:
     differs = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
     remarks = recording.remarks(findings.comparisons, findings.lengths)
     said = [one.text for one in remarks if one.kind in ("caution", "failure")]
-    return [f"workload: {workload.description}", *differs, *findings.remarks, *said]
+    return [f"workload: {workload.description}", *differs, *findings.cautions, *said]
 
 
 def _recording(findings: Findings) -> list[str]:

@@ -114,7 +114,7 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
     for one in state.lines(findings.state):
         lines += units.wrap(units.printable(one.text), width, 2)
     said = [
-        *findings.remarks,
+        *findings.cautions,
         *(one.text for one in _remarks(findings) if one.kind in _FIRST),
     ]
     for line in said:

@@ -14,10 +14,11 @@ from synthetic_experiment import ICOUNT, boots, found, recorded
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import svg
+from profdiff.reports import svg, text
 from profdiff.reports.flame_layout import FlameLayout
 from profdiff.session import manifest as m
 from profdiff.session.state import State
+from profdiff.views.selection import Selection
 
 __all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -221,6 +222,29 @@ def test_counts_below_nothing_have_no_width_but_their_sign(browser: Any, tmp_pat
     ends = page.page.evaluate("Math.max(...graphs.right.frames.rows.flat().map(box => box.to))")
     assert ends <= page.page.evaluate("graphs.right.canvas.clientWidth") + 0.01
     page.close()
+
+
+def test_what_is_no_total_is_not_shown(browser: Any, tmp_path: Path) -> None:
+    """The shorter run executed more below ``exits``."""
+    exits, printf, work = (frame(name) for name in ("exits", "printf", "work"))
+    rows: dict[str, Sequence[Row]] = {
+        label: [
+            ([exits], "exits", True, [60 + below]),
+            ([exits, printf], "printf", True, [-below]),
+            ([work], "work", True, [100 + below]),
+        ]
+        for label, below in (("base", 5), ("new", 25))
+    }
+    comparison = compare(rows)
+    page = Page(browser, comparison, tmp_path, 1600)
+    script = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    shown = page.page.eval_on_selector_all("#functions tbody tr", script)
+    totals = {row[-1].split()[0]: row[-2] for row in shown if len(row) > 6}
+    assert (totals["exits"], totals["work"]) == ("-", "+20")
+    page.close()
+    told = text.render(findings([comparison]), Selection(), width=120)
+    lines = {line.split()[-1]: line.split()[-2] for line in told.splitlines() if line.strip()}
+    assert (lines["exits"], lines["work"]) == ("-", "+20")
 
 
 def test_pictures_of_counts_below_nothing() -> None:
