@@ -239,11 +239,12 @@ def test_what_is_no_total_is_not_shown(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, comparison, tmp_path, 1600)
     script = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     shown = page.page.eval_on_selector_all("#functions tbody tr", script)
-    totals = {row[-1].split()[0]: row[-2] for row in shown if len(row) > 6}
+    totals = {row[0]: row[-1] for row in shown}
     assert (totals["exits"], totals["work"]) == ("-", "+20")
     page.close()
     told = text.render(findings([comparison]), Selection(), width=120)
-    lines = {line.split()[-1]: line.split()[-2] for line in told.splitlines() if line.strip()}
+    words = [line.split() for line in told.splitlines()]
+    lines = {found[-1]: found[-2] for found in words if len(found) > 6}
     assert (lines["exits"], lines["work"]) == ("-", "+20")
 
 
