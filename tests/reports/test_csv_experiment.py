@@ -42,7 +42,15 @@ def test_a_row_for_each_point_and_kernel() -> None:
 def test_counts_are_whole_and_per_op() -> None:
     points = [Point(cpus=1, ops=3)]
     exact = {"base": [[[7_000_000_001.0]]], "new": [[[7_000_000_003.0]]]}
-    described = recorded(exact, collector="exact", qemu=ICOUNT, is_total=True, points=points)
+    described = recorded(
+        exact,
+        collector="exact",
+        qemu=ICOUNT,
+        is_total=True,
+        points=points,
+        name="instructions",
+        unit="instructions",
+    )
     base, new = rows(Results.gather(described))
     assert (base["value"], new["value"]) == ("7000000001", "7000000003")
     assert float(new["per_op"]) == pytest.approx(7_000_000_003 / 3, rel=1e-14)

@@ -308,9 +308,9 @@ def test_check_names_the_compiler(folder: Path) -> None:
     condition = ("--fail-if", "instructions:flush > +10%", "--at", "folio_kib=4")
     said = profdiff("check", folder, *condition, status=1).stdout.splitlines()
     assert [line for line in said if line.startswith("  new")] == [
-        "  new under gcc-12 at folio_kib 4: +55.00%, 40,000 to 62,000",
-        "  new under gcc-14 at folio_kib 4: +2.50%, 40,000 to 41,000",
-        "  new under clang-19 at folio_kib 4: +0.00%, 38,000 to 38,000",
+        "  new under gcc-12 at folio_kib 4: +55.00%, 40.00 to 62.00 per op",
+        "  new under gcc-14 at folio_kib 4: +2.50%, 40.00 to 41.00 per op",
+        "  new under clang-19 at folio_kib 4: +0.00%, 38.00 to 38.00 per op",
     ]
 
 
