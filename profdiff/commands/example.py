@@ -8,7 +8,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.base.temporary import temporary_folder
-from profdiff.base.terminal import put, say
+from profdiff.base.terminal import say
 
 _EXPERIMENT = "profdiff.toml"
 
@@ -33,8 +33,8 @@ def example(name: str | None) -> None:
     }
     if name is None:
         width = max(map(len, known))
-        lines = [f"{one:{width}}  {_title(folder)}\n" for one, folder in known.items()]
-        put("".join(lines).encode())
+        for one, folder in known.items():
+            say(f"{one:{width}}  {_title(folder)}")
         return
     if name not in known:
         meant = did_you_mean(name, list(known)) or "profdiff example lists them"

@@ -2,12 +2,14 @@
 does nothing there and looks the same; and what is counted of a program without marks."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from profdiff.base import bounded, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors import registry
+from profdiff.profile import session_facts
 from profdiff.session.folder import Session
-from profdiff.session.kernel_config import MAX_SIZE, NOT_SET, parse, unpacked
+from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
 from profdiff.session.state import State
@@ -85,11 +87,8 @@ def _used(session: Session) -> Iterator[tuple[bytes, str]]:
 def _configs(session: Session) -> Iterator[tuple[str, Mapping[str, str]]]:
     for kernel in session.compared:
         if kernel.config is not None:
-            try:
-                content = unpacked(bounded.read(session.path(kernel.config), MAX_SIZE))
-            except (OSError, ValueError, SessionError):
-                continue
-            yield kernel.label, parse(content)
+            with suppress(OSError, ValueError, SessionError):
+                yield kernel.label, session_facts.options_of(session, kernel.config)
 
 
 def _calls(setting: Setting, state: State) -> dict[str, int]:
@@ -104,8 +103,8 @@ def _calls(setting: Setting, state: State) -> dict[str, int]:
 
 
 def _unmarked(session: Session, setting: Setting, calls: Mapping[str, int]) -> Iterator[str]:
-    """Where a whole command is counted that makes several system calls often: which ones are meant
-    only its user knows."""
+    """Where profdiff counts a whole command that makes several system calls often: only its user
+    knows which of them are meant."""
     if not any(_counts_command(run, setting) for run in session.manifest.runs):
         return
     least = max(_OFTEN, _PART * sum(calls.values()))
@@ -114,18 +113,18 @@ def _unmarked(session: Session, setting: Setting, calls: Mapping[str, int]) -> I
         return
     shown = [f"{name} {calls[name]:,}" for name in often[:_SHOWN]]
     yield (
-        f"no marks: {_counted(setting)}, {', '.join(shown)} and the program's own code "
-        "(profdiff.h marks a part)"
+        f"no marks: profdiff counts {_counted(setting)}: {', '.join(shown)} and the program's own "
+        "code (profdiff.h marks a part)"
     )
 
 
 def _counts_command(run: Run, setting: Setting) -> bool:
     here = run.point == setting.point and run.failure is None
-    profiles = registry.collector(run.collector).kind.exact
-    return here and profiles and run.window is not None and run.window.kind == "command"
+    exact = registry.collector(run.collector).kind.exact
+    return here and exact and run.window is not None and run.window.kind == "command"
 
 
 def _counted(setting: Setting) -> str:
     if setting.short is None:
-        return "the whole command is counted"
-    return "all that grows with the number of ops is counted"
+        return "the whole command"
+    return "all that grows with the number of ops"

@@ -139,7 +139,7 @@ def _change(
     note = "" if found.verdict in (Verdict.EXACT, Verdict.DEPENDS) else found.reason
     if floor and not note:
         most = units.percent(floor / base, ".2f") if base else units.digits(floor)
-        note = f"but for {most} that timer ticks can add"
+        note = f"give or take {most} for timer ticks"
     if found.states > 1:
         note = f"{found.verdict}, {found.states:,} states"
     # Without a ratio in some state, only the deltas are known.

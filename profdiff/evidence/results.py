@@ -289,18 +289,7 @@ class _Gatherer:
         compared = []
         for result in results:
             found = [
-                above_ticks(
-                    in_states(
-                        _against_noise(
-                            _shown(next(made[result.deterministic]), pair), result.noise
-                        ),
-                        *(cell.states for cell in pair),
-                    ),
-                    _guest_clock(result, pair)
-                    if result.virtual
-                    else larger(cell.tick_floor for cell in pair),
-                    self.rule,
-                )
+                self._judged(result, pair, next(made[result.deterministic]))
                 if _measured(pair)
                 else None
                 for pair in _pairs(result)
@@ -310,6 +299,13 @@ class _Gatherer:
                 replace(result, changes=[None, *changes], steps=[None, *changes[:1], *steps])
             )
         return compared
+
+    def _judged(self, result: Result, pair: tuple[Cell, Cell], found: Estimate) -> Estimate:
+        """What boots tell, after A/A runs, other states, and timer ticks had their say."""
+        found = _against_noise(_shown(found, pair), result.noise)
+        found = in_states(found, *(cell.states for cell in pair))
+        floor = larger(cell.tick_floor for cell in pair)
+        return above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
 
 
 def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
@@ -363,10 +359,10 @@ def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
     ]
 
 
-def _guest_clock(result: Result, pair: tuple[Cell, Cell]) -> float:
+def _guest_clock(pair: tuple[Cell, Cell]) -> float:
     """The tick floor of what a guest's clock measured: interrupts are part of it, and nobody knows
     how many came."""
-    return GUEST_CLOCK * abs(pair[0].value or 0.0) if result.deterministic else 0.0
+    return GUEST_CLOCK * abs(pair[0].value or 0.0)
 
 
 def _shown(found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:

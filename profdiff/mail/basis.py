@@ -32,7 +32,7 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
     if ops:
         lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        told.append(f"Per op: of {ops:,} operations{lengths} (--ops).")
+        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
     told.append("This says nothing about time, cycles or caches, nor about other configs.")
     return " ".join(told)
 

@@ -30,7 +30,7 @@ def read(session: Session) -> Facts:
         if kernel.config is None:
             continue
         try:
-            options = parse(unpacked(bounded.read(session.path(kernel.config), MAX_SIZE)))
+            options = options_of(session, kernel.config)
         except (OSError, ValueError, SessionError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             problems[kernel.label] = f"not read: {reason or error}"
@@ -48,6 +48,11 @@ def read(session: Session) -> Facts:
         config=differences.result(),
         config_problems=problems,
     )
+
+
+def options_of(session: Session, config: str) -> dict[str, str]:
+    """The options of a kernel's config in a session. Raises OSError, ValueError, SessionError."""
+    return parse(unpacked(bounded.read(session.path(config), MAX_SIZE)))
 
 
 def workloads(manifest: Manifest) -> dict[str, str]:

@@ -59,7 +59,8 @@ def exact(comparison: Comparison, rows: Rows, numbers: Numbers, width: int) -> l
             (Column("total delta", spare=3), _total(base, other, numbers.delta)),
         ]
     title = f"{comparison.metric.title}{numbers.title}{one_boot(comparison)}"
-    tail = [*_tail(table), *_beside(comparison, rows)]
+    tail, told = _tail(table), ran_beside(comparison, rows.side)
+    tail += [_Line(BESIDE, told, told, outside=True)] if told else []
     return _drawn(title, cells, _lines(table, verdicts=verdicts), tail, width)
 
 
@@ -157,18 +158,10 @@ def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line
     return [*tail, _Line("all", table.totals, table.totals, None, work.totals if work else None)]
 
 
-def has_beside(comparison: Comparison, side: Side | None) -> bool:
-    """Whether anything ran beside the workload, as far as that is known; in user space nothing
-    does."""
-    return side != "user" and any((of_comparison(comparison) or {}).values())
-
-
-def _beside(comparison: Comparison, rows: Rows) -> list[_Line]:
-    """What ran beside the workload, if that is known, and anything did."""
-    told = of_comparison(comparison)
-    if told is None or not has_beside(comparison, rows.side):
-        return []
-    return [_Line(BESIDE, told, told, outside=True)]
+def ran_beside(comparison: Comparison, side: Side | None) -> Counts | None:
+    """What ran beside the workload, in user space nothing; None, too, where nobody knows."""
+    told = of_comparison(comparison) if side != "user" else None
+    return told if told and any(told.values()) else None
 
 
 def _of(label: str, show: Callable[[int], str]) -> Callable[[_Line], str]:

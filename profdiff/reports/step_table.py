@@ -12,7 +12,6 @@ from profdiff.views.steps import Step, StepFunction, steps
 TOP = 5
 # What changes more than a part of the whole has changed code: it is not compared.
 _SMALL = 0.01
-_DEPENDS, _UNSURE = "depends on state", "unsure: it may be chance"
 
 
 def render(
@@ -51,7 +50,8 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
     rows = []
     for one in steps(comparison, 1):
         most = [(numbers.delta(own.delta), own.title) for own in one.functions] or [("", "none")]
-        most = [("", _DEPENDS)] if one.depends else [("", _UNSURE)] if one.unsure else most
+        doubt = _doubt(one)
+        most = [("", doubt)] if doubt else most
         change = numbers.change(one.before, one.after)
         rows.append([one.kernel, numbers.delta(one.delta), change, *most[0]])
     columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
@@ -61,9 +61,16 @@ def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") 
     return draw(title, columns, rows, width) if rows else []
 
 
+def _doubt(step: Step) -> str:
+    """Why it may be no step of the kernel; "" where nothing says so."""
+    if step.depends:
+        return "depends on state"
+    return "unsure: it may be chance" if step.unsure else ""
+
+
 def _rows(step: Step, numbers: Numbers, *, same: bool) -> list[list[str]]:
     rows = [[step.kernel, *_numbers(step, numbers), f"all, from {step.previous}"]]
-    doubt = _DEPENDS if step.depends else _UNSURE if step.unsure else ""
+    doubt = _doubt(step)
     rows += [[*[""] * 5, doubt]] if doubt else []
     if same:
         rows.append([*[""] * 5, "same code in all executed functions"])

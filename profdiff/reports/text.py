@@ -186,8 +186,8 @@ def _notes(comparison: Comparison, numbers: Numbers, shown: set[str], side: Side
     text = _relative(comparison, numbers)
     if "share" in shown:
         text += "; share: part of the whole delta"
-    if function_tables.has_beside(comparison, side):
-        what = "in interrupts and threads of the kernel, no part of all"
+    if function_tables.ran_beside(comparison, side):
+        what = "in interrupts and threads of the kernel, which the sum leaves out"
         text += f"; {function_tables.BESIDE}: {what}"
     if "verdict" in shown:
         text += (

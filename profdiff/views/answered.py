@@ -84,6 +84,6 @@ def _estimated(findings: Findings, one: Result, change: Estimate, answer: Answer
     sure = units.percent(findings.results.rule.confidence, "g")
     told += f"; medians of {boots} boots, {change.verdict}"
     told += f", {sure} interval{interval}" if interval else ""
-    largest = answer.largest_words.removeprefix("; ")
-    stands = f". In the boot that stands for each kernel, {largest}" if largest else ""
+    where = answer.where("that")
+    stands = f". In the boot that stands for each kernel, {where}" if where else ""
     return f"{answer.label} {answer.verb} {told}{stands}."

@@ -70,32 +70,30 @@ class Answer(Record, frozen=True):
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        where = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
+        side = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
         at = f" at {self.at}" if self.at else ""
         if self.delta == 0:
-            told = f"exactly as many {self.metric}{where} as {self.base}{at}"
+            told = f"exactly as many {self.metric}{side} as {self.base}{at}"
         elif self.ratio is None:
-            told = f"{self.count:,} {self.metric}{where}{at}; {self.base} {self.verb} none"
+            told = f"{self.count:,} {self.metric}{side}{at}; {self.base} {self.verb} none"
         else:
             told = (
-                f"{self.ratio:.3f} times the {self.metric} of {self.base}{where} in this "
+                f"{self.ratio:.3f} times the {self.metric} of {self.base}{side} in this "
                 f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)})"
                 f"{self._per_op()}"
             )
-        return f"{self.label} {self.verb} {told}{self.largest_words}."
+        where = self.where("that")
+        return f"{self.label} {self.verb} {told}{f'; {where}' if where else ''}."
 
     def _per_op(self) -> str:
         return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
 
-    @property
-    def largest_words(self) -> str:
-        """``; f and g account for 80% of that``: the seat, or where that says no more the functions
-        with the largest deltas; "" where nothing changed."""
+    def where(self, whole: str) -> str:
+        """``f and g account for 80% of that``, of ``whole`` ("it", "that"): the seat, or where that
+        says no more the functions with the largest deltas; "" where nothing changed."""
         if self.seat and not (self.seat.alone and self.largest and self.largest.part <= 1):
-            return f"; {self.seat.told('that')}"
-        if self.largest is None:
-            return ""
-        return f"; {self.largest.told('that')}"
+            return self.seat.told(whole)
+        return self.largest.told(whole) if self.largest else ""
 
 
 def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:

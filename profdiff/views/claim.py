@@ -325,13 +325,8 @@ def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
-    answer = answers.answers(comparison)[kernel - 1]
-    found = answer.largest
-    if answer.seat and not (answer.seat.alone and found and found.part <= 1):
-        return f"{answer.seat.told('it')}."
-    if found is None:
-        return ""
-    return f"{found.told('it')}."
+    where = answers.answers(comparison)[kernel - 1].where("it")
+    return f"{where}." if where else ""
 
 
 def _where(findings: Findings) -> str:

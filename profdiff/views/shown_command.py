@@ -1,5 +1,6 @@
 """A workload's command as it is shown."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -14,3 +15,8 @@ def shown_command(argv: Sequence[str]) -> list[str]:
     if words and PurePath(words[0]).parent.parts[-2:] == _OWN:
         words[0] = PurePath(words[0]).name
     return words
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """The same for a shell; "unknown" where there is none."""
+    return shlex.join(shown_command(argv)) or "unknown"

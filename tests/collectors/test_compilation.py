@@ -78,20 +78,6 @@ def test_a_workload_in_cxx(tmp_path: Path, suffix: str) -> None:
     assert read_elf(ready.files[0].source).needed == ()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda one: one.arch)
-def test_no_compiler_of_cxx(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Architecture
-) -> None:
-    source = tmp_path / "x.cpp"
-    source.touch()
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingError) as error:
-        compiled(source, tmp_path / "build", tmp_path, architecture)
-    compiler = "c++" if architecture.is_host else f"{architecture.triplet}-g++"
-    package = "g++" if architecture.is_host else f"g++-{architecture.triplet.replace('_', '-')}"
-    assert str(error.value) == f"{compiler} is not installed: apt-get install {package}"
-
-
 def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is linked where it is needed, as published reproducers say with -l."""
     monkeypatch.chdir(tmp_path)
@@ -117,18 +103,30 @@ def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.Mo
     assert subprocess.run([program], check=False).returncode == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "programs", "here", "across"),
+    [
+        ("x.c", ("cc", "gcc"), "gcc libc6-dev", "gcc-{0} libc6-dev-{1}-cross"),
+        ("x.cpp", ("c++", "g++"), "g++", "g++-{0}"),
+    ],
+)
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda one: one.arch)
 def test_no_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Architecture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    architecture: Architecture,
+    name: str,
+    programs: tuple[str, str],
+    here: str,
+    across: str,
 ) -> None:
-    source = tmp_path / "x.c"
+    source = tmp_path / name
     source.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError) as error:
         compiled(source, tmp_path / "build", tmp_path, architecture)
-    packages = "gcc libc6-dev"
+    compiler, packages = programs[0], here
     if not architecture.is_host:
-        packages = f"gcc-{architecture.triplet} libc6-dev-{architecture.debian}-cross"
-    assert str(error.value) == (
-        f"{architecture.compiler} is not installed: apt-get install {packages.replace('_', '-')}"
-    )
+        compiler = f"{architecture.triplet}-{programs[1]}"
+        packages = across.format(architecture.triplet.replace("_", "-"), architecture.debian)
+    assert str(error.value) == f"{compiler} is not installed: apt-get install {packages}"

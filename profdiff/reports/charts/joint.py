@@ -2,7 +2,6 @@
 setting, in percent of the base there. Percentages are drawn together, counts of two parts never."""
 
 import math
-import shlex
 from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
@@ -14,7 +13,7 @@ from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE, REST, Panel, Row, draw
 from profdiff.reports.charts.layout import Caption, Chart
 from profdiff.views.result import ABSENT, Median, Pair, delta
-from profdiff.views.shown_command import shown_command
+from profdiff.views.shown_command import command_line
 
 _MOST_METRICS = 12
 _MOST_PANELS = 16
@@ -99,7 +98,7 @@ def _notes(
     every = 0
     for name, results in findings.results.parts.items():
         mine = [by_part[name] for _, by_part in rows if name in by_part]
-        command = shlex.join(shown_command(results.manifest.workload.argv)) or "unknown"
+        command = command_line(results.manifest.workload.argv)
         every += bool(mine)
         for text in words.notes(results, mine, command) if mine else ():
             told.setdefault(text, []).append(name)

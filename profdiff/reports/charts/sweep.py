@@ -2,7 +2,6 @@
 kernel, its band, and every boot."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Level, level
 from profdiff.reports.charts import words
 from profdiff.reports.charts.layout import SIZE, WIDTH, Caption, finish, logarithmic, ticks, wrapped
-from profdiff.views.shown_command import shown_command
+from profdiff.views.shown_command import command_line
 
 # Okabe and Ito's colours, which colour-blind people tell apart; shapes tell in black and white.
 _STYLES = [
@@ -81,9 +80,7 @@ def sweep(
     kernels = with_values[: len(_STYLES)]
     each = sum(len(one.cells[k].boots) for one in drawn for k in kernels) <= words.MOST_BOOTS
     notes = [
-        *words.notes(
-            evidence, drawn, shlex.join(shown_command(evidence.manifest.workload.argv)) or "unknown"
-        ),
+        *words.notes(evidence, drawn, command_line(evidence.manifest.workload.argv)),
         _scatter(evidence, drawn, every=each, bands=numeric),
         *words.left_out(
             (len(groups) - len(panels), "combinations of the other parameters"),
