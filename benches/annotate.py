@@ -15,8 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from profdiff.reports.annotation_text import Asked, render
-from profdiff.views.annotation import SCHEMA, Annotation, Line, Place, Row, Split
+from profdiff.reports.annotation.text import Asked, render
+from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Row, Split
 
 LIMIT = 0.3
 INSTRUCTIONS = 5_000

@@ -16,10 +16,11 @@ import numpy as np
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
-from profdiff.reports import html, text
+from profdiff.reports.page import html
+from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 FUNCTIONS = 20_000
 SECONDS_PER_MILLION = 10
@@ -113,7 +114,7 @@ def main() -> int:
     print(f"compare {seconds:7.2f} s (limit {limit:.1f} s: {'met' if met else 'MISSED'})")
     found = Findings.of_recordings([comparison])
     for name, render in (
-        ("text", lambda: text.render(found, Selection(top=20), width=100)),
+        ("text", lambda: session.render(found, Selection(top=20), width=100)),
         ("page", lambda: html.render(found)),
     ):
         start = time.perf_counter()

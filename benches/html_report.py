@@ -25,7 +25,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.stack_table import StackTable
-from profdiff.reports import html
+from profdiff.reports.page import html
 from profdiff.session import manifest as m
 
 FUNCTIONS = 2_000

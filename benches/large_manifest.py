@@ -17,10 +17,12 @@ from pathlib import Path
 import msgspec
 
 from profdiff.evidence.findings import Findings, choose
-from profdiff.reports import document, html, text
+from profdiff.reports.documents import session as document
+from profdiff.reports.page import html
+from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 SECONDS_PER_20_000 = 5.0
 MOST_TIMES = 20

@@ -20,7 +20,7 @@ from unittest.mock import patch
 from limits import Figure, told
 
 from profdiff.evidence.findings import Findings, choose
-from profdiff.reports import html, page_code
+from profdiff.reports.page import code, html
 from profdiff.session.folder import Session
 
 # The whole page in bytes, and the seconds of a processor that its code takes.
@@ -92,7 +92,7 @@ def main() -> int:
     findings = Findings.of(session, choose(session.manifest, None))
     written(findings)
     page, seconds = written(findings)
-    with patch.object(page_code, "MOST", 0):
+    with patch.object(code, "MOST", 0):
         bare, without = written(findings)
     functions = re.findall(r'<script id="code-0-(\d+)"', page)
     print(f"code of {len(functions)} functions: {len(page) - len(bare):,} bytes")

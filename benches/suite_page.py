@@ -24,11 +24,12 @@ from limits import Figure, told
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import document, suite_page
+from profdiff.reports.documents import session as document
+from profdiff.reports.page import suite as suite_page
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
-from profdiff.views import suite
 from profdiff.views.document import Document
+from profdiff.views.suite import records
 
 # Bytes of the page, and milliseconds to the overview and to a cell's flamegraph.
 SIZE, OPEN, CELL = 15_000_000, 1000.0, 1000.0
@@ -45,12 +46,12 @@ def scattered(found: Findings, seed: int) -> Document:
     return document.build(replace(found, comparisons=[other(one) for one in found.comparisons]))
 
 
-def overview(session: Session, cells: int) -> suite.SuiteDocument:
+def overview(session: Session, cells: int) -> records.SuiteDocument:
     """A suite of so many cells."""
     labels = [kernel.label for kernel in session.manifest.kernels]
     base = labels[0]
     rows = [
-        suite.SuiteCell(
+        records.SuiteCell(
             name=f"workload-{number // 4}/state,{number % 4}",
             workload=f"workload-{number // 4}",
             part="",
@@ -65,7 +66,7 @@ def overview(session: Session, cells: int) -> suite.SuiteDocument:
             values=dict.fromkeys(labels, 1000.0 + number),
             per_op=True,
             changes={
-                label: suite.SuiteChange(
+                label: records.SuiteChange(
                     relative=0.01 * number, delta=float(number), verdict="exact", relevant=True
                 )
                 for label in labels
@@ -78,8 +79,8 @@ def overview(session: Session, cells: int) -> suite.SuiteDocument:
         )
         for number in range(cells)
     ]
-    return suite.SuiteDocument(
-        schema=suite.SCHEMA,
+    return records.SuiteDocument(
+        schema=records.SCHEMA,
         name="made-up",
         created=session.manifest.created,
         profdiff=__version__,
@@ -93,7 +94,7 @@ def overview(session: Session, cells: int) -> suite.SuiteDocument:
         noise=None,
         summaries=[],
         kernels=[
-            suite.SuiteKernel(
+            records.SuiteKernel(
                 label=one.label, release=one.release, build_id=one.build_id, compiler=one.compiler
             )
             for one in session.manifest.kernels
@@ -105,8 +106,8 @@ def overview(session: Session, cells: int) -> suite.SuiteDocument:
 
 
 def reports(
-    session: Session, shown: suite.SuiteDocument
-) -> Iterator[tuple[suite.SuiteCell, Document]]:
+    session: Session, shown: records.SuiteDocument
+) -> Iterator[tuple[records.SuiteCell, Document]]:
     """A report for each cell."""
     points = settings(session.manifest)
     found = [Findings.of(session, point) for point in points]

@@ -1,7 +1,7 @@
 """What the parts of an annotation sum to."""
 
 from profdiff.profile.comparison import Comparison
-from profdiff.views.annotation import Annotation
+from profdiff.views.annotation.records import Annotation
 
 
 def agree(comparison: Comparison, row: int, found: Annotation) -> None:

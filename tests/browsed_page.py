@@ -12,9 +12,9 @@ import pytest
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.parts.findings import JointFindings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import html, joint_page
+from profdiff.reports.page import html, parts
 from profdiff.views.blame import Blame
 
 HOSTILE = [
@@ -63,7 +63,7 @@ class Page:
         script = html.joined_modules() + INSPECTED
         with patch.object(html, "joined_modules", return_value=script):
             if isinstance(shown, JointFindings):
-                file.write_text(joint_page.render(shown))
+                file.write_text(parts.render(shown))
             else:
                 file.write_text(html.render(shown, others, blame))
         self.page = browser.new_page(viewport={"width": width, "height": 900})

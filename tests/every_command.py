@@ -17,8 +17,8 @@ from typing import Any
 from profdiff.commands import COMMANDS
 from profdiff.commands.completion import completion
 from profdiff.commands.kernel import kernel
-from profdiff.reports.annotation_forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame_forms import BLAME_FORMS
+from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
+from profdiff.reports.blame.forms import BLAME_FORMS
 from profdiff.reports.forms import CHECK_FORMS, FORMS
 from profdiff.reports.suite_forms import SUITE_FORMS
 

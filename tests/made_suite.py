@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from profdiff.views import suite as v
+from profdiff.views.suite import records as v
 
 STATES = ["anon", "shared", "tmpfs", "memfd"]
 SIZES = ["4k", "64k", "1m", "64m"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from profdiff.views.annotation import SCHEMA, Annotation, Line, Place, Relation, Row, Split
+from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
 
 # Of each kernel with the row: address, text, count, and where it has them: source line, taken,
 # target.

@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import page_code
-from profdiff.views.annotation import SCHEMA, Annotation, Line, Place, Relation, Row, Split
+from profdiff.reports.page import code
+from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
 
 START = 0xFFFF_FFFF_8123_4560
 BYTES = 4
@@ -167,5 +167,5 @@ def shown(codes: Mapping[str, Annotation] | str) -> Iterator[None]:
             found = codes.get(self.functions[function].name)
             return found if found is not None else annotation([])
 
-    with patch.object(page_code, "Annotations", Fixed):
+    with patch.object(code, "Annotations", Fixed):
         yield

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.condition import Condition, Judgement, MeasuredChange, Outcome, exit_status
-from profdiff.evidence.condition_names import CODE, check_names
+from profdiff.evidence.conditions.condition import (
+    Condition,
+    Judgement,
+    MeasuredChange,
+    Outcome,
+    exit_status,
+)
+from profdiff.evidence.conditions.names import CODE, check_names
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(

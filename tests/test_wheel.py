@@ -25,8 +25,8 @@ from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
 from profdiff.commands import COMMANDS
-from profdiff.reports.annotation_forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame_forms import BLAME_FORMS
+from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
+from profdiff.reports.blame.forms import BLAME_FORMS
 from profdiff.reports.forms import CHECK_FORMS, FORMS
 from profdiff.reports.suite_forms import SUITE_FORMS
 

@@ -24,7 +24,7 @@ from profdiff.bisection.step_function import Jump, besides, jumps
 from profdiff.bisection.verdict import Judge, only
 from profdiff.collectors.architecture import host
 from profdiff.collectors.kernels.git_spec import GitSpec
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.evidence.suspected import suspects
 from profdiff.recording.experiment import Asked, Equipment
 from profdiff.session import manifest as m

@@ -16,7 +16,7 @@ from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.condition import CHANGED
+from profdiff.evidence.conditions.condition import CHANGED
 from profdiff.recording.experiment import Asked, Equipment
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
 from profdiff.session.folder import Session, is_session, recording

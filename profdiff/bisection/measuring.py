@@ -18,7 +18,7 @@ from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.condition import CHANGED
+from profdiff.evidence.conditions.condition import CHANGED
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.evidence.tick_floor import tick_floor
 from profdiff.profile.kept_chains import keep

@@ -8,10 +8,10 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.bisection.git_bisect import Mark
-from profdiff.evidence.condition import CHANGED, Condition, Judgement, Outcome
-from profdiff.evidence.condition_names import SIZE
+from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, Outcome
+from profdiff.evidence.conditions.judging import judge
+from profdiff.evidence.conditions.names import SIZE
 from profdiff.evidence.findings import Findings, choose
-from profdiff.evidence.judging import judge
 from profdiff.session import manifest as m
 from profdiff.session.bisection import of_ops
 from profdiff.session.folder import Session

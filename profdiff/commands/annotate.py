@@ -23,18 +23,18 @@ from profdiff.commands.output import (
     with_options,
     write_forms,
 )
-from profdiff.reports.annotation_forms import FORMS, Subject
+from profdiff.reports.annotation.forms import FORMS, Subject
 
 if TYPE_CHECKING:
     from profdiff.profile.comparison import Comparison
-    from profdiff.reports.annotation_text import Asked
+    from profdiff.reports.annotation.text import Asked
     from profdiff.session.folder import Session
     from profdiff.session.manifest import Manifest
     from profdiff.session.points import Setting
     from profdiff.session.several import Several
     from profdiff.sources.sources import Sources
-    from profdiff.views.annotation import Annotation
-    from profdiff.views.joint_annotation import JointAnnotation
+    from profdiff.views.annotation.records import Annotation
+    from profdiff.views.parts.annotation import JointAnnotation
 
 
 class _Wanted(NamedTuple):
@@ -157,7 +157,7 @@ def annotate(
     wanted = _Wanted(name, at, metric, inlined_at, labels, sources)
 
     def asked(columns: int) -> "Asked":
-        from profdiff.reports.annotation_text import Asked
+        from profdiff.reports.annotation.text import Asked
 
         return Asked(
             width or columns, by, side_by_side, per_op, context, addresses, ascii_only, cold
@@ -198,7 +198,7 @@ def _annotate_parts(
     *,
     per_op: bool | None,
 ) -> None:
-    from profdiff.reports.joint_annotation_forms import JOINT_FORMS, Subject
+    from profdiff.reports.annotation.parts_forms import JOINT_FORMS, Subject
     from profdiff.session.several import Several
 
     opened = Several.open(folder)
@@ -209,8 +209,8 @@ def _annotate_parts(
 def _of_parts(opened: "Several", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
     """The annotation of each part at one setting. Raises as the first part does, where none has
     the function."""
-    from profdiff.evidence.joint_results import JointResults
-    from profdiff.views.joint_annotation import joint_annotation
+    from profdiff.evidence.parts.results import JointResults
+    from profdiff.views.parts.annotation import joint_annotation
 
     sessions = opened.sessions()
     setting = JointResults.gather(sessions, opened.kind).choose(wanted.at)
@@ -244,7 +244,7 @@ def _found(
 ) -> "Annotation":
     from msgspec.structs import replace
 
-    from profdiff.views.annotations import Annotations
+    from profdiff.views.annotation.making import Annotations
 
     comparison = _comparison(opened, wanted, setting)
     if per_op and comparison.ops is None:

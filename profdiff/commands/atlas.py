@@ -7,7 +7,7 @@ import click
 from profdiff.base import terminal
 from profdiff.commands import complete
 from profdiff.commands.suite_report import tell_damaged
-from profdiff.views.suite_threshold import RELEVANT, parsed
+from profdiff.views.suite.threshold import RELEVANT, parsed
 
 
 @click.command()
@@ -47,7 +47,7 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> int:
 
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """
-    from profdiff.reports import atlas_site
+    from profdiff.reports.atlas import site as atlas_site
 
     made = atlas_site.write(site, sessions, parsed(threshold), terminal.tell)
     for sentence in made.sentences:

@@ -167,7 +167,7 @@ def bisect(
     from profdiff.bisection.bisecting import bisect as run
     from profdiff.collectors.architecture import named
     from profdiff.collectors.kernels.git_spec import GitSpec
-    from profdiff.evidence.condition import Condition
+    from profdiff.evidence.conditions.condition import Condition
     from profdiff.views.bisection import sentences
 
     if not options["command"]:

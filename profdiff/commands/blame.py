@@ -20,7 +20,7 @@ from profdiff.commands.output import (
     with_options,
     write_forms,
 )
-from profdiff.reports.blame_forms import BLAME_FORMS, Asked
+from profdiff.reports.blame.forms import BLAME_FORMS, Asked
 
 
 @click.command()

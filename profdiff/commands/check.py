@@ -17,7 +17,7 @@ from profdiff.commands.output import SESSION, form_options, targets, with_option
 from profdiff.reports.forms import CHECK_FORMS
 
 if TYPE_CHECKING:
-    from profdiff.evidence.judging import Found
+    from profdiff.evidence.conditions.judging import Found
     from profdiff.session.folder import Session
     from profdiff.session.kinds import Kind
 
@@ -68,10 +68,10 @@ def check(
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
     with _undecided_unless(ProfdiffError):
-        from profdiff.evidence.condition import Condition, exit_status
-        from profdiff.evidence.judging import judge
-        from profdiff.evidence.suite_judging import judge_suite
-        from profdiff.reports import judgements
+        from profdiff.evidence.conditions.condition import Condition, exit_status
+        from profdiff.evidence.conditions.judging import judge
+        from profdiff.evidence.suite.judging import judge_suite
+        from profdiff.reports.checks import judgements
         from profdiff.session.folder import is_suite
         from profdiff.session.suite import Suite
 
@@ -104,7 +104,7 @@ def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
     """What was found at each point, by part, and what parts differ by. Raises InputError for a
     point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
-    from profdiff.evidence.joint_results import JointResults
+    from profdiff.evidence.parts.results import JointResults
     from profdiff.profile import session_facts
     from profdiff.session.state import compare_states
 

@@ -175,7 +175,7 @@ def mail(
     from profdiff.commands.newest import newest
     from profdiff.commands.output import write
     from profdiff.evidence.findings import Findings, choose
-    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.evidence.parts.findings import JointFindings
     from profdiff.evidence.results import Results
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer

@@ -32,7 +32,7 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     from profdiff.recording.schedule import in_no_shard
     from profdiff.recording.states import unseen
     from profdiff.session.suite import Suite, is_suite
-    from profdiff.views.suite_threshold import RELEVANT
+    from profdiff.views.suite.threshold import RELEVANT
 
     found = merged(session, shards)
     runs = [run for one in found for run in one.manifest.runs]

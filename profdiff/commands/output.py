@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown, Subject
 from profdiff.reports.table import MIN_WIDTH
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 SESSION = click.argument(
     "session",

@@ -88,7 +88,7 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import schedule
     from profdiff.recording.plan import continued
-    from profdiff.views.suite_threshold import RELEVANT
+    from profdiff.views.suite.threshold import RELEVANT
 
     jobs = options["jobs"] or os.cpu_count() or 1
     done = runs = 0

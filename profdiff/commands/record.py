@@ -123,7 +123,7 @@ def _record_several(
     result on one does not keep the others from being recorded. Raises RunError for it then."""
     from profdiff.base.terminal import columns
     from profdiff.commands import record_summary as summary
-    from profdiff.reports import joint_text
+    from profdiff.reports.text.parts import report
 
     errors = []
     for asked, runs in zip(each, chosen, strict=True):
@@ -137,7 +137,7 @@ def _record_several(
                 _refuse_without_result(session, asked.kernels)
         except RunError as error:
             errors.append(f"{asked.folder.name}: {error}")
-    told = joint_text.summary(several, columns())
+    told = report.summary(several, columns())
     for line in [*told, ""] if told else []:
         say(line)
     say(f"profdiff report {shlex.quote(str(several.folder))}")

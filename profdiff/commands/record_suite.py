@@ -69,7 +69,7 @@ def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | No
     from profdiff.base.progress import progress
     from profdiff.recording import run
     from profdiff.recording.schedule import Pace
-    from profdiff.views.suite_threshold import RELEVANT
+    from profdiff.views.suite.threshold import RELEVANT
 
     for _ in range(max((one.states for one, _ in begun), default=0)):
         batches = [
@@ -140,7 +140,8 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
     from profdiff.base.terminal import columns
     from profdiff.base.units import printable
     from profdiff.recording import schedule
-    from profdiff.reports import suite_document, suite_text
+    from profdiff.reports.documents import suite as suite_document
+    from profdiff.reports.text.suite import report
 
     done, failed, absent = 0, Counter[str](), 0
     where: dict[str, str] = {}
@@ -169,7 +170,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
         tell(f"and {len(failed) - _TOLD:,} other failures")
     if done:
         document = suite_document.build(suite)
-        for line in suite_text.conclusion(document, columns()):
+        for line in report.conclusion(document, columns()):
             say(line)
     say(f"profdiff report {shlex.quote(str(suite.folder))}")
     if count:

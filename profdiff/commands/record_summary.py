@@ -16,9 +16,9 @@ from profdiff.profile import kept_functions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
-from profdiff.reports import experiment_text, step_table
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
+from profdiff.reports.text import experiment, steps
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
@@ -53,7 +53,7 @@ def lines(session: Session) -> list[str]:
         # The base has no result: the failed runs say why.
         return told
     told += cautions(session, setting, compare_states(session, results.runs))
-    found = experiment_text.tables(results, setting, terminal.columns())
+    found = experiment.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     for one in comparisons:
         if changed := _deltas(one, setting, terminal.columns()):
@@ -120,7 +120,7 @@ def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
     """Of each step of a ladder with exact counts the function that changed most, or else those of
     each kernel that changed most to the base."""
     at = f" at {setting.title}" if setting.title else ""
-    if found := step_table.in_short(comparison, comparison.ops, width, at):
+    if found := steps.in_short(comparison, comparison.ops, width, at):
         return [line for block in found for line in block.lines]
     numbers = Numbers(comparison.ops)
     rows: list[list[str]] = []

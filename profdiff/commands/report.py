@@ -82,7 +82,7 @@ def report(
 def _several(folder: Path, at: str | None, output: Output) -> None:
     """Of a folder with several sessions."""
     from profdiff.commands.output import write_forms
-    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.evidence.parts.findings import JointFindings
     from profdiff.reports.joint_forms import JOINT_FORMS, Subject, refuse_others
     from profdiff.session.several import Several
 
@@ -104,7 +104,7 @@ def _found(session: "Session", setting: "Setting", results: "Results") -> "Findi
 
 def _others(found: "Findings") -> "Iterator[Findings]":
     """The findings at the points beside the one that was asked for."""
-    from profdiff.reports.page_points import nearest
+    from profdiff.reports.page.points import nearest
     from profdiff.session.points import settings
 
     return found.others(nearest(settings(found.manifest), found.setting))

@@ -11,11 +11,11 @@ import click
 from profdiff.base import terminal
 from profdiff.base.errors import InputError
 from profdiff.commands.output import Output, with_options, write_forms
-from profdiff.views.suite_threshold import RELEVANT, parsed
+from profdiff.views.suite.threshold import RELEVANT, parsed
 
 if TYPE_CHECKING:
     from profdiff.session.suite import SuiteWorkload
-    from profdiff.views.suite import SuiteDamage, SuiteDocument
+    from profdiff.views.suite.records import SuiteDamage, SuiteDocument
 
 _OPTIONS = [
     click.option(
@@ -86,8 +86,8 @@ def tell_damaged(damaged: "Sequence[SuiteDamage]") -> int:
 def report_suite(folder: Path, at: str | None, asked: Selected, output: Output) -> int:
     """Write the forms that were asked for, or else print the text; the exit status. Raises
     InputError, SessionError."""
-    from profdiff.evidence.suite_results import SuiteResults
-    from profdiff.reports import suite_document
+    from profdiff.evidence.suite.results import SuiteResults
+    from profdiff.reports.documents import suite as suite_document
     from profdiff.reports.suite_forms import SUITE_FORMS, Subject, refuse_others
     from profdiff.session.suite import Suite
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.evidence.cautions import cautions
+from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Verdict
-from profdiff.evidence.suite_functions import FunctionKey
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_functions import FunctionCounts

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from profdiff.evidence.condition import Condition
-from profdiff.evidence.sampled_change import sampled_change
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.evidence.conditions.sampled_change import sampled_change
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.seat import Seat, Seats

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.statistics import Estimate, Interval, Verdict
-from profdiff.evidence.suite_functions import FunctionKey
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session.points import Setting

@@ -6,7 +6,7 @@ from typing import Literal
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import folded_difference, svg
+from profdiff.reports.exports import folded_difference, svg
 
 Kind = Literal["folded", "svg"]
 

@@ -7,7 +7,7 @@ from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
-from profdiff.views.machine import machine
+from profdiff.views.kernels.machine import machine
 
 
 def basis(findings: Findings, largest: LargestChange | None) -> str:

@@ -27,10 +27,11 @@ from profdiff.mail.letter import (
     Verbatim,
 )
 from profdiff.mail.reproducer import Reproducer
-from profdiff.views import checklist, states
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
-from profdiff.views.claim import claim
+from profdiff.views.claims import checklist
+from profdiff.views.claims.claim import claim
+from profdiff.views.results import states
 
 _MARKS = "profdiff.h"
 _NO_MARKS = "'-DPROFDIFF_START()=' '-DPROFDIFF_STOP()='"

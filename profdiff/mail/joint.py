@@ -5,25 +5,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.joint_findings import JointFindings
-from profdiff.evidence.joint_results import JointMetric
 from profdiff.evidence.largest_change import largest_change
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.results import JointMetric
 from profdiff.mail import content, measured, paths
 from profdiff.mail.basis import basis
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
 from profdiff.mail.tables import WIDTH, table
-from profdiff.reports import joint_function_table, joint_text
+from profdiff.reports.text.parts import functions, report
 from profdiff.session import manifest as m
-from profdiff.views import claim as claims
-from profdiff.views import state
 from profdiff.views.alike import alike
-from profdiff.views.joint_claim import JointClaim, joint_claim
-from profdiff.views.joint_function_claim import function_sentences
-from profdiff.views.joint_functions import joint_functions
-from profdiff.views.joint_results import grids
-from profdiff.views.result import ABSENT
-from profdiff.views.selection import Selection
+from profdiff.views.claims import claim as claims
+from profdiff.views.kernels import state
+from profdiff.views.parts.claim import JointClaim, joint_claim
+from profdiff.views.parts.function_claim import function_sentences
+from profdiff.views.parts.functions import joint_functions
+from profdiff.views.parts.results import grids
+from profdiff.views.profile.selection import Selection
+from profdiff.views.results.result import ABSENT
 
 
 def letter(findings: JointFindings, wishes: Wishes) -> Letter:
@@ -99,12 +99,12 @@ def _tables(findings: JointFindings, claim: JointClaim | None) -> list[Part]:
     largest = results.largest(setting)
     if claim and largest and results.swept:
         made = [made[results.metrics().index(JointMetric.of(largest.change.result))]]
-    return [table(block) for grid in made[:1] for block in joint_text.draw(grid, WIDTH)]
+    return [table(block) for grid in made[:1] for block in report.draw(grid, WIDTH)]
 
 
 def _functions(findings: JointFindings, top: int) -> list[Part]:
     found = joint_functions(findings, Selection(top=top, min_delta=1))
-    blocks = joint_function_table.draw(findings, found, WIDTH) if found else []
+    blocks = functions.draw(findings, found, WIDTH) if found else []
     parts: list[Part] = [Prose(text) for text in function_sentences(found)] if found else []
     parts += [table(block) for block in blocks]
     if any(ABSENT in line for block in blocks for line in block.body):

@@ -9,8 +9,9 @@ from profdiff.evidence.largest_change import LargestChange
 from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
 from profdiff.mail.paths import words_without_paths
 from profdiff.session import manifest as m
-from profdiff.views import built_from, facts, machine, notes, recording, state
-from profdiff.views.machine import Machine
+from profdiff.views.kernels import built_from, facts, machine, state
+from profdiff.views.kernels.machine import Machine
+from profdiff.views.results import notes, recording
 
 _BUILD_ID = 12
 _FEW, _OPTIONS = 4, 5

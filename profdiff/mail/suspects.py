@@ -2,7 +2,7 @@
 
 from profdiff.base import units
 from profdiff.mail.letter import WIDTH, Section, Table
-from profdiff.reports.blame_text import DIGITS
+from profdiff.reports.blame.text import DIGITS
 from profdiff.reports.numbers import Numbers
 from profdiff.views.blame import Blame
 

@@ -12,12 +12,12 @@ from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Verdict
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import step_table
 from profdiff.reports.table import Block, Column, draw
-from profdiff.views import functions as views
-from profdiff.views import result
-from profdiff.views.experiment import kernel_by_kernel
-from profdiff.views.result import Entry, Median
+from profdiff.reports.text import steps as step_table
+from profdiff.views.profile import functions as views
+from profdiff.views.results import result
+from profdiff.views.results.experiment import kernel_by_kernel
+from profdiff.views.results.result import Entry, Median
 
 # Documentation/process/email-clients.rst: what a reader's window has.
 WIDTH = 75

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 if TYPE_CHECKING:
-    from profdiff.evidence.condition import Judgement
+    from profdiff.evidence.conditions.condition import Judgement
     from profdiff.evidence.findings import Findings
 
 DEFAULT_TOP = 20
@@ -64,7 +64,7 @@ class Form(NamedTuple, Generic[Shown]):
 
 
 def _text(subject: Subject, target: str) -> str:
-    from profdiff.reports import text
+    from profdiff.reports.text import session as text
 
     asked, found = subject.asked, subject.find()
     return as_text(
@@ -92,7 +92,7 @@ def as_text(asked: Asked, target: str, render: Callable[[Selection, int], str]) 
 
 
 def _page(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import html
+    from profdiff.reports.page import html
 
     return html.render(subject.find(), subject.others()).encode(errors="backslashreplace")
 
@@ -102,7 +102,7 @@ def _site(subject: Subject, target: str) -> None:
 
 
 def _folded_diff(subject: Subject, target: str) -> Parts:
-    from profdiff.reports import folded_difference
+    from profdiff.reports.exports import folded_difference
 
     files = folded_difference.files(subject.find().comparisons[0])
     return [(label, partial(bytes, lines)) for label, lines in files]
@@ -116,69 +116,69 @@ def _charts(subject: Subject, target: str) -> None:
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import document
+    from profdiff.reports.documents import session as document
 
     return document.encode(document.build(subject.find())) + b"\n"
 
 
 def _csv(subject: Subject, target: str) -> str:
-    from profdiff.reports import csv_table
+    from profdiff.reports.csv import functions
 
     asked = subject.asked
-    return csv_table.render(subject.find().comparisons, asked.selection, classes=asked.classes)
+    return functions.render(subject.find().comparisons, asked.selection, classes=asked.classes)
 
 
 def _csv_experiment(subject: Subject, target: str) -> str:
-    from profdiff.reports import csv_experiment
+    from profdiff.reports.csv import experiment
 
-    return csv_experiment.render(subject.find().results)
+    return experiment.render(subject.find().results)
 
 
 def _lkp(subject: Subject, target: str) -> str:
-    from profdiff.reports import lkp
+    from profdiff.reports.exports import lkp
 
     found, top = subject.find(), subject.asked.selection.top
     return lkp.render(found.comparisons, lkp.workload_series(found), top=top)
 
 
 def _svg(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import svg
+    from profdiff.reports.exports import svg
 
     return svg.difference(subject.find().comparisons)
 
 
 def _svg_side_by_side(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import svg
+    from profdiff.reports.exports import svg
 
     return svg.side_by_side(subject.find().comparisons)
 
 
 def _speedscope(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import speedscope
+    from profdiff.reports.exports import speedscope
 
     return speedscope.render(subject.find().comparisons)
 
 
 def _firefox(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import firefox
+    from profdiff.reports.exports import firefox
 
     return firefox.render(subject.find().comparisons)
 
 
 def _pprof(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import pprof
+    from profdiff.reports.exports import pprof
 
     return pprof.render(subject.find().comparisons)
 
 
 def _junit(judgements: "list[Judgement]", target: str) -> bytes:
-    from profdiff.reports import junit
+    from profdiff.reports.checks import junit
 
     return junit.render(judgements)
 
 
 def _github_summary(judgements: "list[Judgement]", target: str) -> bytes:
-    from profdiff.reports import github_summary
+    from profdiff.reports.checks import github_summary
 
     return github_summary.render(judgements)
 

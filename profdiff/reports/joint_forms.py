@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.evidence.parts.findings import JointFindings
     from profdiff.session.several import Several
 
 
@@ -29,20 +29,20 @@ def refuse_others(targets: Mapping[str, str], asked: Asked, several: "Several") 
 
 
 def _text(subject: Subject, target: str) -> str:
-    from profdiff.reports import joint_text
+    from profdiff.reports.text.parts import report
 
     asked, found = subject.asked, subject.find()
     return as_text(
         asked,
         target,
-        lambda selection, width: joint_text.render(
+        lambda selection, width: report.render(
             found, selection, width=width, per_op=asked.per_op, ratios=asked.ratios
         ),
     )
 
 
 def _page(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import joint_page
+    from profdiff.reports.page import parts as joint_page
 
     return joint_page.render(subject.find()).encode(errors="backslashreplace")
 
@@ -54,19 +54,20 @@ def _charts(subject: Subject, target: str) -> None:
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import document, joint_document
+    from profdiff.reports.documents import parts as joint_document
+    from profdiff.reports.documents import session
 
-    return document.encode(joint_document.build(subject.find())) + b"\n"
+    return session.encode(joint_document.build(subject.find())) + b"\n"
 
 
 def _csv(subject: Subject, target: str) -> str:
-    from profdiff.reports import joint_csv
+    from profdiff.reports.csv import parts as joint_csv
 
     return joint_csv.functions(subject.find(), subject.asked.selection)
 
 
 def _csv_experiment(subject: Subject, target: str) -> str:
-    from profdiff.reports import joint_csv
+    from profdiff.reports.csv import parts as joint_csv
 
     return joint_csv.experiment(subject.find())
 

@@ -9,9 +9,9 @@ from profdiff.base.errors import InputError
 from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.suite_results import SuiteResults
+    from profdiff.evidence.suite.results import SuiteResults
     from profdiff.session.suite import Suite
-    from profdiff.views.suite import SuiteDocument
+    from profdiff.views.suite.records import SuiteDocument
 
 
 class Subject(NamedTuple):
@@ -40,13 +40,13 @@ def refuse_others(targets: Mapping[str, str], asked: Asked, suite: "Suite") -> N
 
 
 def _text(subject: Subject, target: str) -> str:
-    from profdiff.reports import suite_text
+    from profdiff.reports.text.suite import report
 
     asked = subject.asked
     return as_text(
         asked,
         target,
-        lambda selection, width: suite_text.render(
+        lambda selection, width: report.render(
             subject.document(),
             str(subject.suite.folder),
             width=width,
@@ -59,7 +59,8 @@ def _text(subject: Subject, target: str) -> str:
 
 
 def _page(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import suite_cells, suite_page
+    from profdiff.reports.page import suite as suite_page
+    from profdiff.reports.page import suite_cells
 
     shown = subject.document()
     reports = suite_cells.reports(subject.suite.folder, shown)
@@ -67,20 +68,20 @@ def _page(subject: Subject, target: str) -> bytes:
 
 
 def _site(subject: Subject, target: str) -> None:
-    from profdiff.reports import suite_cells, suite_site
+    from profdiff.reports.page import site, suite_cells
 
     shown = subject.document()
-    suite_site.write(Path(target), shown, suite_cells.reports(subject.suite.folder, shown))
+    site.write(Path(target), shown, suite_cells.reports(subject.suite.folder, shown))
 
 
 def _json(subject: Subject, target: str) -> bytes:
-    from profdiff.reports import document
+    from profdiff.reports.documents import session
 
-    return document.encode(subject.document()) + b"\n"
+    return session.encode(subject.document()) + b"\n"
 
 
 def _csv(subject: Subject, target: str) -> str:
-    from profdiff.reports import suite_csv
+    from profdiff.reports.csv import suite as suite_csv
 
     return suite_csv.render(subject.document())
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from profdiff.base.metric import Better
 from profdiff.views.record import Record, schema_of
-from profdiff.views.suite import SuiteCellFunction, SuiteDamage, SuiteMissing, Verdict
+from profdiff.views.suite.records import SuiteCellFunction, SuiteDamage, SuiteMissing, Verdict
 
 SCHEMA: Final = "profdiff.atlas/1"
 

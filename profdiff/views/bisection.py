@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.session import bisection as kept
 from profdiff.views.record import Record
 

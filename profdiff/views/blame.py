@@ -20,7 +20,7 @@ from profdiff.profile.function_identity import Function
 from profdiff.recording.origin import own_repository
 from profdiff.sources.releases import revision
 from profdiff.sources.repository import Repository
-from profdiff.views import functions as views
+from profdiff.views.profile import functions as views
 from profdiff.views.record import Record, schema_of
 
 SCHEMA: Final = "profdiff.blame/1"

@@ -11,24 +11,25 @@ from msgspec import Meta
 
 from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
+from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.instruction_classes import instruction_classes
 from profdiff.session.folder import Session
-from profdiff.views import built_from, marks, steps
 from profdiff.views.bisection import Bisection
-from profdiff.views.built_from import BuiltFrom, Hole
-from profdiff.views.classes import Classes, classes
-from profdiff.views.code import Code, code
-from profdiff.views.experiment import Experiment
-from profdiff.views.facts import Facts
-from profdiff.views.functions import Function, Unresolved, functions, unresolved
-from profdiff.views.lengths import Lengths
-from profdiff.views.machine import guest_arch
+from profdiff.views.kernels import built_from
+from profdiff.views.kernels.built_from import BuiltFrom, Hole
+from profdiff.views.kernels.facts import Facts
+from profdiff.views.kernels.machine import guest_arch
+from profdiff.views.profile import marks, steps
+from profdiff.views.profile.classes import Classes, classes
+from profdiff.views.profile.code import Code, code
+from profdiff.views.profile.functions import Function, Unresolved, functions, unresolved
+from profdiff.views.profile.seat import Seat
+from profdiff.views.profile.seat import by_label as seats_by_label
+from profdiff.views.profile.steps import Step
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
-from profdiff.views.recording import Workload
-from profdiff.views.seat import Seat
-from profdiff.views.seat import by_label as seats_by_label
-from profdiff.views.steps import Step
+from profdiff.views.results.experiment import Experiment
+from profdiff.views.results.lengths import Lengths
+from profdiff.views.results.recording import Workload
 
 SCHEMA: Final = "profdiff.report/1"
 

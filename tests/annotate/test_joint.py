@@ -13,12 +13,12 @@ from support import ROOT
 from synthetic_annotation import On, annotation, row
 
 from profdiff.base import units
-from profdiff.reports.annotation_json import encode
-from profdiff.reports.annotation_text import Asked
-from profdiff.reports.joint_annotation_text import render
+from profdiff.reports.annotation.json import encode
+from profdiff.reports.annotation.parts_text import render
+from profdiff.reports.annotation.text import Asked
 from profdiff.session.kinds import COMPILER
-from profdiff.views.annotation import Annotation
-from profdiff.views.joint_annotation import JointAnnotation, joint_annotation, joint_lines, schema
+from profdiff.views.annotation.records import Annotation
+from profdiff.views.parts.annotation import JointAnnotation, joint_annotation, joint_lines, schema
 
 FILE = ROOT / "profdiff/joint-annotation.schema.json"
 NAMES = ["gcc-12", "clang-19"]

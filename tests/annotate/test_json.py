@@ -8,7 +8,7 @@ from goldens import check_schema
 from support import ROOT
 from synthetic_annotation import On, annotation, row
 
-from profdiff.reports import annotation_json
+from profdiff.reports.annotation import json as annotation_json
 
 FILE = ROOT / "profdiff/annotation.schema.json"
 

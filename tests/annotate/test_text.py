@@ -10,8 +10,8 @@ from synthetic_annotation import On, annotation, row
 
 from profdiff.base import units
 from profdiff.base.terminal import Styled
-from profdiff.reports.annotation_text import Asked, render
-from profdiff.views.annotation import Annotation, Relation, Row
+from profdiff.reports.annotation.text import Asked, render
+from profdiff.views.annotation.records import Annotation, Relation, Row
 
 A, B = 0xFFFF_FFFF_8110_0000, 0xFFFF_FFFF_8120_0000
 

@@ -19,7 +19,7 @@ from support import error_line, need_kernel
 
 from profdiff.base.errors import InputError
 from profdiff.bisection.verdict import Judge
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.session.folder import Session
 
 pytestmark = pytest.mark.guest

@@ -10,7 +10,7 @@ from profdiff.bisection import evidence
 from profdiff.bisection.evidence import Evidence, refuse_alike
 from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.session.folder import Session
 
 SESSION = Session(Path("b/evidence.profdiff"), synthetic.manifest(["parent", "culprit"]))

@@ -18,7 +18,7 @@ from profdiff.bisection.measuring import Measuring
 from profdiff.bisection.verdict import Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 

@@ -21,7 +21,7 @@ from profdiff.mail.content import Wishes, letter
 from profdiff.session import manifest as m
 from profdiff.session.bisection import Bisection, Revision, Step
 from profdiff.views.bisection import fixes, introduced, sentences
-from profdiff.views.checklist import Known, items
+from profdiff.views.claims.checklist import Known, items
 
 
 def revision(digit: str, subject: str = "mm: do it", value: float | None = None) -> Revision:

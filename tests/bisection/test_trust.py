@@ -17,7 +17,7 @@ from profdiff.bisection.git_bisect import GitBisect
 from profdiff.bisection.kept import Kept, Question
 from profdiff.bisection.kernels import label_of
 from profdiff.bisection.verdict import Verdict
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.session.bisection import Bisection
 from profdiff.session.folder import Session
 from profdiff.sources.repository import Repository

@@ -7,9 +7,9 @@ import synthetic
 
 from profdiff.bisection import verdict
 from profdiff.bisection.verdict import Judge
-from profdiff.evidence.condition import Condition, Judgement
+from profdiff.evidence.conditions.condition import Condition, Judgement
+from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.judging import judge
 from profdiff.session.folder import Session
 
 COUNTS = {"good": 1000, "bad": 1200, "same": 1000, "renamed": 0, "less": 10}

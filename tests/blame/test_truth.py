@@ -18,7 +18,7 @@ from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session
 from profdiff.sources.repository import Repository
-from profdiff.views.annotations import Annotations
+from profdiff.views.annotation.making import Annotations
 from profdiff.views.blame import Blame, blame
 
 pytestmark = pytest.mark.guest

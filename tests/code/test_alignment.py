@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from profdiff.profile.code_alignment import paired_places
-from profdiff.profile.function_code import Place
+from profdiff.profile.code.alignment import paired_places
+from profdiff.profile.code.function import Place
 from profdiff.symbolization._native import align
 
 SAME, CHANGED, MOVED = range(3)

@@ -13,7 +13,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session
 from profdiff.sources.sources import Sources
-from profdiff.views.annotations import Annotations
+from profdiff.views.annotation.making import Annotations
 
 FUNCTION = "change_pte_range"
 

@@ -19,15 +19,15 @@ from synthetic import KERNEL_BASE, compare, example, frame
 
 from profdiff.base.errors import InputError
 from profdiff.profile import importing
+from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kernel_functions import KernelFunctions
 from profdiff.profile.recordings import Recordings
-from profdiff.reports.annotation_text import Asked, render
+from profdiff.reports.annotation.text import Asked, render
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
 from profdiff.symbolization.places import KERNEL_HALF
-from profdiff.views.annotation import Annotation
-from profdiff.views.annotations import Annotations
+from profdiff.views.annotation.making import Annotations
+from profdiff.views.annotation.records import Annotation
 
 
 def agree_all(session: Session | None, comparison: Comparison, step: int = 1) -> int:

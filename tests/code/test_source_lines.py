@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.sources.sources import Sources
-from profdiff.views.annotated_lines import paired_lines
-from profdiff.views.source_lines import SourceLine, SourceLines
+from profdiff.views.annotation.lines import paired_lines
+from profdiff.views.annotation.source_lines import SourceLine, SourceLines
 
 # Few, so that many are the same; white space is no difference.
 TEXTS = ("{", "  {", "}", "a = b;", "a  =  b;", "return 0;", "x++;", "")

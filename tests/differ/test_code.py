@@ -13,7 +13,7 @@ import pytest
 from support import frames_of, need_kernel, need_program
 from synthetic import Row, frame
 
-from profdiff.profile.code_size import code_sizes
+from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import fold
 from profdiff.profile.inlining import inlining

@@ -17,20 +17,13 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import folded_profile
-from profdiff.reports import (
-    document,
-    firefox,
-    folded_difference,
-    html,
-    lkp,
-    pprof,
-    speedscope,
-    svg,
-    text,
-)
-from profdiff.reports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.reports.documents import session as document
+from profdiff.reports.exports import firefox, folded_difference, lkp, pprof, speedscope, svg
+from profdiff.reports.exports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.reports.page import html
+from profdiff.reports.text import session as text
 from profdiff.symbolization.places import Places
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 

@@ -17,8 +17,8 @@ from support import ROOT, frames_of, need_program
 from synthetic import Frame, Row, frame
 
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.code.classes import CLASSES, class_names, instruction_classes
 from profdiff.profile.function_identity import fold
-from profdiff.profile.instruction_classes import CLASSES, class_names, instruction_classes
 from profdiff.profile.recordings import Recordings
 from profdiff.session.folder import Session
 from profdiff.session.manifest import Qemu

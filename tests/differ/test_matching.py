@@ -9,7 +9,7 @@ from synthetic import build, compare, frame, manifest, profile
 from profdiff.base.errors import SessionError
 from profdiff.profile.function_identity import Function, fold, match
 from profdiff.session import manifest as m
-from profdiff.views import recording
+from profdiff.views.results import recording
 
 
 @pytest.mark.parametrize(

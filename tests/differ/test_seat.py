@@ -7,9 +7,9 @@ from synthetic import Row, compare, findings, frame
 
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.seat import Seats
-from profdiff.views.answers import answers
-from profdiff.views.claim import claim
-from profdiff.views.seat import Seat, by_label, seats
+from profdiff.views.claims.answers import answers
+from profdiff.views.claims.claim import claim
+from profdiff.views.profile.seat import Seat, by_label, seats
 
 
 def _row(names: str, *counts: int, kernel: bool = True, inlined: bool = False) -> Row:

@@ -10,8 +10,8 @@ from synthetic_series import rows, source
 from synthetic_session import counts_file, exact_session
 
 from profdiff.evidence.same_code import same_code
-from profdiff.reports import step_table
 from profdiff.reports.numbers import Numbers
+from profdiff.reports.text import steps
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.symbolization._native import elf_build_id
@@ -69,12 +69,12 @@ def test_steps_say_that_nothing_that_runs_differs(session: Session) -> None:
     pairs = list(pairwise(labels))
     assert same_code(session, pairs) == {"1-idle", "2-moved", "4-large"}
     made = compare({label: rows({"executed": count}) for label, count in COUNTS.items()})
-    blocks = step_table.render(made, None, Numbers(None), 100, session=session)
+    blocks = steps.render(made, None, Numbers(None), 100, session=session)
     lines = [line for block in blocks for line in block.lines]
     said = [n for n, line in enumerate(lines) if "same code in all executed functions" in line]
     # A large step is not compared: the counts say already that something is not the same.
     assert [lines[n - 1].split()[0] for n in said] == ["1-idle", "2-moved"]
-    plain = step_table.render(made, None, Numbers(None), 100)
+    plain = steps.render(made, None, Numbers(None), 100)
     assert not any("same code" in line for block in plain for line in block.lines)
 
 

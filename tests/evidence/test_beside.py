@@ -13,10 +13,12 @@ from profdiff.evidence.beside import beside
 from profdiff.mail.measured import section
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.plan import difference
-from profdiff.reports import csv_experiment, document, text
+from profdiff.reports.csv import experiment
+from profdiff.reports.documents import session as document
+from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 LINE = "beside the workload, in interrupts and threads of the kernel, not included: "
 Told = Mapping[str, list[int | None]]
@@ -103,7 +105,7 @@ def test_every_form_tells_it_once() -> None:
     assert made.metrics[0].totals == {"base": 10_000, "new": 11_000}
     assert [run.beside for run in made.runs] == [54_037, 110_507]
     assert sum(LINE in line for line in made.evidence) == 1
-    rows = csv.DictReader(io.StringIO(csv_experiment.render(found.results)))
+    rows = csv.DictReader(io.StringIO(experiment.render(found.results)))
     assert [(row["value"], row["beside"]) for row in rows] == [
         ("10000", "54037"),
         ("11000", "110507"),

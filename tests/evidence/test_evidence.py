@@ -12,14 +12,14 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results, _against_noise
 from profdiff.evidence.statistics import Rule, estimates
-from profdiff.reports import experiment_text
+from profdiff.reports.text import experiment
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.points import settings
 from profdiff.session.state import State
-from profdiff.views import notes, result
-from profdiff.views.claim import headlines
-from profdiff.views.experiment import grids, shown
+from profdiff.views.claims.claim import headlines
+from profdiff.views.results import notes, result
+from profdiff.views.results.experiment import grids, shown
 
 
 def _found(described: m.Manifest) -> Findings:
@@ -29,7 +29,7 @@ def _found(described: m.Manifest) -> Findings:
 
 def text(described: m.Manifest, width: int = 100) -> str:
     results = Results.gather(described)
-    return "\n".join(experiment_text.render(results, settings(described)[-1], width))
+    return "\n".join(experiment.render(results, settings(described)[-1], width))
 
 
 def test_a_clear_change_and_none() -> None:

@@ -14,20 +14,21 @@ from synthetic_experiment import ICOUNT, recorded
 
 from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.evidence import measured_change
-from profdiff.evidence.condition import Condition
-from profdiff.evidence.condition_names import check_names
+from profdiff.evidence.conditions import measured_change
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.evidence.conditions.names import check_names
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Boots, estimate, estimates
 from profdiff.profile import session_facts
 from profdiff.recording import schedule
-from profdiff.reports import document, text
+from profdiff.reports.documents import session as document
+from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import settings as settings_of
 from profdiff.session.state import compare_states
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 
 def session(folder: Path, points: int) -> Session:

@@ -17,7 +17,8 @@ from profdiff.profile.comparison import Comparison
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.points import settings
-from profdiff.views import lengths, marks
+from profdiff.views.profile import marks
+from profdiff.views.results import lengths
 
 OPS = st.integers(1, 10**9)
 

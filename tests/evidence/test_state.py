@@ -9,7 +9,7 @@ from synthetic import manifest
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.state import State, compare_states
-from profdiff.views.state import lines, points
+from profdiff.views.kernels.state import lines, points
 
 USAGE = (
     "wall_ns 5 user_us 1 system_us 1 minor_faults {faults} major_faults 0 voluntary_switches 2 "

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import pytest
 from synthetic_experiment import ICOUNT, found, recorded
 
-from profdiff.evidence.condition import Condition
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.judging import judge
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.tick_floor import tick_floor
-from profdiff.reports import csv_experiment
+from profdiff.reports.csv import experiment as csv_experiment
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
-from profdiff.views.claim import claim
-from profdiff.views.experiment import experiment
-from profdiff.views.notes import notes
+from profdiff.views.claims.claim import claim
+from profdiff.views.results.experiment import experiment
+from profdiff.views.results.notes import notes
 
 BASE = 1_000_000
 

@@ -24,8 +24,8 @@ from profdiff.recording import plan
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.state import State
-from profdiff.views.checklist import Item, Known, items
-from profdiff.views.machine import interleaved
+from profdiff.views.claims.checklist import Item, Known, items
+from profdiff.views.kernels.machine import interleaved
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 

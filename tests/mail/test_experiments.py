@@ -12,9 +12,9 @@ from profdiff.mail.attachment import attach
 from profdiff.mail.content import Wishes, letter
 from profdiff.session import manifest as m
 from profdiff.session.state import State
-from profdiff.views.checklist import Item, Known, items
-from profdiff.views.claim import claim
-from profdiff.views.machine import machine
+from profdiff.views.claims.checklist import Item, Known, items
+from profdiff.views.claims.claim import claim
+from profdiff.views.kernels.machine import machine
 
 ICOUNT = m.Qemu(
     version="QEMU emulator version 7.2.22",

@@ -10,7 +10,7 @@ from support import error_line, profdiff
 from synthetic_joint import example, joint
 
 from profdiff.base import units
-from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.parts.findings import JointFindings
 from profdiff.mail import joint as mail
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import LINES
@@ -18,7 +18,7 @@ from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.several import Several
 from profdiff.session.state import State
-from profdiff.views.result import ABSENT
+from profdiff.views.results.result import ABSENT
 
 WISHES = Wishes(command=["profdiff", "mail"])
 SENDER = ("--from", "Riley Reporter <riley@example.org>")

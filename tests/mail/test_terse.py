@@ -25,8 +25,8 @@ from profdiff.mail.tables import WIDTH
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.state import State
-from profdiff.views.claim import claim
-from profdiff.views.subsystem import subsystem
+from profdiff.views.claims.claim import claim
+from profdiff.views.claims.subsystem import subsystem
 
 METRIC = m.Measured("latency", "ns/call", "lower", False, [1.0])
 

@@ -20,7 +20,7 @@ from profdiff.recording.alike import Alike
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
-from profdiff.views import recording
+from profdiff.views.results import recording
 
 
 @dataclass(frozen=True)

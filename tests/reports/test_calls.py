@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from synthetic import compare, findings, frame
 
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import text
-from profdiff.views.calls import calls
-from profdiff.views.functions import functions
-from profdiff.views.selection import Selection
+from profdiff.reports.text import session
+from profdiff.views.profile.calls import calls
+from profdiff.views.profile.functions import functions
+from profdiff.views.profile.selection import Selection
 
 CALLER, OTHER = frame("caller"), frame("other")
 SEEN = st.integers(0, 1000)
@@ -55,7 +55,9 @@ def test_calls_and_the_rest_are_the_whole(
 
 
 def test_inlined_copies_stand_beside() -> None:
-    shown = text.render(findings([counted([150, 0], [90, 330], [10, 0])]), Selection(), width=100)
+    shown = session.render(
+        findings([counted([150, 0], [90, 330], [10, 0])]), Selection(), width=100
+    )
     _, _, table = shown.partition("calls per op (10 ops) and instructions per call\n")
     header, row, *_ = table.splitlines()
     assert "no call base  no call new" in header
@@ -72,11 +74,11 @@ def test_a_caller_that_does_both_is_not_divided() -> None:
     (told,) = calls(both, np.array([helper])) or []
     assert set(told.self.values()) == {None}
     assert told.no_call == {"base": 150, "new": 30}
-    shown = text.render(findings([both]), Selection(), width=100)
+    shown = session.render(findings([both]), Selection(), width=100)
     assert re.search(r"^ *1\.00 +0\.20 +- +- .* helper$", shown, re.MULTILINE)
 
 
 def test_without_inlined_copies_there_is_no_such_column() -> None:
-    shown = text.render(findings([counted([150, 30], [0, 0], [10, 2])]), Selection(), width=100)
+    shown = session.render(findings([counted([150, 30], [0, 0], [10, 2])]), Selection(), width=100)
     assert "no call" not in shown
     assert "total: includes callees" in shown

@@ -14,9 +14,10 @@ from synthetic import Row, example, findings, frame
 from synthetic import compare as without_code
 
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import csv_table, text
-from profdiff.reports.document import build, encode
-from profdiff.views.selection import Selection
+from profdiff.reports.csv import functions
+from profdiff.reports.documents.session import build, encode
+from profdiff.reports.text import session
+from profdiff.views.profile.selection import Selection
 
 PTE, FLUSH = frame("change_pte_range"), frame("flush_tlb")
 MAIN = frame("main", owner="work", file="work.c")
@@ -40,7 +41,7 @@ def compared(labels: tuple[str, ...] = ("base", "new")) -> Comparison:
 
 def shown(comparison: Comparison, width: int = 100, **more: bool) -> str:
     selection = Selection(top=more.pop("top", None))  # type: ignore[arg-type]
-    made_ = text.render(
+    made_ = session.render(
         findings([comparison]), selection, width=width, classes=more.pop("classes", True), **more
     )
     assert all(len(line) <= width for line in made_.splitlines())
@@ -109,7 +110,7 @@ def test_small_changes_are_left_out_of_sentences() -> None:
 
 
 def test_only_one_side() -> None:
-    made_ = text.render(
+    made_ = session.render(
         findings([compared()]), Selection(side="user"), width=100, classes=True, per_op=False
     )
     assert "new: +1 locked (1 more)." in made_
@@ -142,13 +143,13 @@ def test_without_the_option_nothing_is_decoded(monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("profdiff.profile.instruction_classes.disassemble", refuse)
+    monkeypatch.setattr("profdiff.profile.code.classes.disassemble", refuse)
     assert "classes" not in shown(compared(), classes=False)
-    assert "locked" not in csv_table.render([compared()], Selection())
+    assert "locked" not in functions.render([compared()], Selection())
 
 
 def test_csv_has_all_classes() -> None:
-    made_ = csv_table.render([compared()], Selection(top=1), classes=True)
+    made_ = functions.render([compared()], Selection(top=1), classes=True)
     rows = list(csv.DictReader(io.StringIO(made_)))
     by_name = {row["name"]: row for row in rows}
     assert by_name["change_pte_range"]["locked new"] == "10"

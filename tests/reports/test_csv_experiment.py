@@ -9,10 +9,12 @@ from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
 from profdiff.evidence.results import Results
-from profdiff.reports import csv_experiment, experiment_text, text
+from profdiff.reports.csv import experiment as csv_experiment
+from profdiff.reports.text import experiment as experiment_text
+from profdiff.reports.text import session
 from profdiff.session.manifest import Point
 from profdiff.session.points import settings
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 SIZES = [Point({"size": "4"}, 1), Point({"size": "400"}, 1)]
 
@@ -74,7 +76,7 @@ def test_ratios() -> None:
     assert header.split() == ["size", "base", "new", "ratio", "verdict"]
     assert first.split()[3] == "1.67x"
     assert second.split()[3] == "new"
-    functions = text.render(findings([compare(example())]), Selection(), width=100, ratios=True)
+    functions = session.render(findings([compare(example())]), Selection(), width=100, ratios=True)
     assert "ratio and delta are relative to base" in functions
     assert "x  " in functions
     assert "vanished" not in functions

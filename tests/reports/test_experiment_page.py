@@ -14,11 +14,12 @@ from synthetic_experiment import ICOUNT, boots, found, recorded
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import svg, text
-from profdiff.reports.flame_layout import FlameLayout
+from profdiff.reports.exports import svg
+from profdiff.reports.exports.flame_layout import FlameLayout
+from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.session.state import State
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 __all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -242,7 +243,7 @@ def test_what_is_no_total_is_not_shown(browser: Any, tmp_path: Path) -> None:
     totals = {row[0]: row[-1] for row in shown}
     assert (totals["exits"], totals["work"]) == ("-", "+20")
     page.close()
-    told = text.render(findings([comparison]), Selection(), width=120)
+    told = session.render(findings([comparison]), Selection(), width=120)
     words = [line.split() for line in told.splitlines()]
     lines = {found[-1]: found[-2] for found in words if len(found) > 6}
     assert (lines["exits"], lines["work"]) == ("-", "+20")
@@ -257,7 +258,7 @@ def test_pictures_of_counts_below_nothing() -> None:
         assert (layout.left + layout.width <= layout.whole).all()
     for picture in (svg.difference([made]), svg.side_by_side([made])):
         text = picture.decode()
-        assert "gone" not in text.partition("</text>")[2].partition(" for ")[2]
+        assert "gone" not in session.partition("</text>")[2].partition(" for ")[2]
         assert 'width="-' not in text
         assert "self: base 100, new -10, delta -110 (-110.0%)" in text
     # A picture of 1,200 with margins of 10, and one in each half of it.

@@ -19,7 +19,7 @@ from synthetic import Row, compare, example, frame
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import firefox, folded_difference, pprof, speedscope, svg
+from profdiff.reports.exports import firefox, folded_difference, pprof, speedscope, svg
 
 HOSTILE = ["<img src=x onerror=a>", "</svg>&amp;", "a;b", "x\u202ey\x07", "n" * 10_000, "sp ace"]
 

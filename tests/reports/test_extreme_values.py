@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic_experiment import found, recorded
 
-from profdiff.reports import document, lkp_table, text
-from profdiff.views.selection import Selection
+from profdiff.reports.documents import session as document
+from profdiff.reports.exports import lkp_table
+from profdiff.reports.text import session as text
+from profdiff.views.profile.selection import Selection
 
 BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min_size=1, max_size=4)
 

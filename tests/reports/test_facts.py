@@ -14,8 +14,8 @@ from synthetic import compare, example, findings, manifest
 
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
-from profdiff.reports import text
-from profdiff.reports.document import build, encode
+from profdiff.reports.documents.session import build, encode
+from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.folder import Session
@@ -27,8 +27,8 @@ from profdiff.session.kernel_config import (
     parse,
     unpacked,
 )
-from profdiff.views.facts import grouped_summaries, summaries
-from profdiff.views.selection import Selection
+from profdiff.views.kernels.facts import grouped_summaries, summaries
+from profdiff.views.profile.selection import Selection
 
 NAMES = st.sampled_from(["CONFIG_HZ", "CONFIG_SMP", "CONFIG_KASAN", "CONFIG_USB", "CONFIG_9P_FS"])
 VALUES = st.sampled_from(["n", "y", "m", "250", '"text"'])

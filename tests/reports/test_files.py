@@ -12,10 +12,10 @@ from goldens import check_schema
 from support import ROOT, error_line, profdiff
 from synthetic import compare, example, findings, frame
 
-from profdiff.reports import csv_table
-from profdiff.reports.document import build, encode
+from profdiff.reports.csv import functions
+from profdiff.reports.documents.session import build, encode
 from profdiff.views import document
-from profdiff.views.selection import Selection
+from profdiff.views.profile.selection import Selection
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_standard_output_holds_one_form_and_nothing_else(recorded: Path) -> None
 
 def test_csv_holds_everything_unrounded() -> None:
     comparison = compare(example(), ops=40_000)
-    rows = list(csv.DictReader(io.StringIO(csv_table.render([comparison], Selection()))))
+    rows = list(csv.DictReader(io.StringIO(functions.render([comparison], Selection()))))
     by_name = {row["name"]: row for row in rows}
     assert by_name["change_pte_range"]["self new"] == "1343600"
     assert by_name["change_pte_range"]["total new"] == "3063600"
@@ -134,7 +134,7 @@ def test_csv_holds_everything_unrounded() -> None:
 )
 def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
     comparison = compare(example())
-    rows = list(csv.DictReader(io.StringIO(csv_table.render([comparison], selection))))
+    rows = list(csv.DictReader(io.StringIO(functions.render([comparison], selection))))
     for label, total in zip(comparison.labels, comparison.totals(selection.side), strict=True):
         assert sum(int(row[f"self {label}"]) for row in rows) == total
     if selection.side:
@@ -144,5 +144,5 @@ def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1"])
 def test_csv_holds_no_formula(name: str) -> None:
     rows = [([frame(name)], "f", True, [1])]
-    table = csv_table.render([compare({"base": rows})], Selection())
+    table = functions.render([compare({"base": rows})], Selection())
     assert next(csv.DictReader(io.StringIO(table)))["name"] == f"'{name}"

@@ -21,22 +21,24 @@ from synthetic_joint import POINTS, example, joint, part
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.joint_findings import JointFindings
-from profdiff.evidence.joint_results import JointResults
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.results import JointResults
 from profdiff.evidence.results import Results
-from profdiff.reports import document as report_document
-from profdiff.reports import joint_csv, joint_document, joint_text
+from profdiff.reports.csv import parts as joint_csv
+from profdiff.reports.documents import parts as joint_document
+from profdiff.reports.documents import session as report_document
 from profdiff.reports.numbers import Numbers
+from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.several import Several
-from profdiff.views import experiment
-from profdiff.views import joint_document as document
-from profdiff.views.joint_claim import joint_claim
-from profdiff.views.joint_functions import JointFunction, PartRest, joint_functions
-from profdiff.views.joint_results import JointChange, JointTable, PartChange, changes, grids
-from profdiff.views.result import ABSENT
-from profdiff.views.selection import Selection
+from profdiff.views.parts import document
+from profdiff.views.parts.claim import joint_claim
+from profdiff.views.parts.functions import JointFunction, PartRest, joint_functions
+from profdiff.views.parts.results import JointChange, JointTable, PartChange, changes, grids
+from profdiff.views.profile.selection import Selection
+from profdiff.views.results import experiment
+from profdiff.views.results.result import ABSENT
 
 NAMES = ("x86_64", "arm64")
 
@@ -55,7 +57,7 @@ def findings(folder: Path) -> JointFindings:
 
 def text(findings: JointFindings, width: int = 100, **options: Any) -> str:
     """The report."""
-    return joint_text.render(findings, Selection(top=20), width=width, **options)
+    return report.render(findings, Selection(top=20), width=width, **options)
 
 
 def test_the_claim_and_the_trade_off(findings: JointFindings) -> None:
@@ -258,7 +260,7 @@ def test_what_is_not_certain_is_said() -> None:
     assert "(unsure) on x86_64" in claim.sentence
     (grid,) = grids(both, both.settings[0], NAMES)
     # Where verdicts are no formality, no width leaves them out.
-    lines = [line for block in joint_text.draw(grid, 60) for line in block.lines]
+    lines = [line for block in report.draw(grid, 60) for line in block.lines]
     assert any("verdict" in line for line in lines)
     assert any("unsure" in line for line in lines)
 
@@ -389,7 +391,7 @@ def test_a_part_that_was_not_recorded_is_said(tmp_path: Path) -> None:
     (small,) = [line for line in lines if line.startswith("4 ")]
     assert small.split()[-3:] == [ABSENT] * 3
     assert not any("report" in line and line.endswith("arm64") for line in lines)
-    assert joint_text.summary(Several.open(tmp_path / "S"), 100)[0].startswith("The change")
+    assert report.summary(Several.open(tmp_path / "S"), 100)[0].startswith("The change")
 
 
 def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
@@ -406,7 +408,7 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
     made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
-    assert joint_text.summary(made, 100) == []
+    assert report.summary(made, 100) == []
     assert "finish the recording" in error_line(profdiff("report", made.folder, status=2))
 
 
@@ -455,7 +457,7 @@ def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path)
 
 
 def test_the_summary_is_the_sentences_and_the_table(folder: Path) -> None:
-    said = joint_text.summary(Several.open(folder), 100)
+    said = report.summary(Several.open(folder), 100)
     assert said[0].startswith("The same change: +97.0% on x86_64, +33.0% on arm64")
     assert any(line.startswith("64 ") for line in said)
     assert not any("change_pte_range" in line for line in said)

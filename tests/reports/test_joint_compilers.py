@@ -16,27 +16,25 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, frame
 from synthetic_joint import by_compiler, joint
 
-from profdiff.evidence.joint_findings import JointFindings
+from profdiff.evidence.parts.findings import JointFindings
 from profdiff.mail import joint as mail
 from profdiff.mail.content import Wishes
 from profdiff.profile.function_identity import match
-from profdiff.reports import (
-    charts,
-    document,
-    joint_csv,
-    joint_document,
-    joint_page,
-    joint_text,
-    page_points,
-)
+from profdiff.reports import charts
+from profdiff.reports.csv import parts as joint_csv
+from profdiff.reports.documents import parts as joint_document
+from profdiff.reports.documents import session as document
+from profdiff.reports.page import parts as joint_page
+from profdiff.reports.page import points
+from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.kinds import COMPILER
 from profdiff.session.several import Several
-from profdiff.views.joint_function_claim import function_sentences
-from profdiff.views.joint_functions import joint_functions
-from profdiff.views.joint_verdicts import extents, verdicts
-from profdiff.views.selection import Selection
+from profdiff.views.parts.function_claim import function_sentences
+from profdiff.views.parts.functions import joint_functions
+from profdiff.views.parts.verdicts import extents, verdicts
+from profdiff.views.profile.selection import Selection
 
 NAMES = ["gcc-12", "gcc-14", "clang-19"]
 EXPECTED = {
@@ -206,7 +204,7 @@ def test_one_compiler_alone_has_no_verdict(tmp_path: Path) -> None:
     assert told is not None
     assert told.extents == []
     assert not any(one.verdicts for one in told.rows)
-    text = joint_text.render(found, Selection(), width=100)
+    text = report.render(found, Selection(), width=100)
     assert text.startswith("The change under one compiler alone")
     assert "changed under" not in text
     assert "gcc-14: not recorded yet" in text
@@ -224,7 +222,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     functions = joint_functions(found, Selection())
     assert functions is not None
     assert [one.unmeasured for one in functions.extents] == [["clang-19"]]
-    text = " ".join(joint_text.render(found, Selection(), width=120).split())
+    text = " ".join(report.render(found, Selection(), width=120).split())
     assert "Under all measured compilers: " in text
     assert "Not measured under clang-19." in text
     assert "Under all compilers" not in text
@@ -237,11 +235,11 @@ def test_architectures_have_no_verdicts(tmp_path: Path) -> None:
     told = joint_functions(found, Selection())
     assert told is not None
     assert told.extents == []
-    assert "changed under" not in joint_text.render(found, Selection(), width=200)
+    assert "changed under" not in report.render(found, Selection(), width=200)
 
 
 def test_the_text(findings: JointFindings) -> None:
-    text = joint_text.render(findings, Selection(top=20), width=140)
+    text = report.render(findings, Selection(top=20), width=140)
     lines = text.splitlines()
     assert lines[0].startswith(
         "The same change: +86.7% under gcc-12, +69.0% under gcc-14, +67.8% under clang-19"
@@ -254,7 +252,7 @@ def test_the_text(findings: JointFindings) -> None:
     assert "architecture" not in text
     folder = findings.several.folder
     assert f"  profdiff report {folder}/clang-19" in lines
-    assert max(map(len, joint_text.render(findings, Selection(), width=75).splitlines())) <= max(
+    assert max(map(len, report.render(findings, Selection(), width=75).splitlines())) <= max(
         75, len(f"  profdiff report {folder}/clang-19")
     )
 
@@ -283,7 +281,7 @@ def test_the_page_and_the_charts(findings: JointFindings, tmp_path: Path) -> Non
     assert table["header"][-1] == "changed under"
     assert {row[0]: row[-1] for row in table["rows"]}["flush"] == "mostly gcc-12"
     part = findings.parts["clang-19"]
-    small, large = page_points.part_points(
+    small, large = points.part_points(
         part, document.build(part), [], COMPILER, "clang-19", own=False
     )
     assert small["at"] == "compiler=clang-19,folio_kib=4"

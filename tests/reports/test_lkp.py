@@ -15,7 +15,7 @@ from synthetic import Row, compare, example, frame
 
 from profdiff.base.errors import InputError
 from profdiff.base.metric import SAMPLED, Metric
-from profdiff.reports import lkp
+from profdiff.reports.exports import lkp
 from profdiff.session import manifest
 
 Kinds = dict[str, dict[str, float]]

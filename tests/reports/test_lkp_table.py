@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import need_program
 
-from profdiff.reports.lkp_table import Failures, Row, table
+from profdiff.reports.exports.lkp_table import Failures, Row, table
 
 HERE = Path(__file__).parent
 VALUE, SPREAD, CHANGE = 10, 6, 12

@@ -13,9 +13,10 @@ from synthetic import compare, frame
 from synthetic_code import START, annotation, instruction, large, shown
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import html, page_code
-from profdiff.reports.packed_code import CONTEXT, packed
-from profdiff.views.annotation import Annotation, Row
+from profdiff.reports.page import code as page_code
+from profdiff.reports.page import html
+from profdiff.reports.page.packed_code import CONTEXT, packed
+from profdiff.views.annotation.records import Annotation, Row
 
 LABELS = ["base", "new", "third"]
 (MOST_LANES,) = re.findall(r"MOST_LANES = (\d+)", (ROOT / "templates/code_arrows.js").read_text())

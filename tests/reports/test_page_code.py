@@ -12,7 +12,7 @@ from synthetic_code import START, annotation, instruction, large, shown
 
 from profdiff.base.metric import event_metric
 from profdiff.profile.comparison import Comparison
-from profdiff.views.annotation import Annotation
+from profdiff.views.annotation.records import Annotation
 
 __all__ = ["browser"]
 OPS = 10

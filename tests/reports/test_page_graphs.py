@@ -10,8 +10,8 @@ import pytest
 from browsed_page import HOSTILE, Page, browser, call_stacks, click, counted_calls, drawn
 from synthetic import compare, example, findings, frame
 
-from profdiff.reports import html
-from profdiff.views.calls import calls as counted
+from profdiff.reports.page import html
+from profdiff.views.profile.calls import calls as counted
 
 __all__ = ["browser"]
 

@@ -12,15 +12,16 @@ from support import page_data, profdiff
 from synthetic_experiment import boots, recorded
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.evidence.joint_findings import JointFindings
-from profdiff.reports import document, joint_page
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.reports.documents import session as document
+from profdiff.reports.page import parts as joint_page
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
 from profdiff.session.folder import Session
 from profdiff.session.several import Several
 from profdiff.session.state import PointState, Shift, State
-from profdiff.views.joint_results import grids
-from profdiff.views.result import ABSENT
+from profdiff.views.parts.results import grids
+from profdiff.views.results.result import ABSENT
 
 __all__ = ["browser"]
 NAMES = ("x86_64", "arm64")

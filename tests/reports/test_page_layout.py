@@ -7,8 +7,8 @@ import pytest
 from browsed_page import Page, browser, call_stacks, counted_calls
 from synthetic import compare, example
 
-from profdiff.reports import atlas_cells
-from profdiff.reports.line_chart import Mark, line_chart
+from profdiff.reports.atlas import cells
+from profdiff.reports.atlas.line_chart import Mark, line_chart
 from profdiff.views.shown_command import shown_command
 
 __all__ = ["browser"]
@@ -117,7 +117,7 @@ def test_nothing_is_cut_on_paper(browser: Any, tmp_path: Path, media: str) -> No
 def test_labels_of_a_line_stand_above_it(browser: Any, tmp_path: Path) -> None:
     marks = [Mark(f"6.{n}", 100.0 + 90 * (n % 2), 1 - 2 * (n % 2), "+5.0%", "f") for n in range(9)]
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    css = (Path(atlas_cells.__file__).parents[1] / "templates/atlas.css").read_text()
+    css = (Path(cells.__file__).parents[1] / "templates/atlas.css").read_text()
     chart = line_chart("a line", "instructions", marks)
     page.set_content(f"<style>{css}</style><body class=atlas>{chart}")
     boxes = page.eval_on_selector_all(
@@ -137,11 +137,11 @@ def test_labels_of_a_line_stand_above_it(browser: Any, tmp_path: Path) -> None:
 def test_a_column_without_content_is_left_out() -> None:
     head = [("release", "what"), ("commit", "wrap")]
     empty, full = '<td class="wrap"></td>', "<td>abc</td>"
-    assert atlas_cells.without_empty(head, [[full, empty], [full, empty]]) == (
+    assert cells.without_empty(head, [[full, empty], [full, empty]]) == (
         [("release", "what")],
         [[full], [full]],
     )
-    assert atlas_cells.without_empty(head, [[full, empty], [full, full]])[0] == head
+    assert cells.without_empty(head, [[full, empty], [full, full]])[0] == head
 
 
 def test_a_program_of_a_suite_has_its_name() -> None:

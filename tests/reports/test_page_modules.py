@@ -19,12 +19,16 @@ from synthetic_experiment import boots, found, recorded
 from synthetic_joint import joint
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.joint_findings import JointFindings
-from profdiff.reports import html, joint_page, packed_code
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.reports.page import html, packed_code
+from profdiff.reports.page import parts as joint_page
 from profdiff.session import manifest as m
-from profdiff.views import bisection, built_from, seat, steps, suite
+from profdiff.views import bisection
 from profdiff.views.blame import Blame
 from profdiff.views.blame import Row as BlameRow
+from profdiff.views.kernels import built_from
+from profdiff.views.profile import seat, steps
+from profdiff.views.suite import records as suite
 
 __all__ = ["browser"]
 TEMPLATES = ROOT / "templates"

@@ -18,7 +18,8 @@ from synthetic_experiment import boots, found, recorded
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.lengths import Fixed, Lengths
-from profdiff.reports import document, page_points
+from profdiff.reports.documents import session as document
+from profdiff.reports.page import points as page_points
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
 from profdiff.session.state import PointState, Shift, State

@@ -13,7 +13,8 @@ from support import ROOT
 from synthetic import compare, findings
 from synthetic_experiment import boots, found, recorded
 
-from profdiff.reports import chart_scheme, charts
+from profdiff.reports import charts
+from profdiff.reports.page import chart_scheme
 from profdiff.session import manifest as m
 
 __all__ = ["browser"]

@@ -20,11 +20,13 @@ from synthetic_session import exact_session
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.mail import content
-from profdiff.reports import csv_experiment, csv_table, document, text
+from profdiff.reports.csv import experiment, functions
+from profdiff.reports.documents import session as document
+from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
-from profdiff.views.selection import Selection
-from profdiff.views.steps import steps
+from profdiff.views.profile.selection import Selection
+from profdiff.views.profile.steps import steps
 
 __all__ = ["browser"]
 
@@ -145,7 +147,7 @@ def test_the_json_has_steps_sources_and_holes(found: Findings) -> None:
 
 
 def test_the_csv_has_steps(found: Findings) -> None:
-    told = list(csv.DictReader(io.StringIO(csv_table.render(found.comparisons, Selection()))))
+    told = list(csv.DictReader(io.StringIO(functions.render(found.comparisons, Selection()))))
     assert "step 1-hoist" not in told[0]  # its delta is that
     for row in told:
         before = int(row["self 1-hoist"])
@@ -154,7 +156,7 @@ def test_the_csv_has_steps(found: Findings) -> None:
 
 
 def test_the_experiments_csv_names_what_was_not_built(found: Findings) -> None:
-    told = list(csv.DictReader(io.StringIO(csv_experiment.render(found.results))))
+    told = list(csv.DictReader(io.StringIO(experiment.render(found.results))))
     assert [row["kernel"] for row in told] == ["base", "1-hoist", "3-helper", "2-broken"]
     assert [row["not_built"] for row in told] == ["", "", "", HOLE]
     assert told[-1]["value"] == ""

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
 
 from profdiff.base import terminal, units
-from profdiff.reports import text
-from profdiff.views.answers import Answer
-from profdiff.views.functions import select
-from profdiff.views.selection import Selection
+from profdiff.reports.text import session
+from profdiff.views.claims.answers import Answer
+from profdiff.views.profile.functions import select
+from profdiff.views.profile.selection import Selection
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(".cold"))
@@ -21,7 +21,7 @@ NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(
 
 def test_golden() -> None:
     comparison = compare(example(), ops=40_000, failed=["new"])
-    shown = text.render(findings([comparison]), Selection(top=4), width=100)
+    shown = session.render(findings([comparison]), Selection(top=4), width=100)
     check_golden(GOLDEN / "two-kernels.txt", shown, "tests/reports -k golden")
 
 
@@ -33,7 +33,7 @@ def test_no_line_is_wider_than_asked(names: list[str], width: int) -> None:
         for i, name in enumerate(names)
     ]
     for kernels in ({"a": rows, "b": rows[:1]}, {"a": rows, "b": rows, "c": rows}):
-        shown = text.render(findings([compare(kernels, ops=7)]), Selection(), width=width)
+        shown = session.render(findings([compare(kernels, ops=7)]), Selection(), width=width)
         for line in shown.split("\n"):
             assert units.width(line) <= width, line
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]", shown)
@@ -76,7 +76,7 @@ def numbers(shown: str, column: int) -> list[float]:
 
 @pytest.mark.parametrize("selection", [Selection(), Selection(top=2), Selection(min_delta=400_000)])
 def test_what_is_shown_adds_up(selection: Selection) -> None:
-    shown = text.render(findings([compare(example())]), selection, width=100)
+    shown = session.render(findings([compare(example())]), selection, width=100)
     for column in (0, 1, 2):
         *parts, whole = numbers(shown, column)
         assert sum(parts) == whole
@@ -102,10 +102,10 @@ def test_selections(selection: Selection, first: str) -> None:
 
 def test_units_and_sides_are_named() -> None:
     comparison = compare(example(), ops=40_000)
-    per_op = text.render(findings([comparison]), Selection(), width=100)
+    per_op = session.render(findings([comparison]), Selection(), width=100)
     assert "instructions per op (40,000 ops)" in per_op
     assert "27.50" in per_op
-    absolute = text.render(findings([comparison]), Selection(), width=100, per_op=False)
+    absolute = session.render(findings([comparison]), Selection(), width=100, per_op=False)
     assert "1,100,000" in absolute
     assert "the base" in absolute
     assert "change and delta are relative to base" in absolute
@@ -113,7 +113,9 @@ def test_units_and_sides_are_named() -> None:
     assert re.search(r"-300,000 +vanished ", absolute)
     assert "[.isra.0]" in absolute
     assert "unresolved: outside-text (kernel)" in absolute
-    kernel = text.render(findings([comparison]), Selection(side="kernel"), width=100, per_op=False)
+    kernel = session.render(
+        findings([comparison]), Selection(side="kernel"), width=100, per_op=False
+    )
     assert "main" not in kernel
     assert "in the kernel" in kernel
 
@@ -121,7 +123,7 @@ def test_units_and_sides_are_named() -> None:
 def test_three_kernels_have_a_column_each() -> None:
     rows = example()
     kernels = {"base": rows["base"], "new": rows["new"], "fixed": rows["base"]}
-    shown = text.render(findings([compare(kernels)]), Selection(), width=100)
+    shown = session.render(findings([compare(kernels)]), Selection(), width=100)
     header = next(line for line in shown.splitlines() if line.endswith("function"))
     assert header.split() == ["base", "new", "change", "fixed", "change", "function"]
     assert "fixed executes exactly as many instructions as base" in shown
@@ -142,7 +144,7 @@ def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
         ]
         for label, f, g in (("base", 100, 100), ("new", 200, 100 - less))
     }
-    assert f"; {said}" in text.render(findings([compare(rows)]), Selection(), width=200)
+    assert f"; {said}" in session.render(findings([compare(rows)]), Selection(), width=200)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_changes(base: int, other: int, said: str) -> None:
 def test_long_labels_give_way_and_stay_apart(width: int) -> None:
     labels = [f"linux-next-2026-branch-{name}-of-the-tree" for name in ("old", "new", "fixed")]
     rows = {label: example()["new"] for label in labels}
-    shown = text.render(findings([compare(rows)]), Selection(), width=width)
+    shown = session.render(findings([compare(rows)]), Selection(), width=width)
     _, _, table = shown.partition("\ninstructions\n")
     table, _, _ = table.partition("\ninstructions: each kernel against the one before\n")
     assert max(map(units.width, shown.splitlines())) <= width
@@ -181,7 +183,7 @@ def test_long_labels_give_way_and_stay_apart(width: int) -> None:
 def test_names_that_differ_in_their_middle_stay_apart() -> None:
     names = [f"drivers_subsystem_{kind}_operation_with_a_long_tail_{'x' * 40}" for kind in "abc"]
     rows = [([frame(name)], name, True, [n + 1]) for n, name in enumerate(names)]
-    shown = text.render(findings([compare({"a": rows, "b": rows})]), Selection(), width=60)
+    shown = session.render(findings([compare({"a": rows, "b": rows})]), Selection(), width=60)
     _, _, table = shown.partition("function\n")
     cut = [line.split("  ")[-1] for line in table.splitlines()[:3]]
     assert len(set(cut)) == 3
@@ -193,7 +195,7 @@ def test_names_are_cut_after_columns_are_left_out() -> None:
     name = "set_write_prot_commit_flush_ptes"
     rows = {label: [([frame(name)], name, True, [n])] for label, n in (("a", 10**8), ("b", 2**30))}
     for width in (60, 80, 100):
-        shown = text.render(findings([compare(rows)]), Selection(), width=width)
+        shown = session.render(findings([compare(rows)]), Selection(), width=width)
         assert re.search(rf"\+973,741,824 .* {name}$", shown, re.MULTILINE) or width == 60
 
 
@@ -223,16 +225,16 @@ def test_the_answer_names_its_point_and_counts_per_op() -> None:
 
 def test_a_table_says_which_columns_have_no_room() -> None:
     found = findings([compare(example(), ops=40_000)])
-    narrow = text.render(found, Selection(top=4), width=60)
+    narrow = session.render(found, Selection(top=4), width=60)
     (told,) = re.findall(r"^no room for (.*): --width (\d+)$", narrow, re.MULTILINE)
     assert told[0] == "change, share and total delta"
-    wide = text.render(found, Selection(top=4), width=int(told[1]))
+    wide = session.render(found, Selection(top=4), width=int(told[1]))
     assert "no room" not in wide
     assert re.search(r"delta +change +share +total delta +function$", wide, re.MULTILINE)
 
 
 def test_numbers_stand_above_what_was_compared() -> None:
-    shown = text.render(findings([compare(example(), failed=["new"])]), Selection(), width=100)
+    shown = session.render(findings([compare(example(), failed=["new"])]), Selection(), width=100)
     order = ["new executes", "failed run", "instructions\n", "base  6.0.0", "counted by QEMU TCG"]
     places = [shown.index(one) for one in order]
     assert places == sorted(places)

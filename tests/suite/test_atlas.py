@@ -13,8 +13,9 @@ from synthetic import Row, frame
 from synthetic_states import varied
 
 from profdiff.evidence.atlas.release_order import release_key
-from profdiff.reports import atlas_site, suite_document
-from profdiff.reports.suite_site import cell_path, up
+from profdiff.reports.atlas import site as atlas_site
+from profdiff.reports.documents import suite as suite_document
+from profdiff.reports.page.site import cell_path, up
 from profdiff.session import bisection as b
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session

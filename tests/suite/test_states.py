@@ -12,12 +12,15 @@ from msgspec.structs import replace
 from synthetic import Row, frame
 from synthetic_states import OPS, varied
 
-from profdiff.reports import suite_csv, suite_document, suite_page, suite_text
+from profdiff.reports.csv import suite as suite_csv
+from profdiff.reports.documents import suite as suite_document
+from profdiff.reports.page import suite as suite_page
+from profdiff.reports.text.suite import report
 from profdiff.session import manifest as m
 from profdiff.session.folder import Session
 from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.views import suite as v
-from profdiff.views.suite import SuiteDocument
+from profdiff.views.suite import records as v
+from profdiff.views.suite.records import SuiteDocument
 
 __all__ = ["browser"]
 COMMAND = ["profdiff", "record", "--suite", "s", "-o", "S", "--kernel", "base=x"]
@@ -77,7 +80,7 @@ def test_a_cell_that_depends(document: SuiteDocument) -> None:
 
 
 def test_the_text_has_a_table_of_its_own(document: SuiteDocument) -> None:
-    lines = suite_text.render(document, "S", width=100, top=20).splitlines()
+    lines = report.render(document, "S", width=100, top=20).splitlines()
     first, apart = (
         next(n for n, line in enumerate(lines) if line.startswith(what))
         for what in ("cells that changed", "cells whose change depends on state")

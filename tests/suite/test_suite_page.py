@@ -17,13 +17,16 @@ from made_suite import suite
 from synthetic import compare, example
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import document, html, packed_cell, page_points, suite_page, suite_site
-from profdiff.reports.packed_cell import Packer
+from profdiff.reports.documents import session
+from profdiff.reports.page import html, packed_cell, points
+from profdiff.reports.page import site as suite_site
+from profdiff.reports.page import suite as suite_page
+from profdiff.reports.page.packed_cell import Packer
 from profdiff.views.document import Document
-from profdiff.views.suite import SuiteCell, SuiteDocument
+from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
 __all__ = ["browser"]
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+OVERFLOW = "document.documentElement.scrollWidth - session.documentElement.clientWidth"
 REPORTS = (example(), call_stacks())
 
 
@@ -39,7 +42,7 @@ def report(number: int, name: str = "") -> Document:
             ]
             for label, kernel in rows.items()
         }
-    return document.build(Findings.of_recordings([compare(rows, ops=100)]))
+    return session.build(Findings.of_recordings([compare(rows, ops=100)]))
 
 
 def reports(shown: SuiteDocument, name: str = "") -> Iterator[tuple[SuiteCell, Document | None]]:
@@ -288,7 +291,7 @@ def test_a_site_works_from_files_and_from_a_server(browser: Any, tmp_path: Path,
         assert opened.page.url == f"{top}/index.html"
         opened.close()
     beside = json.loads((site / "cells/mmap/anon,64k.json").read_text())
-    assert beside == json.loads(document.encode(report(1)))
+    assert beside == json.loads(session.encode(report(1)))
     assert json.loads((site / "index.json").read_text())["schema"] == shown.schema
 
 
@@ -304,7 +307,7 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
         made = page.evaluate(
             "([cell, shared]) => unpackedCell(cell, shared)", [text, packer.shared]
         )
-        wanted = json.loads(document.encode(one))
+        wanted = json.loads(session.encode(one))
         wanted["experiment"]["results"] = []
         for metric in wanted["metrics"]:
             metric |= {"classes": None, "code": None}
@@ -326,7 +329,7 @@ def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(packed_cell, "ROOM_OF_ALL", 40_000)
     packer = Packer(1000)
     made = [packer.pack(report(1)) for _ in range(1000)]
-    assert sum(page_points.compressed_size(one) for one in made if one) <= 40_000
+    assert sum(points.compressed_size(one) for one in made if one) <= 40_000
     assert None in made
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from profdiff.base.metric import Metric
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import Source
-from profdiff.evidence.suite_results import Absence, SuiteCell
+from profdiff.evidence.suite.results import Absence, SuiteCell
 from profdiff.session.manifest import Kernel
 
 # What tells series apart: the words of Source.machines, the metric, the vCPUs, and, where

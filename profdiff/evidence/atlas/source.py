@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import named
-from profdiff.evidence.suite_results import SuiteCell, SuiteResults
+from profdiff.evidence.suite.results import SuiteCell, SuiteResults
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import several

@@ -9,10 +9,10 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.evidence.atlas.lines import Place, Series, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import Source, functions_of
+from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
-from profdiff.evidence.suite_functions import LARGEST, CellFunction, FunctionKey
-from profdiff.evidence.suite_results import CellChange, SuiteCell
+from profdiff.evidence.suite.results import CellChange, SuiteCell
 from profdiff.evidence.tick_floor import larger, within_ticks
 from profdiff.session import bisection
 from profdiff.session.bisection import Revision

@@ -18,7 +18,7 @@ from profdiff.profile.comparison import Side
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from profdiff.evidence.joint_findings import JointFindings
+    from profdiff.evidence.parts.findings import JointFindings
     from profdiff.reports.charts.layout import Chart
 
 _DPI = 200  # what print needs

@@ -8,7 +8,7 @@ from profdiff.reports.charts.layout import Chart
 from profdiff.reports.charts.sweep import sweep
 from profdiff.reports.charts.words import file_part
 from profdiff.session import points
-from profdiff.views.experiment import is_shown
+from profdiff.views.results.experiment import is_shown
 
 _MOST_METRICS = 12
 

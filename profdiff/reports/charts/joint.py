@@ -5,14 +5,14 @@ import math
 from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
-from profdiff.evidence.joint_findings import JointFindings
-from profdiff.evidence.joint_results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.results import JointMetric, JointResults, JointSetting
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Verdict
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE, REST, Panel, Row, draw
 from profdiff.reports.charts.layout import Caption, Chart
-from profdiff.views.result import ABSENT, Median, Pair, delta
+from profdiff.views.results.result import ABSENT, Median, Pair, delta
 from profdiff.views.shown_command import command_line
 
 _MOST_METRICS = 12

@@ -28,8 +28,8 @@ from profdiff.reports.charts.layout import (
     ticks,
     wrapped,
 )
-from profdiff.views import recording
-from profdiff.views.result import delta, judged, number
+from profdiff.views.results import recording
+from profdiff.views.results.result import delta, judged, number
 
 BASE, NEITHER = "#000000", "#7A7A7A"
 _MARKERS = {BASE: "o", LESS: "<", MORE: ">", NEITHER: "D"}

@@ -8,7 +8,7 @@ from profdiff.base import guest_clock, units
 from profdiff.base.names import shortened
 from profdiff.evidence.results import Result, Results
 from profdiff.session.manifest import Kernel
-from profdiff.views.result import source
+from profdiff.views.results.result import source
 
 _MOST_LISTED = 10
 _LABEL = 24  # columns

@@ -1,0 +1,1 @@
+"""Conditions of ``profdiff check``, and how they are judged."""

@@ -1,0 +1,118 @@
+"""Conditions judged on what was found, of each architecture, or compiler, by itself."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.conditions import measured_change
+from profdiff.evidence.conditions.code_change import CodeChanges
+from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, MeasuredChange
+from profdiff.evidence.conditions.names import CODE, INLINED, SIZE, check_names
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics import Verdict
+from profdiff.session.kinds import ARCHITECTURE, Kind
+
+# By part, "" where there is one only: what was found at each setting.
+Found = Mapping[str, Sequence[Findings]]
+
+
+def judge(
+    found: Found,
+    conditions: Sequence[Condition],
+    labels: Sequence[str],
+    kind: Kind = ARCHITECTURE,
+) -> list[Judgement]:
+    """Every condition on every kernel but the base, at every setting, or on ``labels`` alone.
+    Names need to be known of one part. Raises InputError for those that nothing has, and for what
+    was not measured of some part. ``kind``: what parts differ by."""
+    parts = {name: _Part(name and kind.at(name), some) for name, some in found.items()}
+    known = list(dict.fromkeys(label for part in parts.values() for label in part.labels))
+    for label in labels:
+        if label not in known:
+            raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")
+    metrics = list(dict.fromkeys(name for part in parts.values() for name in part.metrics))
+    functions = set[str]().union(*(part.functions for part in parts.values()))
+    judged = []
+    for condition in conditions:
+        code = condition.metric in CODE and condition.metric not in metrics
+        names = set[str]().union(*(part.code for part in parts.values())) if code else set[str]()
+        check_names(condition, metrics, functions, names)
+        for part in parts.values():
+            mine = [
+                Judgement(condition, change, condition.judge(change))
+                for change in part.changes(condition, code=code)
+                if not labels or change.kernel in labels
+            ]
+            if not mine:
+                kernels = ", ".join(labels or known) or "any kernel but the base"
+                where = f" {part.where}" if part.where else ""
+                raise InputError(f"{condition}: not measured on {kernels}{where}")
+            judged += mine
+    return judged
+
+
+_DEPENDS = "the whole change depends on state, and this is known of the plain one alone"
+
+
+def _is_plain(condition: Condition, metrics: Sequence[str]) -> bool:
+    """Whether what it is about is known of the plain state alone; code is the same in each."""
+    if condition.metric in CODE and condition.metric not in metrics:
+        return condition.metric not in (SIZE, INLINED)
+    return condition.function or condition.what != "total"
+
+
+def _depending(found: Findings) -> set[str]:
+    """The kernels whose change depends on state at a setting."""
+    return {
+        label
+        for one in found.results.at(found.setting)
+        for label, change in zip(found.results.labels, one.changes, strict=True)
+        if change is not None and change.verdict is Verdict.DEPENDS
+    }
+
+
+class _Part:
+    """What was found of one part. ``where``: ``on arm64``, "" where there is one only."""
+
+    def __init__(self, where: str, found: Sequence[Findings]) -> None:
+        self.where, self._found = where, found
+        self._code = [CodeChanges(one) for one in found]
+        self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
+        self.metrics = measured_change.metric_names(found)
+        self.functions = {name for one in found for name in measured_change.function_names(one)}
+
+    @property
+    def code(self) -> set[str]:
+        """Those of ``CODE`` that are known."""
+        return {name for one in self._code for name in one.names()}
+
+    def changes(self, condition: Condition, *, code: bool) -> Iterator[MeasuredChange]:
+        """At every setting, on every kernel but the base."""
+        absent = condition.function and condition.what not in self.functions
+        for found, of_code in zip(self._found, self._code, strict=True):
+            if absent:
+                changes = self._absent(condition, found)
+            elif code:
+                changes = of_code.changes(condition)
+            else:
+                changes = measured_change.changes(found, condition)
+            depend = _depending(found) if _is_plain(condition, self.metrics) else set[str]()
+            for change in changes:
+                if change.kernel in depend:
+                    change = replace(change, decided=False, undecided=_DEPENDS)
+                yield replace(change, part=self.where)
+
+    def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:
+        """Of a function that only another part executes: there is none, and no change."""
+        for label in self.labels:
+            yield MeasuredChange(
+                kernel=label,
+                base=0,
+                other=0,
+                low=math.nan,
+                high=math.nan,
+                note="no kernel executes it there",
+                at=found.setting.title,
+                differs=False if condition.operator == CHANGED else None,
+            )

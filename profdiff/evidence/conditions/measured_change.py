@@ -1,0 +1,157 @@
+"""What a condition is about, measured: a metric, a side or a function on each kernel."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base import units
+from profdiff.evidence.conditions.condition import TOO_FEW, Condition, MeasuredChange
+from profdiff.evidence.conditions.sampled_change import by_boot, sampled_change, stack_rows
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
+from profdiff.evidence.tick_floor import above_ticks
+from profdiff.profile.comparison import Comparison
+
+_RULE = Rule()
+
+
+def metric_names(findings: Sequence[Findings]) -> list[str]:
+    """All metrics that a condition can name; ``findings`` are of one session."""
+    profiled = [comparison.metric.name for one in findings for comparison in one.comparisons]
+    measured = [metric.name for _, metric in findings[0].results.metrics()]
+    return list(dict.fromkeys([*profiled, *measured]))
+
+
+def function_names(findings: Findings) -> set[str]:
+    """All functions that a condition can name."""
+    return {function.name for one in findings.comparisons for function in one.functions}
+
+
+def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange]:
+    """Of every kernel but the base, at the setting. A function's counts are its own, or with what
+    it calls; namesakes add up. Nothing for a metric that was not measured there.
+
+    Of too few boots to tell, the number of samples tells what it can.
+    """
+    comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
+    results = findings.results.at(findings.setting)
+    result = next((r for r in results if r.metric.name == condition.metric), None)
+    if result is not None and condition.what == "total" and not condition.function:
+        found = _of_result(findings, result, condition)
+    elif comparison is not None:
+        found = _of_profile(comparison, condition, result)
+    else:
+        return
+    # A bound that is a plain number is of the whole, and so are the counts beside it.
+    ops = (result.ops if result else comparison and comparison.ops) or None
+    ops = ops if condition.unit == "%" else None
+    at = findings.setting.title
+    # What two lengths differ by has no number of samples.
+    countable = findings.setting.short is None
+    for change, enough in found:
+        sampled = None
+        if comparison is not None and countable and not enough:
+            sampled = sampled_change(comparison, condition, change.kernel)
+        yield replace(sampled or change, at=at, ops=ops)
+
+
+def _of_result(
+    findings: Findings, result: Result, condition: Condition
+) -> Iterator[tuple[MeasuredChange, bool]]:
+    # Whole counts, as those of functions, but for a bound per op.
+    factor = 1 if condition.unit == "/op" else result.ops or 1
+    for label, change in zip(findings.results.labels, result.changes, strict=True):
+        if change is not None:
+            noise = result.noise
+            lost = noise is not None and abs(change.median.estimate) <= noise
+            found = _change(label, change, factor, lost_in_noise=lost)
+            # A program's name for its metric may say nanoseconds.
+            note = f"in {result.metric.unit}" if result.virtual else ""
+            found = replace(found, note="; ".join(filter(None, [found.note, note])))
+            # Samples do not know by how much an A/A pair differs.
+            yield found, lost or _enough(change)
+
+
+def _of_profile(
+    comparison: Comparison, condition: Condition, result: Result | None
+) -> Iterator[tuple[MeasuredChange, bool]]:
+    rows = stack_rows(comparison, condition)
+    note = ""
+    if condition.inclusive and comparison.metric.exact and comparison.calls is None:
+        note = "without what it calls: no call tree was recorded"
+    counts = comparison.run_counts[rows].sum(axis=0)
+    floors = dict[str, float | None]()
+    if result is not None and condition.what == "kernel" and not condition.function:
+        whole = 1 if condition.unit == "/op" else result.ops or 1
+        for label, of_all in zip(comparison.labels, result.changes, strict=False):
+            if of_all is not None and of_all.tick_floor:
+                floors[label] = of_all.tick_floor * whole
+    for change, enough in of_counts(comparison, counts, condition, floors):
+        told = "; ".join(filter(None, [change.note, note]))
+        yield replace(change, note=told), enough
+
+
+def of_counts(
+    comparison: Comparison,
+    counts: NDArray[np.int64],
+    condition: Condition,
+    floors: Mapping[str, float | None] = MappingProxyType({}),
+) -> Iterator[tuple[MeasuredChange, bool]]:
+    """The change of what each run has, int64[R], on every kernel but the base, and whether there
+    are enough boots for a verdict. ``floors``: the tick floor of some labels."""
+    base = by_boot(comparison, comparison.labels[0], counts, condition)
+    for label in comparison.labels[1:]:
+        found = estimate(
+            base,
+            by_boot(comparison, label, counts, condition),
+            _RULE,
+            planned=comparison.manifest.repeat,
+            deterministic=comparison.metric.exact,
+            seed=comparison.manifest.order.seed,
+        )
+        found = above_ticks(found, floors.get(label, 0.0), _RULE)
+        ops = comparison.ops if condition.unit == "%" else None
+        yield replace(_change(label, found, 1), ops=ops), _enough(found)
+
+
+def _enough(found: Estimate) -> bool:
+    """Whether there are enough boots for a verdict."""
+    return found.counted or found.smallest_p <= _RULE.alpha
+
+
+def _change(
+    label: str, found: Estimate, factor: float, *, lost_in_noise: bool = False
+) -> MeasuredChange:
+    exact, floor = found.counted, factor * (found.tick_floor or 0)
+    base, other = (factor * one for one in found.medians)
+    low, high = found.median.low, found.median.high
+    difference = found.deltas and (factor * found.deltas[0], factor * found.deltas[1])
+    if exact and found.states == 1:
+        difference = (other - base - floor, other - base + floor) if floor else None
+        low, high = (
+            (one / base if base else math.nan) for one in difference or (other - base,) * 2
+        )
+    note = "" if found.verdict in (Verdict.EXACT, Verdict.DEPENDS) else found.reason
+    if floor and not note:
+        most = units.percent(floor / base, ".2f") if base else units.digits(floor)
+        note = f"give or take {most} for timer ticks"
+    if found.states > 1:
+        note = f"{found.verdict}, {found.states:,} states"
+    # Without a ratio in some state, only the deltas are known.
+    known = found.verdict is not Verdict.DEPENDS or not math.isnan(low)
+    return MeasuredChange(
+        kernel=label,
+        base=base,
+        other=other,
+        low=low,
+        high=high,
+        decided=known and (exact or (_enough(found) and not lost_in_noise)),
+        note=note,
+        difference=difference,
+        undecided=TOO_FEW if known else str(Verdict.DEPENDS),
+    )

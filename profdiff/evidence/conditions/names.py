@@ -1,0 +1,67 @@
+"""Whether a session has what a condition names."""
+
+import difflib
+from collections.abc import Collection
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.conditions.condition import CHANGED, EXAMPLE, SIDES, Condition
+from profdiff.profile.code.classes import CLASSES
+
+#: What a condition can name of a function's code, beside classes of instructions.
+SIZE, INLINED = "size", "inlined"
+CODE = (*CLASSES, SIZE, INLINED)
+
+
+def check_names(
+    condition: Condition,
+    metrics: Collection[str],
+    functions: Collection[str],
+    code: Collection[str] = (),
+) -> None:
+    """Raises InputError, with near matches, for a metric or function that is not known. ``code``:
+    those of ``CODE`` that the session tells; a metric of that name comes before them."""
+    name, what = condition.metric, condition.what
+    if name in metrics or name not in CODE:
+        if name not in metrics and name == "total" and what in functions:
+            raise InputError(f"no metric 'total' was measured; write METRIC:total:{what}")
+        if name not in metrics:
+            raise InputError(_unknown("metric", name, metrics))
+        if condition.operator == CHANGED:
+            raise InputError(f"condition '{condition}' has no bound: write it like {EXAMPLE}")
+    else:
+        _check_code(condition, code)
+    if condition.function and what not in functions:
+        sides = () if condition.inclusive or name in (SIZE, INLINED) else SIDES
+        raise InputError(_unknown("function", what, {*functions, *sides}))
+
+
+def _check_code(condition: Condition, code: Collection[str]) -> None:
+    """Raises InputError for a condition on code that cannot be judged."""
+    name, what = condition.metric, condition.what
+    if name in (SIZE, INLINED) and not condition.function:
+        raise InputError(f"condition '{condition}' has no function: write {name}:FUNCTION")
+    if condition.inclusive:
+        raise InputError(
+            f"condition '{condition}': {name} is of a function alone: write {name}:{what}"
+        )
+    if (name == INLINED) != (condition.operator == CHANGED):
+        wanted = f"'{INLINED}:{what} {CHANGED}'" if name == INLINED else f"'{name}:{what} > +0'"
+        raise InputError(f"condition '{condition}': write it like {wanted}")
+    if name == SIZE and condition.unit == "/op":
+        raise InputError(f"condition '{condition}': a size is in bytes: use %, or no unit")
+    if name in code:
+        return
+    if any(one in code for one in CLASSES):
+        raise InputError(f"no {name!r} branches were recorded: record the session again")
+    raise InputError(
+        f"nothing is known of {name!r}: only exact counts tell which instructions ran; record with "
+        "--collector exact"
+    )
+
+
+def _unknown(kind: str, name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, [*known, *(CODE if kind == "metric" else ())], n=3)
+    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if kind == "metric" and not near:
+        meant = f"; measured: {', '.join(map(repr, sorted(known)))}"
+    return f"no {kind} {name!r} was measured{meant}"

@@ -1,0 +1,1 @@
+"""What several parts measured, beside each other."""

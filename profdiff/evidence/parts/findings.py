@@ -1,0 +1,60 @@
+"""What a report of several architectures, or compilers, shows: the findings of each at one
+setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from profdiff.base.errors import SessionError
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.parts.results import JointResults, JointSetting
+from profdiff.session.folder import Session
+from profdiff.session.kinds import Kind
+from profdiff.session.several import Several
+
+
+@dataclass(frozen=True)
+class JointFindings:
+    """``parts``: by name, the findings at ``setting``; without those that have none there.
+    ``missing``: by name, why a part has none."""
+
+    several: Several
+    results: JointResults
+    setting: JointSetting
+    sessions: Mapping[str, Session]
+    parts: Mapping[str, Findings]
+    missing: Mapping[str, str]
+
+    @staticmethod
+    def of(several: Several, at: str | None = None) -> "JointFindings":
+        """Of a folder, at the setting that ``at`` names, or else at the one with the largest
+        change. Raises SessionError where no part has findings there, InputError."""
+        sessions = several.sessions()
+        results = JointResults.gather(sessions, several.kind)
+        setting = results.choose(at)
+        parts: dict[str, Findings] = {}
+        missing: dict[str, str] = {}
+        for name in several.names:
+            own = setting.parts.get(name)
+            if name not in sessions:
+                missing[name] = "not recorded yet"
+            elif own is None:
+                missing[name] = "it does not have this point"
+            else:
+                try:
+                    parts[name] = Findings.of(sessions[name], own, results.parts[name])
+                except SessionError as error:
+                    missing[name] = str(error)
+        if not parts:
+            told = "; ".join(f"{name}: {why}" for name, why in missing.items())
+            raise SessionError(f"no {several.kind.name} has a result: {told}")
+        return JointFindings(several, results, setting, sessions, parts, missing)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The parts, with findings or without."""
+        return self.several.names
+
+    @property
+    def kind(self) -> Kind:
+        """What the parts differ by."""
+        return self.several.kind

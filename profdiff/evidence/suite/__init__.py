@@ -1,0 +1,1 @@
+"""What a suite measured."""

@@ -1,0 +1,92 @@
+"""Conditions judged on every cell of a suite."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
+from profdiff.evidence.conditions.judging import judge
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.suite.cells import SessionCells, SuiteCell
+from profdiff.profile import session_facts
+from profdiff.session.folder import Session
+from profdiff.session.points import settings
+from profdiff.session.state import compare_states
+from profdiff.session.suite import Suite, SuiteWorkload, cell_names
+
+
+def judge_suite(
+    suite: Suite, conditions: Sequence[Condition], labels: Sequence[str]
+) -> list[Judgement]:
+    """Every condition on every kernel but the base, or on ``labels`` alone, in every cell that both
+    have. What a kernel lacks is no change, so nothing is judged; of a run that failed, nothing is
+    known. Cells that never execute a condition's function are passed over. Raises InputError where
+    no cell has what a condition names, and SessionError."""
+    judged: list[Judgement] = []
+    problems: dict[Condition, InputError] = {}
+    known: set[Condition] = set()
+    for workload, part, session in suite.recorded():
+        base, *others = [one.label for one in session.manifest.kernels if not one.twin_of]
+        wanted = [label for label in others if not labels or label in labels]
+        for cell, found in _cells(session, workload, part):
+            lacking = {label: cell.absent.get(label) or cell.absent.get(base) for label in wanted}
+            compared = [label for label in wanted if label in cell.changes]
+            for condition in conditions:
+                unknown = [
+                    _unknown(condition, cell, label, f"{why.kind}: {why.why}")
+                    for label, why in lacking.items()
+                    if why and why.kind != "not there"
+                ]
+                some: list[Judgement] = []
+                if found and compared:
+                    try:
+                        some = judge({"": [found]}, [condition], compared)
+                    except InputError as error:
+                        problems.setdefault(condition, error)
+                        continue
+                known |= {condition} if some else set()
+                judged += [
+                    replace(one, change=replace(one.change, part=f"in {cell.name}", at=""))
+                    for one in some
+                ]
+                judged += unknown
+    for condition in conditions:
+        if condition not in known and condition in problems:
+            raise problems[condition]
+    if not judged:
+        where = ", ".join(labels) or "any kernel but the base"
+        raise InputError(f"{conditions[0]}: not measured on {where}")
+    return judged
+
+
+def _cells(
+    session: Session, workload: SuiteWorkload, part: str
+) -> Iterator[tuple[SuiteCell, Findings | None]]:
+    """One after the other, with what was found there; None where the base has no value."""
+    gathered = SessionCells.of(session)
+    results = gathered.results
+    facts = session_facts.read(session)
+    state = compare_states(session, results.runs)
+    known = settings(session.manifest)
+    names = cell_names(session.manifest, known, workload.name, part)
+    for name, setting in zip(names, known, strict=True):
+        cell = gathered.cell(name, workload, part, setting)
+        if results.labels[0] in cell.values:
+            yield cell, Findings.of(session, setting, results, facts, state)
+        else:
+            yield cell, None
+
+
+def _unknown(condition: Condition, cell: SuiteCell, label: str, why: str) -> Judgement:
+    change = MeasuredChange(
+        kernel=label,
+        base=math.nan,
+        other=math.nan,
+        low=math.nan,
+        high=math.nan,
+        decided=False,
+        undecided=why,
+        part=f"in {cell.name}",
+    )
+    return Judgement(condition, change, "inconclusive")

@@ -1,0 +1,1 @@
+"""The code of functions, and its alignment."""

@@ -1,0 +1,183 @@
+"""The functions of a comparison on one of its kernels, as code."""
+
+from collections.abc import Collection
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.profile.code.function import FunctionCode, Piece, Place, joined, places_of
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kept_code import KnownCode, known_code
+from profdiff.profile.kernel_profile import ChainFunctions
+from profdiff.profile.picked_counts import PickedCounts, picked_counts
+from profdiff.profile.session_symbols import architecture_of
+from profdiff.session.folder import Session
+from profdiff.session.manifest import Run
+from profdiff.symbolization._native import Kallsyms
+from profdiff.symbolization.kernel_code import KernelCode
+from profdiff.symbolization.places import KERNEL_HALF, among, distinct
+
+
+class KernelFunctions:
+    """``kernel``: its number. ``session``: where its code is kept; without one, only what executed
+    is known. What is read is read once."""
+
+    def __init__(self, comparison: Comparison, kernel: int, session: Session | None) -> None:
+        self._comparison = comparison
+        self._kernel = kernel
+        self._session = session
+
+    @cached_property
+    def parts(self) -> list[PickedCounts]:
+        """The counts of the picked run."""
+        return picked_counts(self._comparison, self._kernel)
+
+    @cached_property
+    def known(self) -> KnownCode:
+        """The code of the kernel's functions that executed. Raises InputError, SessionError."""
+        if self._session is None or not self.parts:
+            return KnownCode(None, "no session keeps it")
+        return known_code(self._session, self._run, self.parts[0].addresses)
+
+    @property
+    def architecture(self) -> str:
+        """The name of its architecture."""
+        return self.known.code.architecture if self.known.code else architecture_of(self._run)
+
+    def places(self, function: int) -> set[Place]:
+        """Where something of a function executed; functions are rows of the comparison."""
+        found: set[Place] = set()
+        for part in self.parts:
+            rows = np.flatnonzero((part.function == function) & part.ran)
+            found.update(places_of(part.functions, rows))
+        return found
+
+    def code(self, function: int, wanted: Collection[Place]) -> FunctionCode:
+        """A function's instructions at the places that are ``wanted``: those that executed, and
+        around them those that are known."""
+        known = self._known(function, wanted)
+        pieces = [self._executed(part, function, wanted, known) for part in self.parts]
+        if known is not None:
+            pieces.append(known.only(~self._overlapping(known)))
+        return joined(pieces)
+
+    def named(self, reference: NDArray[np.uint64]) -> list[tuple[str, int]]:
+        """The symbol of each address that the kernel's code refers to, and how many bytes it is
+        behind it; "" where no symbol is known."""
+        if self.known.code is not None:
+            return _looked_up(self.known.code, reference)
+        names, number, offset = self._kallsyms.nearest(reference)
+        return [(names[n], far) for n, far in zip(number.tolist(), offset.tolist(), strict=True)]
+
+    @cached_property
+    def _run(self) -> Run:
+        """The run that the numbers are of."""
+        label = self._comparison.kernels[self._kernel].label
+        runs = [run for run in self._comparison.runs if run.kernel == label]
+        return runs[self._comparison.picked[self._kernel]]
+
+    @cached_property
+    def _kallsyms(self) -> Kallsyms:
+        found = self._session and self._session.read(self._run, "kallsyms")
+        return Kallsyms(found or b"")
+
+    @cached_property
+    def _stretches(self) -> tuple[ChainFunctions, NDArray[np.int64]] | None:
+        """The functions of the known code's stretches, and the row of each one's innermost."""
+        code = self.known.code
+        if code is None:
+            return None
+        functions = ChainFunctions.of(code.chains, np.ones(len(code.chains), np.bool_))
+        known = self._comparison.numbers[self._kernel]
+        rows = np.array([known.get(function, -1) for function in functions.functions], np.int64)
+        rows[rows >= len(self._comparison.functions)] = -1
+        return functions, rows[functions.frames[functions.offsets[1:].astype(np.int64) - 1]]
+
+    @cached_property
+    def _ran(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Where the kernel's instructions that executed begin, sorted, and end."""
+        parts = self.parts
+        start = np.concatenate([one.addresses.places.address[one.ran] for one in parts])
+        length = np.concatenate([one.addresses.executed[one.ran, 0] for one in parts])
+        kernel = start >= KERNEL_HALF
+        start, end = start[kernel], start[kernel] + np.maximum(length[kernel], 1)
+        order = np.argsort(start, kind="stable")
+        return start[order], end[order]
+
+    def _known(self, function: int, wanted: Collection[Place]) -> Piece | None:
+        """All instructions of the function that are known, whether they executed or not."""
+        code, stretches = self.known.code, self._stretches
+        if code is None or stretches is None:
+            return None
+        functions, innermost = stretches
+        mine = np.flatnonzero(innermost == function)
+        there = [place in wanted for place in places_of(functions, mine)]
+        mine = mine[np.array(there, np.bool_)]
+        ranges = distinct(code.ranges_of(code.chains.address[mine]))
+        every = code.instructions(ranges)
+        own = among(every.stretch, mine)
+        number = int(own.sum())
+        sampled = any(part.samples is not None for part in self.parts)
+        jumps = all(part.taken is not None for part in self.parts)
+        told = all(part.untold is not None for part in self.parts)
+        return Piece(
+            chains=code.chains,
+            functions=functions,
+            chain=every.stretch[own],
+            address=every.address[own],
+            code=every.code[own],
+            count=np.zeros(number, np.int64),
+            samples=np.zeros(number, np.int64) if sampled else None,
+            taken=np.zeros(number, np.int64) if jumps else None,
+            untold=np.zeros(number, np.int64) if told else None,
+        )
+
+    def _executed(
+        self, part: PickedCounts, function: int, wanted: Collection[Place], known: Piece | None
+    ) -> Piece:
+        rows = np.flatnonzero((part.function == function) & part.ran)
+        there = [place in wanted for place in places_of(part.functions, rows)]
+        rows = rows[np.array(there, np.bool_)]
+        addresses = part.addresses
+        code, address = addresses.executed[rows].copy(), addresses.places.address[rows]
+        unseen = np.flatnonzero(code[:, 0] == 0)
+        if known is not None and len(known.address):
+            # Samples are of addresses alone.
+            order = np.argsort(known.address)
+            at = np.searchsorted(known.address, address[unseen], sorter=order)
+            at = order[np.minimum(at, len(order) - 1)]
+            same = known.address[at] == address[unseen]
+            code[unseen[same]] = known.code[at[same]]
+        return Piece(
+            chains=addresses.chains,
+            functions=part.functions,
+            chain=rows,
+            address=address,
+            code=code,
+            count=part.sign * part.count[rows],
+            samples=None if part.samples is None else part.samples[rows],
+            taken=None if part.taken is None else part.sign * part.taken[rows],
+            untold=None if part.untold is None else part.sign * part.untold[rows],
+        )
+
+    def _overlapping(self, known: Piece) -> NDArray[np.bool_]:
+        """bool[N]: what shares bytes with something that executed."""
+        start, end = self._ran
+        if not len(start):
+            return np.zeros(len(known.address), np.bool_)
+        behind = known.address + known.code[:, 0]
+        before = np.searchsorted(start, behind) - 1
+        return (before >= 0) & (end[before] > known.address)
+
+
+def _looked_up(code: KernelCode, reference: NDArray[np.uint64]) -> list[tuple[str, int]]:
+    if not len(code.reference):
+        return [("", 0)] * len(reference)
+    row = np.minimum(np.searchsorted(code.reference, reference), len(code.reference) - 1)
+    known = code.reference[row] == reference
+    number, offset = code.reference_name[row].tolist(), code.reference_offset[row].tolist()
+    return [
+        (code.names[n], far) if there else ("", 0)
+        for n, far, there in zip(number, offset, known.tolist(), strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""``profdiff annotate``: code with counts, as text and JSON."""

@@ -1,0 +1,110 @@
+"""An atlas as a site: the index, a page for each cell, and the pages of each recording."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from profdiff.base import units
+from profdiff.base.errors import SessionError
+from profdiff.evidence.atlas.lines import series
+from profdiff.evidence.atlas.source import Source, plain_name
+from profdiff.reports.atlas import cell_page, index
+from profdiff.reports.atlas import document as atlas_document
+from profdiff.reports.documents import session
+from profdiff.reports.documents import suite as suite_document
+from profdiff.reports.page import html, suite_cells
+from profdiff.reports.page import site as suite_site
+from profdiff.reports.page import suite as suite_page
+from profdiff.reports.page.site_folder import SiteFolder, site_folder
+from profdiff.session.folder import is_session, is_several, is_suite
+from profdiff.views.atlas import Atlas, AtlasCell, AtlasSeries
+from profdiff.views.suite.records import SuiteDamage, SuiteDocument
+
+_KINDS = (is_session, is_several, is_suite)
+
+
+def write(
+    target: Path, folders: Sequence[Path], threshold: float, tell: Callable[[str], None]
+) -> Atlas:
+    """Make the folder ``target`` the atlas of recordings. ``tell``: gets a line for each recording
+    that is read. A recording that is damaged is left out, and named. Raises InputError, and
+    SessionError where none is left."""
+    with site_folder(target) as site:
+        suite_site.assets(site, ("atlas.css",))
+        site.write("assets/atlas.js", html.linked_script("atlas"))
+        sources: list[Source] = []
+        documents: list[SuiteDocument] = []
+        pages: list[dict[str, str]] = []
+        damaged: list[SuiteDamage] = []
+        for number, folder in enumerate(folders, 1):
+            tell(f"{number} of {len(folders)}: {folder}")
+            try:
+                source = Source.of(folder, _unique(plain_name(folder), sources))
+            except SessionError as error:
+                # What is no recording at all is a mistake in the command line.
+                if len(folders) == 1 or not any(kind(folder) for kind in _KINDS):
+                    raise
+                damaged.append(SuiteDamage(str(folder), units.printable(str(error))))
+                continue
+            shown = suite_document.of_results(source.results, threshold)
+            reports = suite_cells.reports(folder, shown)
+            sources.append(source)
+            documents.append(shown)
+            place = f"sessions/{source.name}/"
+            pages.append(suite_site.add(site, place, shown, reports, whole=False))
+        if not sources:
+            raise SessionError(f"no recording can be read: {damaged[0].name}: {damaged[0].why}")
+        found = series(sources)
+        atlas = atlas_document.build(sources, documents, pages, found, threshold, damaged)
+        _add(site, atlas)
+    return atlas
+
+
+def _unique(name: str, sources: Sequence[Source]) -> str:
+    """A name that no other recording has."""
+    taken = {source.name for source in sources}
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}~{number}", number + 1
+    return found
+
+
+def _add(site: SiteFolder, atlas: Atlas) -> None:
+    site.write("index.html", _page("profdiff: atlas", index.body(atlas), "", "atlas"))
+    site.write("index.json", session.encode(atlas) + b"\n")
+    lines: dict[str, list[tuple[AtlasSeries, AtlasCell]]] = {}
+    for one in atlas.series:
+        for cell in one.cells:
+            lines.setdefault(cell.name, []).append((one, cell))
+    for name, known in lines.items():
+        path = known[0][1].page
+        up = suite_site.up(path)
+        content = cell_page.body(atlas, name, known, up)
+        site.write(path, _page(f"profdiff: {name}", content, up, ""))
+        record = {
+            "name": name,
+            "lines": [
+                {
+                    "machine": one.machine,
+                    "releases": [release.title for release in one.releases],
+                    "cell": msgspec.to_builtins(cell),
+                }
+                for one, cell in known
+            ],
+        }
+        site.write(f"{path.removesuffix('.html')}.json", msgspec.json.encode(record) + b"\n")
+
+
+def _page(title: str, content: str, up: str, entry: str) -> str:
+    script = f'<script src="{up}assets/{entry}.js" defer></script>' if entry else ""
+    return html.filled(
+        html.template("atlas.html"),
+        {
+            "POLICY": html.LINKED_POLICY,
+            "TITLE": suite_page.markup_of(title),
+            "STYLE": f'<link rel="stylesheet" href="{up}assets/style.css">',
+            "BODY": content,
+            "SCRIPT": script,
+        },
+    )

@@ -1,0 +1,1 @@
+"""``profdiff blame``: suspect commits, as text and JSON."""

@@ -1,0 +1,1 @@
+"""What ``profdiff check`` writes for other programs."""

@@ -1,0 +1,60 @@
+"""What a judged condition came to, in words; for every form that shows judgements."""
+
+import math
+
+from profdiff.base import units
+from profdiff.evidence.conditions.condition import CHANGED, TOO_FEW, Judgement, MeasuredChange
+
+# As the reader of a check sees an outcome: a condition says when the check fails.
+VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
+
+
+def sentence(judgement: Judgement) -> str:
+    """One printable line: kernel, change, what was counted, and what a reader must know."""
+    change = judgement.change
+    if judgement.condition.operator == CHANGED:
+        line = f"{change.where}: {change.note}"
+        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
+    if not change.decided and change.undecided != TOO_FEW:
+        return units.printable(f"{change.where}: {notes(change)}")
+    (base, other), per = values(judgement)
+    counted = f"{base} to {other}{per}"
+    line = f"{change.where}: {relative(change)}, {counted}"
+    return units.printable("; ".join(filter(None, [line, notes(change)])))
+
+
+def relative(change: MeasuredChange) -> str:
+    """The change in percent, with its interval where it is not exact; ``new`` where the base has
+    nothing, and in a word where there is no bound."""
+    if change.differs is not None:
+        return "changed" if change.differs else "unchanged"
+    if change.base == 0:
+        return "new" if change.other else "none"
+    percent = units.percent((change.other - change.base) / change.base, "+.2f")
+    if change.low == change.high or math.isnan(change.low) or math.isnan(change.high):
+        return percent
+    return f"{percent} ({100 * change.low:+.2f} to {100 * change.high:+.2f})"
+
+
+def notes(change: MeasuredChange) -> str:
+    """What a reader must know of the change, or nothing."""
+    why = "" if change.decided else change.undecided
+    return "; ".join(filter(None, [why, change.note]))
+
+
+def number(value: float) -> str:
+    """A count, whole or with decimals; ops times a count per op may be off in its last bits."""
+    whole = math.isfinite(value) and math.isclose(value, round(value), rel_tol=1e-12)
+    return units.count(round(value) if whole else value, per_op=not whole)
+
+
+def values(judgement: Judgement) -> tuple[tuple[str, str], str]:
+    """What base and other have, and what stands behind it: per op, as reports, where ops are known
+    and the bound is not of the whole."""
+    change = judgement.change
+    whole = (change.base, change.other)
+    if change.ops:
+        base, other = (units.count(one / change.ops, per_op=True) for one in whole)
+        return (base, other), " per op"
+    base, other = map(number, whole)
+    return (base, other), " per op" if judgement.condition.unit == "/op" else ""

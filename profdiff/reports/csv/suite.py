@@ -1,0 +1,93 @@
+"""The cells of a suite as CSV, unrounded: a row for each cell and kernel."""
+
+from collections.abc import Iterator
+
+from profdiff.reports.csv.rows import Line, text, written
+from profdiff.views.suite.records import SuiteDocument
+
+_HEADER = (
+    "cell",
+    "workload",
+    "part",
+    "point",
+    "vcpus",
+    "tags",
+    "op",
+    "metric",
+    "unit",
+    "per_op",
+    "kernel",
+    "release",
+    "value",
+    "base",
+    "delta",
+    "relative",
+    "verdict",
+    "relevant",
+    "missing",
+    "why",
+    "function",
+    "function_delta",
+    "seat",
+    "seat_delta",
+    "noise",
+    "session",
+    "states",
+    "low",
+    "high",
+    "differs",
+)
+
+
+def render(document: SuiteDocument) -> str:
+    """A line for each cell and kernel, the base's first, whose change is empty; cells in the
+    suite's order."""
+    return written(list(_HEADER), _rows(document))
+
+
+def _rows(document: SuiteDocument) -> Iterator[Line]:
+    base = document.kernels[0].label
+    for one in document.damaged:
+        known = {"cell": one.name, "workload": one.name.partition("/")[0], "missing": "damaged"}
+        known["why"] = one.why
+        yield [text(known.get(column, "")) for column in _HEADER]
+    for cell in document.cells:
+        point = ",".join(f"{name}={value}" for name, value in cell.point.items())
+        head = [text(one) for one in (cell.name, cell.workload, cell.part, point)]
+        head += [str(cell.cpus or ""), text(" ".join(cell.tags)), text(cell.op)]
+        head += [text(document.metric), text(document.unit), _flag(cell.per_op)]
+        for kernel in document.kernels:
+            label = kernel.label
+            change, missing = cell.changes.get(label), cell.missing.get(label)
+            largest, seat = cell.functions.get(label, ())[:1], cell.seats.get(label)
+            yield [
+                *head,
+                text(label),
+                text(kernel.release or ""),
+                _number(cell.values[label]),
+                _number(cell.values[base]),
+                _number(change.delta if change else None),
+                _number(change.relative if change else None),
+                change.verdict if change else "",
+                _flag(change.relevant) if change else "",
+                missing.kind if missing else "",
+                text(missing.why) if missing else "",
+                text(largest[0].name) if largest else "",
+                _number(largest[0].delta if largest else None),
+                text(seat.name) if seat else "",
+                _number(seat.delta if seat else None),
+                _number(cell.noise),
+                text(cell.session),
+                str(change.states) if change else "",
+                _number(change.low if change else None),
+                _number(change.high if change else None),
+                text(change.differs) if change else "",
+            ]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _flag(value: bool) -> str:
+    return "yes" if value else "no"

@@ -1,0 +1,113 @@
+"""The data of a suite's report, put together."""
+
+from profdiff import __version__
+from profdiff.base import guest_clock, units
+from profdiff.base.metric import Metric
+from profdiff.evidence.suite.results import SuiteResults
+from profdiff.session.suite import Suite
+from profdiff.views.suite import making, records
+from profdiff.views.suite.threshold import RELEVANT
+
+_NAMED = 8
+
+
+def build(suite: Suite, threshold: float = RELEVANT) -> records.SuiteDocument:
+    """The report of a suite's folder. Raises as ``SuiteResults.gather``."""
+    return of_results(SuiteResults.gather(suite), threshold)
+
+
+def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.SuiteDocument:
+    """Of what was gathered. ``threshold``: a fraction, from which a change is relevant."""
+    others = results.labels[1:]
+    metric = results.metric
+    summaries = [making.summary(results, label, threshold) for label in others]
+    most = results.functions.largest(others[-1], making.MOST_FUNCTIONS) if others else []
+    return records.SuiteDocument(
+        schema=records.SCHEMA,
+        name=results.suite.name,
+        created=results.created,
+        profdiff=__version__,
+        metric=metric.name if metric else "",
+        unit=metric.unit if metric else "",
+        better=metric.better if metric else "lower",
+        banner=banner(metric),
+        sentence=summaries[-1].sentence if summaries else "there is no second kernel to compare",
+        threshold=threshold,
+        restored=results.restored.copy().pop() if len(results.restored) == 1 else None,
+        noise=making.noise(results),
+        summaries=summaries,
+        kernels=[making.kernel(one) for one in results.kernels.values()],
+        cells=[making.cell(results, one, threshold) for one in results.cells],
+        functions=[making.function(one, others) for one in most],
+        damaged=[
+            records.SuiteDamage(name, units.printable(why)) for name, why in results.damaged.items()
+        ],
+        remarks=[*_remarks(results), *_beside(results), *_short(results, threshold)],
+    )
+
+
+def banner(metric: Metric | None) -> str:
+    """What values are not, in one line; "" where they are times."""
+    if metric is None:
+        return ""
+    if metric.exact or guest_clock.is_instructions(metric):
+        return "Instructions, not time."
+    return ""
+
+
+def _remarks(results: SuiteResults) -> list[str]:
+    told = [f"{name} is damaged, and left out: {why}" for name, why in results.damaged.items()]
+    told += results.problems
+    if shards := results.suite.shards:
+        what = "shard" if len(shards) == 1 else "shards"
+        told.append(
+            f"only {what} {units.listed(one.replace('/', ' of ') for one in shards)}: the other "
+            "runs are elsewhere (profdiff merge puts shards together)"
+        )
+    if lacking := results.lacking:
+        named = ", ".join(lacking[:_NAMED])
+        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
+        count = f"{len(lacking):,} workload{' is' if len(lacking) == 1 else 's are'}"
+        told.append(f"{count} not recorded yet: {named}{more}")
+    if len(results.restored) > 1:
+        told.append(
+            "some workloads ran in restored machines and others in booted ones: their counts "
+            "differ by what a boot leaves behind"
+        )
+    told += [
+        f"{label}: not built: {one.hole}" for label, one in results.kernels.items() if one.hole
+    ]
+    return [units.printable(one) for one in told]
+
+
+def _short(results: SuiteResults, threshold: float) -> list[str]:
+    """In how many cells timer ticks can be much of a relevant change, or nobody knows."""
+    changes = [
+        [one for one in cell.changes.values() if one.relevant(threshold)] for cell in results.cells
+    ]
+    near = sum(any(one.near_ticks for one in some) for some in changes)
+    unknown = sum(any(one.ticks_unknown for one in some) for some in changes)
+    told = []
+    if near:
+        what = "cell that changed differs" if near == 1 else "cells that changed differ"
+        told.append(
+            f"{near:,} {what} by less than ten times what timer ticks alone can make: record more "
+            "ops"
+        )
+    if unknown:
+        cells = f"{unknown:,} cell{'' if unknown == 1 else 's'} that changed"
+        told.append(f"how many timer ticks came is not known of {cells}: record again to know")
+    return told
+
+
+def _beside(results: SuiteResults) -> list[str]:
+    """How many instructions the cells' counts leave out."""
+    told = [cell.beside for cell in results.cells if cell.beside is not None]
+    sums = {label: sum(one.get(label, 0) for one in told) for label in results.labels}
+    if not any(sums.values()):
+        return []
+    counted = ", ".join(f"{label} {count:,}" for label, count in sums.items())
+    return [
+        f"beside the workloads, in interrupts and threads of the kernel, not included: {counted} "
+        f"instructions in all ({len(told):,} of {len(results.cells):,} cells)"
+    ]

@@ -1,0 +1,1 @@
+"""The web pages of a session, of parts, and of a suite."""

@@ -1,0 +1,74 @@
+"""The code that the page holds: of the functions that differ most, each packed for itself."""
+
+import base64
+import gzip
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
+from profdiff.reports.documents import session
+from profdiff.reports.page.packed_code import packed
+from profdiff.views.annotation.making import Annotations
+from profdiff.views.annotation.records import Annotation
+from profdiff.views.profile.functions import select
+from profdiff.views.profile.selection import Selection
+
+# Functions whose code a page holds, and what all of it may take, in bytes.
+MOST = 200
+ROOM = 600_000
+# What one function may take; larger ones are left to ``profdiff annotate``.
+ROOM_OF_ONE = 200_000
+
+
+class PageCode(NamedTuple):
+    """``held``: ``HeldCode`` of ``templates/document.d.ts``. ``elements``: a script element for
+    each function, which no browser executes, with gzip in base64."""
+
+    held: dict[str, Any]
+    elements: str
+
+
+def page_code(findings: Findings) -> PageCode:
+    """The code of the functions whose self counts differ most, then of those that execute most, as
+    far as ``MOST`` and ``ROOM`` allow; metrics share these."""
+    comparisons = session.shown(findings)
+    functions: list[list[int]] = [[] for _ in comparisons]
+    elements: list[str] = []
+    why = ""
+    for number, comparison in enumerate(comparisons):
+        room = ROOM // len(comparisons)
+        code = Annotations(comparison, findings.session)
+        for row in _largest(comparison, MOST // len(comparisons)):
+            try:
+                annotation = code.annotation(row)
+            except (InputError, SessionError) as error:
+                why = why or str(error)
+                continue
+            if not annotation.rows:
+                continue
+            element = _element(f"code-{number}-{row}", annotation)
+            if len(element) <= min(room, ROOM_OF_ONE):
+                room -= len(element)
+                functions[number].append(row)
+                elements.append(element)
+    held = any(functions)
+    why = "" if held else why or "this recording has no code of functions"
+    return PageCode({"functions": functions, "why": why}, "".join(elements))
+
+
+def _largest(comparison: Comparison, most: int) -> list[int]:
+    """The functions whose self counts differ most, or are largest, by their numbers."""
+    rows = select(comparison, Selection(top=most)).shown
+    found: list[int] = rows[np.any(comparison.self_[rows] != 0, axis=1)].tolist()
+    return found
+
+
+def _element(name: str, annotation: Annotation) -> str:
+    """A function's code as an element of the page. It has no character that could end it."""
+    text = json.dumps(packed(annotation), separators=(",", ":")).encode()
+    data = base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()
+    return f'<script id="{name}" type="application/octet-stream">{data}</script>\n'

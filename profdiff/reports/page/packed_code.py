@@ -1,0 +1,132 @@
+"""A function's code as the page gets it: columns over the rows that are worth their bytes."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from profdiff.views.annotation.records import Annotation, Line, Relation, Row
+
+# Instructions that were never executed, shown before and after one that was.
+CONTEXT = 2
+_RELATIONS: dict[Relation, int] = {"same": 0, "changed": 1, "only": 2}
+# A conditional branch has a number of jumps, 0 or more.
+_NO_BRANCH = -1
+_NO_ROW = -1
+
+
+class _Texts:
+    """Texts by number; number 0 is no text."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {"": 0}
+
+    def number(self, text: str | None) -> int:
+        return self.numbers.setdefault(text or "", len(self.numbers))
+
+
+def packed(annotation: Annotation) -> dict[str, Any]:
+    """``FunctionCode`` of ``templates/document.d.ts``. Of instructions that no kernel ever executed
+    only those beside executed ones are kept; ``before`` and ``after`` say how many are left out at
+    each row."""
+    kept, before, after = _kept(annotation.rows)
+    rows = [annotation.rows[n] for n in kept]
+    labels = annotation.labels
+    shown = {(row.file, label, line) for row in rows for label, line in _lines(row).items()}
+    lines = [line for line in annotation.lines if _is_worth(line, shown)]
+    texts = _Texts()
+    found = {
+        "size": annotation.size,
+        "split": msgspec.to_builtins(annotation.split),
+        "places": [{"chains": one.chains, "self": one.self} for one in annotation.places],
+        "notes": annotation.notes,
+        "place": [row.place for row in rows],
+        "relation": [_RELATIONS[row.relation] for row in rows],
+        "before": before,
+        "after": after,
+        "file": [texts.number(row.file) for row in rows],
+        "classes": [texts.number(", ".join(row.classes)) for row in rows],
+        "kernels": {label: _kernel(label, rows, texts) for label in labels},
+        "lines": {
+            "file": [texts.number(line.file) for line in lines],
+            "text": [texts.number(line.text) for line in lines],
+            "kernels": {label: _of_lines(label, lines) for label in labels},
+        },
+    }
+    return {**found, "strings": list(texts.numbers)}
+
+
+def _kept(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
+    """The rows to keep, and for each how many are left out before it, and after it to the end of
+    its place."""
+    worth = bytearray(len(rows))
+    # The last row that was executed; context does not reach into another place.
+    last = -CONTEXT - 1
+    for n, row in enumerate(rows):
+        if any(row.count.values()):
+            for near in range(max(0, n - CONTEXT), n + 1):
+                worth[near] |= rows[near].place == row.place
+            last = n
+        elif n - last <= CONTEXT and rows[last].place == row.place:
+            worth[n] = 1
+    kept = [n for n, is_kept in enumerate(worth) if is_kept]
+    before = [0] * len(kept)
+    after = [0] * len(kept)
+    start: dict[int, int] = {}
+    size: dict[int, int] = {}
+    for n, row in enumerate(rows):
+        start.setdefault(row.place, n)
+        size[row.place] = size.get(row.place, 0) + 1
+    for at, n in enumerate(kept):
+        place = rows[n].place
+        previous = kept[at - 1] if at and rows[kept[at - 1]].place == place else start[place] - 1
+        before[at] = n - previous - 1
+        if at + 1 == len(kept) or rows[kept[at + 1]].place != place:
+            after[at] = start[place] + size[place] - n - 1
+    return kept, before, after
+
+
+def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> dict[str, Any]:
+    """A kernel's columns; where it lacks a row, ``text`` is 0. ``address`` is the difference to the
+    row before it that the kernel has; ``target`` the row that a jump leads to."""
+    address = [int(row.address[label], 16) if label in row.address else None for row in rows]
+    own = [one for one in address if one is not None]
+    row_of = {one: n for n, one in enumerate(address)}
+    steps = iter([0, *(b - a for a, b in pairwise(own))])
+    targets = [row.target.get(label) for row in rows]
+    sampled = any(row.samples is not None for row in rows)
+    return {
+        "start": f"{own[0]:x}" if own else "0",
+        "address": [0 if one is None else next(steps) for one in address],
+        "text": [texts.number(row.text.get(label)) for row in rows],
+        "count": [row.count.get(label, 0) for row in rows],
+        "samples": [(row.samples or {}).get(label, 0) for row in rows] if sampled else None,
+        "taken": [
+            _NO_BRANCH if row.taken is None else row.taken.get(label, _NO_BRANCH) for row in rows
+        ],
+        "target": [row_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
+        "line": [_lines(row).get(label, 0) for row in rows],
+    }
+
+
+def _lines(row: Row) -> dict[str, int]:
+    """The lines of those kernels on which the row is in its file."""
+    return {label: line for label, line in row.lines.items() if label not in row.files}
+
+
+def _is_worth(line: Line, shown: Iterable[tuple[str, str, int]]) -> bool:
+    """Whether it was executed, or is the source of a row."""
+    return any(line.count.values()) or (
+        line.text is not None and any((line.file, *of) in shown for of in line.lines.items())
+    )
+
+
+def _of_lines(label: str, lines: Sequence[Line]) -> dict[str, Any]:
+    """A kernel's columns over lines; where it lacks a line, ``line`` is 0."""
+    sampled = any(line.samples is not None for line in lines)
+    return {
+        "line": [line.lines.get(label, 0) for line in lines],
+        "count": [line.count.get(label, 0) for line in lines],
+        "samples": [(line.samples or {}).get(label, 0) for line in lines] if sampled else None,
+    }

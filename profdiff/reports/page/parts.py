@@ -1,0 +1,104 @@
+"""The page of several architectures, or compilers: the joint tables first, then what a page has, of
+the part and the point that the reader chooses."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.parts.findings import JointFindings
+from profdiff.reports import charts
+from profdiff.reports.documents import session
+from profdiff.reports.page import code as page_code
+from profdiff.reports.page import html
+from profdiff.reports.page import points as page_points
+from profdiff.reports.text.parts import functions as joint_function_table
+from profdiff.reports.text.parts import report
+from profdiff.session import points
+from profdiff.views.parts.claim import joint_claim
+from profdiff.views.parts.function_claim import function_sentences
+from profdiff.views.parts.functions import JointFunctions, joint_functions
+from profdiff.views.parts.results import grids
+from profdiff.views.profile.selection import Selection
+
+_FUNCTIONS = 20
+
+
+def render(findings: JointFindings) -> str:
+    """The page. The first part with a result is the page's own; of each of the others it
+    holds the report at the same setting, and what of its points has room."""
+    parts = findings.parts
+    own = next(iter(parts))
+    most = max(1, page_points.MOST // len(parts))
+    shown = {name: session.build(part) for name, part in parts.items()}
+    places: list[page_points.Point] = []
+    for name, part in parts.items():
+        nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
+        others = part.others(nearest)
+        places += page_points.part_points(
+            part, shown[name], others, findings.kind, name, own=name == own
+        )
+    code = page_code.page_code(parts[own])
+    text = session.encode(
+        shown[own],
+        charts=html.page_charts(parts[own]),
+        points=places,
+        code=code.held,
+        blame=None,
+        joint=joint(findings),
+        parts={name: _part(part, shown[name]) for name, part in parts.items() if name != own},
+    )
+    return html.page(text, code.elements)
+
+
+def _part(part: Findings, shown: Any) -> dict[str, Any]:
+    """The whole report of a part; charts of functions are the page's own point's."""
+    charts_of = html.page_charts(replace(part, comparisons=[]))
+    return {**msgspec.to_builtins(shown), "charts": charts_of}
+
+
+def joint(findings: JointFindings) -> dict[str, Any]:
+    """``Joint`` of ``templates/document.d.ts``."""
+    results, setting, names = findings.results, findings.setting, findings.names
+    claim = joint_claim(results, setting, names)
+    tables = [
+        {**msgspec.to_builtins(grid.table), "foot": []} for grid in grids(results, setting, names)
+    ]
+    found = joint_functions(findings, Selection(top=_FUNCTIONS))
+    functions = _functions(findings, found)
+    said = function_sentences(found) if found else []
+    where = findings.kind.at(" and ".join(findings.parts))
+    nothing = f"Measured {where}; nothing to compare."
+    return {
+        "where": findings.kind.at(", ".join(names)),
+        "sentences": [*(claim.sentences if claim else [nothing]), *said],
+        "tables": [*tables, *functions],
+        "notes": [
+            report.read(findings.kind),
+            *([report.order(findings.kind, found)] if found and functions else []),
+        ],
+        "missing": [f"{name}: {why}" for name, why in findings.missing.items()],
+        "charts": [html.with_scheme(chart) for chart in charts.joint_figures(findings)],
+    }
+
+
+def _functions(findings: JointFindings, found: JointFunctions | None) -> list[dict[str, Any]]:
+    """The table of functions, with names first."""
+    made = joint_function_table.texts(findings, found) if found else None
+    if made is None:
+        return []
+    return [
+        {
+            "title": made.title,
+            "names": 1,
+            "header": _turned([column.title for column in made.columns]),
+            "groups": _turned([column.group for column in made.columns]),
+            "rows": [_turned(row) for row in made.body],
+            "foot": [_turned(row) for row in made.tail],
+        }
+    ]
+
+
+def _turned(row: list[str]) -> list[str]:
+    return [row[-1], *row[:-1]]

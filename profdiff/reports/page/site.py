@@ -1,0 +1,95 @@
+"""A suite as a site: the overview, and a page of its own for each cell, with the same as JSON
+beside it. It needs no server: a page that is opened as a file works, too."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from profdiff.reports.documents import session
+from profdiff.reports.page import html, suite
+from profdiff.reports.page.site_folder import SiteFolder, site_folder
+from profdiff.views.document import Document
+from profdiff.views.suite.records import SuiteCell, SuiteDocument
+
+# More than this has no name in some file systems, with what stands behind it.
+_LONGEST = 150
+
+
+def write(
+    target: Path, shown: SuiteDocument, reports: Iterable[tuple[SuiteCell, Document | None]]
+) -> None:
+    """Make the folder ``target`` the site. Raises InputError."""
+    with site_folder(target) as site:
+        assets(site)
+        add(site, "", shown, reports)
+
+
+def assets(site: SiteFolder, styles: Sequence[str] = ()) -> None:
+    """What all pages of suites and their cells load; ``styles``: what other pages need, too."""
+    every = (*suite.STYLES, *styles)
+    site.write("assets/style.css", "".join(html.template(name) for name in every))
+    for entry in ("suite", "report"):
+        site.write(f"assets/{entry}.js", html.linked_script(entry))
+
+
+def add(
+    site: SiteFolder,
+    place: str,
+    shown: SuiteDocument,
+    reports: Iterable[tuple[SuiteCell, Document | None]],
+    *,
+    whole: bool = True,
+) -> dict[str, str]:
+    """Add the pages of one suite below ``place`` ("", or a folder with ``/`` at its end); the
+    page of each cell that has one, relative to the site, by name. ``whole``: beside each page is
+    the cell's whole report as JSON, else what the suite's report says of it, which is a
+    thousandth."""
+    pages: dict[str, str] = {}
+    for cell, report in reports:
+        if report is None:
+            continue
+        pages[cell.name] = path = f"cells/{cell_path(cell.name)}"
+        site.write(f"{place}{path}.html", _cell_page(f"{place}{path}", path, cell, report))
+        site.write(f"{place}{path}.json", session.encode(report if whole else cell) + b"\n")
+    addresses = [f"{pages[cell.name]}.html" if cell.name in pages else "" for cell in shown.cells]
+    data = suite.overview(
+        shown, [None] * len(shown.cells), addresses, {"members": [], "functions": {}}
+    )
+    values = {"OVERVIEW": html.template("overview.html"), "DATA": data, "CODE": ""}
+    site.write(f"{place}index.html", html.linked(f"{up(place)}assets/", "suite", values))
+    site.write(f"{place}index.json", session.encode(shown) + b"\n")
+    return {name: f"{place}{path}.html" for name, path in pages.items()}
+
+
+def cell_path(name: str) -> str:
+    """A cell's name as a path: itself, but for names that are too long."""
+    return "/".join(_short(part) for part in name.split("/"))
+
+
+def up(path: str) -> str:
+    """The way from a page at ``path`` to the top of its site."""
+    return "../" * path.count("/")
+
+
+def _cell_page(whole: str, path: str, cell: SuiteCell, report: Document) -> str:
+    shown = {
+        **msgspec.to_builtins(report),
+        "charts": [],
+        "points": [],
+        "code": {"functions": [], "why": "the site of a suite holds no code"},
+        "blame": None,
+        "joint": None,
+        "parts": {},
+    }
+    back = suite.way_back(f"{up(path)}index.html", cell)
+    data = html.packed(msgspec.json.encode(shown))
+    values = {"OVERVIEW": back, "DATA": data, "CODE": ""}
+    return html.linked(f"{up(whole)}assets/", "report", values)
+
+
+def _short(part: str) -> str:
+    if len(part) <= _LONGEST:
+        return part
+    return f"{part[:_LONGEST]}~{hashlib.sha256(part.encode()).hexdigest()[:12]}"

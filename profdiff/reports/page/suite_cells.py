@@ -1,0 +1,37 @@
+"""The reports of a suite's cells, one after the other."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.evidence.findings import Findings, choose
+from profdiff.evidence.results import Results
+from profdiff.profile import session_facts
+from profdiff.reports.documents import session as document
+from profdiff.session.facts import Facts
+from profdiff.session.folder import Session
+from profdiff.views.document import Document
+from profdiff.views.suite.records import SuiteCell, SuiteDocument
+
+
+def reports(folder: Path, shown: SuiteDocument) -> Iterator[tuple[SuiteCell, Document | None]]:
+    """The report of each cell of the suite in ``folder``, in order; None of one that has none: no
+    kernel has a value there, or its recording is damaged. Each session is opened once,
+    and let go. Raises SessionError for one that cannot be read."""
+    for place, cells in groupby(shown.cells, key=lambda cell: cell.session):
+        session = Session.open(folder / place)
+        results = Results.gather(session.manifest)
+        facts = session_facts.read(session)
+        for cell in cells:
+            measured = any(value is not None for value in cell.values.values())
+            yield cell, _report(session, results, facts, cell) if measured else None
+
+
+def _report(session: Session, results: Results, facts: Facts, cell: SuiteCell) -> Document | None:
+    try:
+        setting = choose(session.manifest, cell.at or None)
+        found = Findings.of(session, setting, results, facts)
+        return document.build(found) if found.kernels else None
+    except (InputError, SessionError):
+        return None

@@ -1,0 +1,1 @@
+"""The text report of several parts."""

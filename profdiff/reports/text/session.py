@@ -1,0 +1,197 @@
+"""The report as plain text: for a terminal, and for a mail to a kernel list."""
+
+from itertools import groupby
+
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.largest_change import largest_change
+from profdiff.profile.comparison import Comparison
+from profdiff.reports.numbers import Numbers
+from profdiff.reports.table import MIN_WIDTH, Block
+from profdiff.reports.text import calls, code, experiment, steps
+from profdiff.reports.text import classes as class_tables
+from profdiff.reports.text import functions as function_tables
+from profdiff.views.bisection import sentences
+from profdiff.views.claims.answered import leading
+from profdiff.views.claims.claim import claim
+from profdiff.views.kernels import built_from, state
+from profdiff.views.kernels.facts import grouped_summaries
+from profdiff.views.profile import functions, marks
+from profdiff.views.profile.selection import Selection
+from profdiff.views.record import Side
+from profdiff.views.results import recording, states
+
+# With more kernels, a sentence for each and each metric is a page that nobody reads.
+_FEW = 3
+# Remarks without which no number should be read; the others stand below all tables.
+_FIRST = ("caution", "failure", "inlines")
+
+
+def render(
+    findings: Findings,
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
+    ratios: bool = False,
+    classes: bool = False,
+) -> str:
+    """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
+
+    ``per_op``: counts per operation; None means where ops are known. ``ratios``: changes as how
+    many times the base, not in percent. ``classes``: with the tables of instruction classes.
+    """
+    width = max(width, MIN_WIDTH)
+    parts = _head(findings, selection, width)
+    parts += ["", *experiment.render(findings.results, findings.setting, width, ratios)]
+    while parts[-1] == "":
+        parts.pop()
+    shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    for block in shown:
+        parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
+    parts += ["", *_recording(findings, width)]
+    return "\n".join(line.rstrip() for line in parts) + "\n"
+
+
+def tables(
+    findings: Findings,
+    selection: Selection,
+    *,
+    width: int,
+    per_op: bool | None = None,
+    ratios: bool = False,
+    classes: bool = False,
+) -> list[Block | str]:
+    """The function tables alone, and paragraphs that say what their columns mean."""
+    width = max(width, MIN_WIDTH)
+    numbers = Numbers(findings.setting.ops if per_op is not False else None, ratios)
+    parts: list[Block | str] = []
+    for _, members in groupby(findings.comparisons, key=lambda one: one.runs[0].collector):
+        group = list(members)
+        first = group[0]
+        if first.metric.exact:
+            rows = functions.select(first, selection)
+            blocks = function_tables.exact(first, rows, numbers, width)
+            parts += [
+                *blocks,
+                _notes(
+                    first,
+                    numbers,
+                    {title for block in blocks for title in block.shown},
+                    selection.side,
+                ),
+            ]
+            parts += steps.render(
+                first, selection.side, numbers, width, selection.top, findings.session
+            )
+            parts += calls.render(first, rows, numbers, width)
+            if classes:
+                parts += class_tables.render(first, rows, numbers, width)
+                parts += code.render(first, findings.session, rows, width)
+            continue
+        beside = marks.instructions_of(group)
+        for one in group:
+            if one is not beside:
+                rows, work = functions.select(one, selection), beside if one is first else None
+                parts += function_tables.sampled(one, rows, work, numbers, width)
+        parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
+        parts += [class_tables.SAMPLED] if classes else []
+    return parts
+
+
+def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
+    """The answers, and what a reader must know before any number."""
+    lines: list[str] = []
+    for sentence in _answers(findings, selection.side):
+        lines += units.wrap(units.printable(sentence), width)
+    if lines:
+        lines.append("")
+    workload = recording.workload(findings.manifest, findings.setting)
+    lines += units.wrap(f"workload: {workload.description}", width, 2)
+    for one in state.lines(findings.state):
+        lines += units.wrap(units.printable(one.text), width, 2)
+    said = [
+        *findings.cautions,
+        *(one.text for one in _remarks(findings) if one.kind in _FIRST),
+    ]
+    for line in said:
+        lines += units.wrap(units.printable(line), width, 2)
+    return lines
+
+
+def _recording(findings: Findings, width: int) -> list[str]:
+    """What was compared, and how it was recorded."""
+    kernels = findings.kernels
+    lines = _kernels(findings, width)
+    for line in grouped_summaries(findings.facts, [kernel.label for kernel in kernels]):
+        lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
+    said = [
+        *(one.text for one in _remarks(findings) if one.kind not in (*_FIRST, "beside")),
+        *(one.text for one in states.remarks(findings)),
+    ]
+    for line in said:
+        lines += units.wrap(units.printable(line), width, 2)
+    return lines
+
+
+def _remarks(findings: Findings) -> list[recording.Remark]:
+    return recording.remarks(findings.comparisons, findings.lengths)
+
+
+def _answers(findings: Findings, side: Side | None) -> list[str]:
+    """What the report says first. Of a long ladder, whose tables say the rest: the kernel that
+    changes most, and the last one."""
+    found = findings.manifest.bisection
+    long = len(findings.kernels) > _FEW and found is None and side is None
+    if long and largest_change(findings.results, findings.setting):
+        told = claim(findings)
+        return [told.sentence, *told.more]
+    first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
+    return [*first, *leading(findings, side), *states.sentences(findings, depending=False)]
+
+
+def _kernels(findings: Findings, width: int) -> list[str]:
+    """What each kernel is, in the order of the session: those with a result, and holes."""
+    kernels = {kernel.label: kernel for kernel in findings.kernels}
+    told: dict[str, str] = {}
+    for known in findings.manifest.kernels:
+        kernel = kernels.get(known.label)
+        if known.hole:
+            told[known.label] = built_from.hole(known).sentence
+        elif kernel:
+            facts = [
+                kernel.release or "release unknown",
+                f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
+                kernel.compiler or "compiler unknown",
+                *([built_from.sentence(kernel.source)] if kernel.source else []),
+                *(["the base"] if not told and len(kernels) > 1 else []),
+            ]
+            told[kernel.label] = units.printable(", ".join(facts))
+    label_width = max(map(len, told))
+    return [
+        line
+        for label, text in told.items()
+        for line in units.wrap(f"{label:{label_width}}  {text}", width, label_width + 2)
+    ]
+
+
+def _relative(comparison: Comparison, numbers: Numbers) -> str:
+    return f"self counts; {numbers.relative} and delta are relative to {comparison.labels[0]}"
+
+
+def _notes(comparison: Comparison, numbers: Numbers, shown: set[str], side: Side | None) -> str:
+    text = _relative(comparison, numbers)
+    if "share" in shown:
+        text += "; share: part of the whole delta"
+    if function_tables.ran_beside(comparison, side):
+        what = "in interrupts and threads of the kernel, which the sum leaves out"
+        text += f"; {function_tables.BESIDE}: {what}"
+    if "verdict" in shown:
+        text += (
+            "; verdict: from the boots of both kernels, corrected for the number of functions (-: "
+            "too small to test; exact: equal in all boots)"
+        )
+    if "total delta" in shown:
+        what = "inlined into it" if comparison.calls is None else "that it calls or inlines"
+        text += f"; total delta: includes the functions {what}"
+    return f"{text}."

@@ -1,0 +1,224 @@
+"""The report of a suite as plain text: the sentence, the cells that changed, and the functions over
+all of them."""
+
+import shlex
+from collections.abc import Sequence
+
+from profdiff.base import units
+from profdiff.reports import table
+from profdiff.reports.table import MIN_WIDTH, Column
+from profdiff.reports.text.suite import states
+from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows
+from profdiff.views.results.result import ABSENT
+from profdiff.views.suite.records import SuiteCell, SuiteDocument, SuiteFunction
+
+_BUILD_ID = 12
+# With more kernels, the table has the base and the last of them.
+_MOST_KERNELS = 4
+_NAMED = 6
+# So many cells either way at the end of ``record``.
+_FIRST = 5
+
+
+def render(
+    document: SuiteDocument,
+    folder: str,
+    *,
+    width: int,
+    top: int,
+    ratios: bool = False,
+    side: str | None = None,
+    by_name: bool = False,
+) -> str:
+    """The whole text, at most ``width`` columns (from ``MIN_WIDTH``). ``folder``: of the suite, as
+    commands name it; ``top``: at most so many cells either way, and functions; ``side``: functions
+    of the kernel or of user space alone; ``by_name``: cells by their names."""
+    width = max(width, MIN_WIDTH)
+    lines = [*summary(document, width), ""]
+    lines += [line for text in _about(document) for line in units.wrap(text, width, 2)]
+    lines += _cells(document, width, top, ratios=ratios, by_name=by_name)
+    lines += _functions(document, width, top, side)
+    example = next((one.name for one in rows(document, shown(document)).more), None)
+    name = shlex.quote(example or (document.cells[0].name if document.cells else "CELL"))
+    lines += ["", f"one cell:  profdiff report {shlex.quote(folder)} --cell {name}"]
+    return "\n".join(units.printable(line).rstrip() for line in lines) + "\n"
+
+
+def summary(document: SuiteDocument, width: int) -> list[str]:
+    """The sentences: of the last kernel first, then of the others before it; A/A; what values are
+    not."""
+    told = [document.sentence]
+    told += [one.sentence for one in reversed(document.summaries[:-1][-_MOST_KERNELS:])]
+    told += [document.noise.sentence] if document.noise else []
+    told += [document.banner] if document.banner else []
+    return [line for text in told for line in units.wrap(units.printable(text), width, 2)]
+
+
+def conclusion(document: SuiteDocument, width: int) -> list[str]:
+    """The sentences and the first cells: what ``record`` says at its end."""
+    width = max(width, MIN_WIDTH)
+    lines = [*summary(document, width), *_cells(document, width, _FIRST)]
+    return [units.printable(line).rstrip() for line in lines]
+
+
+def shown(document: SuiteDocument) -> list[str]:
+    """The labels of the kernels beside the base that a table has room for."""
+    others = [one.label for one in document.kernels[1:]]
+    return others if len(others) < _MOST_KERNELS else others[-1:]
+
+
+def _about(document: SuiteDocument) -> list[str]:
+    told = []
+    kernels = document.kernels
+    for number, one in enumerate(kernels):
+        if number and one.label not in shown(document):
+            continue
+        facts = [
+            one.release or "release unknown",
+            f"build id {one.build_id[:_BUILD_ID]}" if one.build_id else "no build id",
+            *(["the base"] if number == 0 and len(kernels) > 1 else []),
+        ]
+        told.append(f"{one.label}: {', '.join(facts)}")
+    if len(kernels) - 1 > len(shown(document)):
+        told.append(
+            f"{len(kernels):,} kernels; the cells below are those that changed on the last one; "
+            "of all: --csv, --json, --html"
+        )
+    if document.restored is not None:
+        how = "restored machines" if document.restored else "booted machines"
+        count = sum(any(v is not None for v in cell.values.values()) for cell in document.cells)
+        told.append(f"{count:,} {'cell' if count == 1 else 'cells'} with a value in {how}")
+    return [*told, *document.remarks]
+
+
+def _cells(
+    document: SuiteDocument, width: int, top: int, *, ratios: bool = False, by_name: bool = False
+) -> list[str]:
+    labels = shown(document)
+    found = rows(document, labels)
+    chosen = [*found.more[:top], *found.less[:top]]
+    if by_name:
+        chosen.sort(key=lambda cell: cell.name)
+    lines: list[str] = []
+    if chosen:
+        drawn = table.draw(
+            _title(document),
+            _columns(document, labels),
+            [_row(document, cell, labels, ratios=ratios) for cell in chosen],
+            width,
+        )
+        lines += ["", *table.joined(drawn)]
+    lines += states.lines(found, labels, width, top)
+    told = [*_rest(document, found, top), *states.once(document, found)]
+    told += _lacking(document)
+    return [*lines, *([""] if told else []), *(o for t in told for o in units.wrap(t, width, 2))]
+
+
+def _title(document: SuiteDocument) -> str:
+    least = units.percent(document.threshold, "g")
+    what = document.metric if document.unit in ("", document.metric) else document.unit
+    per_op = " per op" if any(cell.per_op for cell in document.cells) else ""
+    return f"cells that changed by at least {least}, {what}{per_op}"
+
+
+def _columns(document: SuiteDocument, labels: Sequence[str]) -> list[Column]:
+    made = [Column("cell", name=True), Column(document.kernels[0].label)]
+    for label in labels:
+        made += [Column(label), Column("change")]
+    return [
+        *made,
+        Column("op", name=True, spare=2),
+        Column("tags", name=True, spare=3),
+        Column("mostly", name=True, spare=1),
+    ]
+
+
+def _row(
+    document: SuiteDocument, cell: SuiteCell, labels: Sequence[str], *, ratios: bool
+) -> list[str]:
+    base = cell.values[document.kernels[0].label]
+    made = [cell.name, _value(cell, base)]
+    for label in labels:
+        value = cell.values[label]
+        made.append(_value(cell, value))
+        if base is None or value is None:
+            made.append("")
+            continue
+        change = (units.ratio if ratios else units.change)(base, value)
+        sure = cell.changes[label].verdict in ("exact", "changed")
+        made.append(change if sure else f"{change} ?")
+    changed = [one for one in labels if one in cell.changes and cell.changes[one].relevant]
+    first = next((found for one in reversed(changed) if (found := mostly(cell, one))), None)
+    share = f" {units.percent(first.share, '.0f')}" if first and first.share else ""
+    return [
+        *made,
+        cell.op if cell.per_op else "(whole)",
+        " ".join(cell.tags),
+        f"{first.name}{share}" if first else "",
+    ]
+
+
+def _value(cell: SuiteCell, value: float | None) -> str:
+    return ABSENT if value is None else units.count(value, per_op=cell.per_op)
+
+
+def _rest(document: SuiteDocument, found: Rows, top: int) -> list[str]:
+    least = units.percent(document.threshold, "g")
+    told = []
+    hidden = max(len(found.more) - top, 0), max(len(found.less) - top, 0)
+    if any(hidden):
+        told.append(
+            f"not shown: {hidden[0]:,} that cost more, {hidden[1]:,} that cost less "
+            f"(--top {max(len(found.more), len(found.less))})"
+        )
+    if found.other:
+        what = "cell changes" if found.other == 1 else "cells change"
+        told.append(f"{found.other:,} {what} by less than {least}")
+    if found.unsure:
+        what = "cell may" if found.unsure == 1 else "cells may"
+        told.append(f"{found.unsure:,} {what} have changed: nobody can tell (unsure)")
+    return told
+
+
+def _lacking(document: SuiteDocument) -> list[str]:
+    told = []
+    for one in lacking(document):
+        cells = ", ".join(one.cells[:_NAMED])
+        more = f" and {len(one.cells) - _NAMED:,} more" if len(one.cells) > _NAMED else ""
+        if len(one.labels) == len(document.kernels) > 1:
+            where = "any kernel" if one.kind != "failed" else "every kernel"
+        else:
+            where = ", ".join(one.labels[:_NAMED])
+            where += f" and {len(one.labels) - _NAMED:,} more" if len(one.labels) > _NAMED else ""
+        told.append(f"{one.kind} on {where}: {cells}{more}: {one.why}")
+    return told
+
+
+def _functions(document: SuiteDocument, width: int, top: int, side: str | None) -> list[str]:
+    labels = shown(document)
+    chosen = [one for one in document.functions if side in (None, one.side)]
+    if not chosen or not labels:
+        return []
+    columns = []
+    for part, label in enumerate(labels):
+        group = label if len(labels) > 1 else ""
+        columns += [
+            Column("points", part=part, group=group),
+            Column("up", part=part, group=group),
+            Column("down", part=part, group=group),
+        ]
+    columns += [Column("object", name=True, spare=1), Column("function", name=True)]
+    body = [_function(one, labels) for one in chosen[:top]]
+    drawn = table.draw("functions over all cells", columns, body, width)
+    told = (
+        "points: a function's delta in percent of the base's whole cell, added up over all cells; "
+        "up, down: in how many cells it executed more or less"
+    )
+    return ["", *table.joined(drawn), "", *units.wrap(told, width, 2)]
+
+
+def _function(one: SuiteFunction, labels: Sequence[str]) -> list[str]:
+    made = []
+    for label in labels:
+        made += [f"{one.points[label]:+,.1f}", f"{one.up[label]:,}", f"{one.down[label]:,}"]
+    return [*made, one.object, one.name]

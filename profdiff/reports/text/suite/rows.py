@@ -1,0 +1,108 @@
+"""Which cells of a suite's report are rows, and in which order."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from profdiff.base import units
+from profdiff.views.suite.records import SuiteCell, SuiteCellFunction, SuiteChange, SuiteDocument
+
+
+class Rows(NamedTuple):
+    """Of the cells with a relevant change on some kernel that is shown: those that cost ``more``,
+    the largest change first, and those that cost ``less``, the largest decrease first. ``depend``:
+    the further ones whose change depends on state, those whose states are furthest apart first.
+    ``other``: in how many nothing changed as much; ``unsure``: in how many further ones it may
+    have, and nobody knows. ``once``: those with a relevant change that was seen in one state."""
+
+    more: Sequence[SuiteCell]
+    less: Sequence[SuiteCell]
+    depend: Sequence[SuiteCell]
+    other: int
+    unsure: int
+    once: Sequence[SuiteCell]
+
+
+def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
+    """By the change of the last of ``labels`` that has a relevant one."""
+    more: list[tuple[float, SuiteCell]] = []
+    less: list[tuple[float, SuiteCell]] = []
+    depend: list[tuple[float, SuiteCell]] = []
+    once: list[SuiteCell] = []
+    other = unsure = 0
+    for cell in document.cells:
+        changes = [cell.changes[label] for label in labels if label in cell.changes]
+        relevant = [one for one in changes if one.relevant]
+        if relevant:
+            size = worsening(document, relevant[-1])
+            (more if size > 0 else less).append((size, cell))
+            if any(one.states == 1 and one.verdict == "exact" for one in relevant):
+                once.append(cell)
+        elif states := [_apart(one) for one in changes if one.depends]:
+            depend.append((max(states), cell))
+        elif changes:
+            unknown = any(one.verdict == "unsure" for one in changes)
+            unsure += unknown
+            other += not unknown
+    more.sort(key=lambda pair: (-pair[0], pair[1].name))
+    less.sort(key=lambda pair: (pair[0], pair[1].name))
+    depend.sort(key=lambda pair: (-pair[0], pair[1].name))
+    up, down, apart = ([cell for _, cell in some] for some in (more, less, depend))
+    return Rows(up, down, apart, other, unsure, once)
+
+
+def _apart(change: SuiteChange) -> float:
+    """How far apart the states of a change are; endless where one has no ratio."""
+    if change.low is None or change.high is None:
+        return math.inf
+    return change.high - change.low
+
+
+def span(change: SuiteChange) -> str:
+    """The lowest and the highest change over states: ``-64.3% to +225.4%``."""
+    if change.low is None or change.high is None:
+        return "from 0 in some"
+    return units.changes(change.low, change.high)
+
+
+def mostly(cell: SuiteCell, label: str) -> SuiteCellFunction | None:
+    """What makes most of a kernel's change: its seat, or else the function whose own count does."""
+    return cell.seats.get(label) or next(iter(cell.functions.get(label, ())), None)
+
+
+def worsening(document: SuiteDocument, change: SuiteChange) -> float:
+    """The logarithm of the ratio, above 0 for the worse: so twice as much is as large as half.
+    Endless where one side is nothing."""
+    sign = 1 if document.better == "lower" else -1
+    if change.relative is None:
+        return math.copysign(math.inf, sign * change.delta)
+    if change.relative <= -1:
+        return -sign * math.inf
+    return sign * math.log1p(change.relative)
+
+
+class Lacking(NamedTuple):
+    """Cells that lack the values of the same kernels for the same reason. ``why``: without what
+    ``kind`` says already."""
+
+    kind: str
+    why: str
+    labels: Sequence[str]
+    cells: Sequence[str]
+
+
+def lacking(document: SuiteDocument) -> Iterator[Lacking]:
+    """Those that are not there first, then those that failed, then those not recorded."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for cell in document.cells:
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for label, one in cell.missing.items():
+            why = one.why.removeprefix(f"{one.kind}: ")
+            reasons.setdefault((one.kind, why), []).append(label)
+        for (kind, why), labels in reasons.items():
+            found.setdefault((kind, why, tuple(labels)), []).append(cell.name)
+    order = ("not there", "failed", "not recorded")
+    for kind in order:
+        for (own, why, kernels), cells in found.items():
+            if own == kind:
+                yield Lacking(kind, why, kernels, cells)

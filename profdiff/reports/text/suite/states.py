@@ -1,0 +1,49 @@
+"""The cells of a suite whose change depends on state, as plain text, and those whose change was
+seen in one state alone."""
+
+from collections.abc import Sequence
+
+from profdiff.reports import table
+from profdiff.reports.table import Column
+from profdiff.reports.text.suite.rows import Rows, span
+from profdiff.views.suite.records import SuiteCell, SuiteDocument
+
+TITLE = "cells whose change depends on state: it is no change of the kernel alone"
+_NAMED = 6
+
+
+def lines(found: Rows, labels: Sequence[str], width: int, top: int) -> list[str]:
+    """A table of the lowest and the highest change over states; none without such a cell.
+    ``labels``: of the kernels beside the base that have room."""
+    if not found.depend:
+        return []
+    columns = [Column("cell", name=True)]
+    for part, label in enumerate(labels):
+        columns += [Column(label, part=part), Column("states", part=part, spare=2)]
+    columns += [Column("op", name=True, spare=3), Column("states differ in", name=True, spare=1)]
+    rows = [_row(cell, labels) for cell in found.depend[:top]]
+    more = len(found.depend) - top
+    return [
+        "",
+        *table.joined(table.draw(TITLE, columns, rows, width)),
+        *([f"not shown: {more:,} more that depend on state"] if more > 0 else []),
+    ]
+
+
+def once(document: SuiteDocument, found: Rows) -> list[str]:
+    """A line that names the cells whose change nobody has seen in another state."""
+    if not found.once:
+        return []
+    names = ", ".join(one.name for one in found.once[:_NAMED])
+    more = f" and {len(found.once) - _NAMED:,} more" if len(found.once) > _NAMED else ""
+    what = "cell that changed was" if len(found.once) == 1 else "cells that changed were"
+    return [f"{len(found.once):,} {what} seen in one state alone: {names}{more}"]
+
+
+def _row(cell: SuiteCell, labels: Sequence[str]) -> list[str]:
+    row = [cell.name]
+    changes = [cell.changes.get(label) for label in labels]
+    for change in changes:
+        row += [span(change), f"{change.states:,}"] if change and change.depends else ["", ""]
+    names = [change.differs for change in changes if change and change.differs]
+    return [*row, cell.op if cell.per_op else "(whole)", next(reversed(names), "")]

@@ -1,0 +1,90 @@
+"""The answers of a report with what may be said of them: the verdict, and of boots that differ the
+estimate, so that no sentence has another number than the tables."""
+
+import math
+
+from profdiff.base import units
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.profile.comparison import Comparison
+from profdiff.views.claims import answers
+from profdiff.views.claims.answers import Answer
+from profdiff.views.claims.claim import headlines
+from profdiff.views.record import Side
+from profdiff.views.results import result
+
+
+def leading(findings: Findings, side: Side | None = None) -> list[str]:
+    """What a report says first: times before counts, but what an emulated guest's clock counts
+    behind exact counts, which are of the workload alone."""
+    counted = any(one.metric.exact for one in findings.comparisons)
+    times, counts = headlines(findings), answered(findings, side)
+    return [*counts, *times] if counted else [*times, *counts]
+
+
+def answered(findings: Findings, side: Side | None = None) -> list[str]:
+    """The answer of each comparison for each kernel but the base."""
+    return [
+        _told(findings, comparison, answer)
+        for comparison in findings.comparisons
+        for answer in answers.answers(comparison, side)
+    ]
+
+
+def _told(findings: Findings, comparison: Comparison, answer: Answer) -> str:
+    found = _estimate(findings, comparison, answer.label)
+    if found is None:
+        return answer.sentence
+    one, change = found
+    if answer.side is not None:
+        lead = "In the boot that stands for each kernel, " if _scattered(change) else ""
+        return f"{lead}{answer.sentence}"
+    told = _estimated(findings, one, change, answer) if _scattered(change) else answer.sentence
+    match change.verdict:
+        case Verdict.DEPENDS:
+            return f"In the plain state, {told}"
+        case Verdict.UNSURE if change.medians[0] != change.medians[1]:
+            why = f" ({change.reason})" if change.counted else ""
+            return f"It is not certain that {told.removesuffix('.')}{why}."
+    return told
+
+
+def _estimate(
+    findings: Findings, comparison: Comparison, label: str
+) -> tuple[Result, Estimate] | None:
+    """How tables judge what an answer is about; None where they do not have it."""
+    for one in findings.results.at(comparison.setting):
+        collector = comparison.runs[0].collector
+        if (one.collector, one.metric.name) == (collector, comparison.metric.name):
+            change = findings.results.change(one, label)
+            return (one, change) if change is not None else None
+    return None
+
+
+def _scattered(change: Estimate) -> bool:
+    """Whether boots differ, so that one run does not tell what the kernel costs."""
+    return max(change.boots) > 1 and not change.counted and change.verdict is not Verdict.EXACT
+
+
+def _estimated(findings: Findings, one: Result, change: Estimate, answer: Answer) -> str:
+    """The sentence of an answer with the medians over boots."""
+    base, other = change.medians
+    at = f" at {answer.at}" if answer.at else ""
+    if base == other:
+        told = f"as many {answer.metric} as {answer.base}{at}"
+    else:
+        times = f"{other / base:.3f} times the" if base > 0 else "other"
+        told = (
+            f"{times} {answer.metric} of {answer.base} in this workload{at}: "
+            f"{result.difference(change)}{' per op' if one.per_op else ''} "
+            f"({result.delta(change)})"
+        )
+    interval = "" if math.isnan(change.median.low) else f" {result.bounds(change)}%"
+    boots = " and ".join(map(str, dict.fromkeys(change.boots)))
+    sure = units.percent(findings.results.rule.confidence, "g")
+    told += f"; medians of {boots} boots, {change.verdict}"
+    told += f", {sure} interval{interval}" if interval else ""
+    where = answer.where("that")
+    stands = f". In the boot that stands for each kernel, {where}" if where else ""
+    return f"{answer.label} {answer.verb} {told}{stands}."

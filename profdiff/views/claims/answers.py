@@ -1,0 +1,166 @@
+"""The answer in one sentence: how much more a kernel costs than the base, and where."""
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from profdiff.base import units
+from profdiff.profile.comparison import Comparison
+from profdiff.views.profile.marks import Deltas
+from profdiff.views.profile.seat import Seat, seats
+from profdiff.views.record import Record, Side
+
+_NAMED, _LONGEST = 3, 60
+
+
+class Largest(Record, frozen=True):
+    """The functions with the largest deltas in the direction of the whole, and their ``part`` of
+    it: above 1 where others go the other way. ``inlined``: with what is inlined into them, because
+    inlined functions took the places of others."""
+
+    functions: list[str]
+    part: float
+    inlined: bool = False
+
+    @property
+    def names(self) -> str:
+        """The functions on one printable line."""
+        named = (units.shorten(units.printable(name), _LONGEST) for name in self.functions)
+        return units.listed(named)
+
+    def told(self, whole: str) -> str:
+        """In words, as a part of ``whole`` ("it", "that")."""
+        several = len(self.functions) > 1
+        named = self.names
+        if self.inlined:
+            named += f", with what is inlined into {'them' if several else 'it'},"
+        if self.part > 1:
+            return f"{named} changed most, and others offset part of that"
+        verb = "account" if several else "accounts"
+        return f"{named} {verb} for {units.percent(self.part, '.0f')} of {whole}"
+
+
+class Answer(Record, frozen=True):
+    """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
+    kind says it. ``at``: the point of the sweep, "" for the only one. ``largest``: None where
+    nothing changed that way. ``seat``: None where none was found."""
+
+    label: str
+    base: str
+    metric: str
+    verb: str
+    side: Side | None
+    base_count: int
+    count: int
+    largest: Largest | None
+    at: str = ""
+    ops: int | None = None
+    seat: Seat | None = None
+
+    @property
+    def delta(self) -> int:
+        """How much more than the base."""
+        return self.count - self.base_count
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the base; None where that is nothing."""
+        return self.count / self.base_count if self.base_count else None
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        side = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
+        at = f" at {self.at}" if self.at else ""
+        if self.delta == 0:
+            told = f"exactly as many {self.metric}{side} as {self.base}{at}"
+        elif self.ratio is None:
+            told = f"{self.count:,} {self.metric}{side}{at}; {self.base} {self.verb} none"
+        else:
+            told = (
+                f"{self.ratio:.3f} times the {self.metric} of {self.base}{side} in this "
+                f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)})"
+                f"{self._per_op()}"
+            )
+        where = self.where("that")
+        return f"{self.label} {self.verb} {told}{f'; {where}' if where else ''}."
+
+    def _per_op(self) -> str:
+        return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
+
+    def where(self, whole: str) -> str:
+        """``f and g account for 80% of that``, of ``whole`` ("it", "that"): the seat, or where that
+        says no more the functions with the largest deltas; "" where nothing changed."""
+        if self.seat and not (self.seat.alone and self.largest and self.largest.part <= 1):
+            return self.seat.told(whole)
+        return self.largest.told(whole) if self.largest else ""
+
+
+def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
+    """For each kernel but the base."""
+    totals, metric = comparison.totals(side).tolist(), comparison.metric
+    base, *others = comparison.labels
+    return [
+        Answer(
+            label=label,
+            base=base,
+            metric=metric.title,
+            verb=metric.kind.verb,
+            side=side,
+            base_count=totals[0],
+            count=totals[index],
+            largest=_largest(comparison, index, side),
+            at=units.printable(comparison.setting.title),
+            ops=comparison.ops,
+            seat=found,
+        )
+        for (index, label), found in zip(enumerate(others, 1), seats(comparison, side), strict=True)
+    ]
+
+
+def _largest(comparison: Comparison, index: int, side: Side | None) -> Largest | None:
+    totals = comparison.totals(side)
+    delta = int(totals[index] - totals[0])
+    deltas = comparison.deltas()[:, index]
+    found = _most(comparison, deltas, index, delta, side)
+    if found and found.part > 1:
+        net = _with_inlined(comparison, index) - _with_inlined(comparison, 0)
+        of_net = _most(comparison, net, index, delta, side)
+        if of_net and of_net.part < found.part:
+            return replace(of_net, inlined=True)
+    return found
+
+
+def _most(
+    comparison: Comparison,
+    deltas: NDArray[np.int64],
+    kernel: int,
+    whole: int,
+    side: Side | None,
+) -> Largest | None:
+    """By int64[F], the deltas of functions on a kernel, by number."""
+    rows = comparison.rows(side)
+    along = deltas[rows] * (1 if whole > 0 else -1)
+    if comparison.samples is not None:
+        # What a few samples more or less make, no headline names.
+        along = np.where(Deltas.of(comparison, rows).believed[:, kernel - 1], along, 0)
+    most = [i for i in np.argsort(-along, kind="stable")[:_NAMED] if along[i] > 0]
+    if not whole or not most:
+        return None
+    # Of many that offset each other, one says more than three.
+    kept = most[:1] if along[most[0]] >= abs(whole) else most
+    return Largest(
+        functions=[comparison.functions[rows[i]].name for i in kept],
+        part=sum(int(along[i]) for i in kept) / abs(whole),
+    )
+
+
+def _with_inlined(comparison: Comparison, kernel: int) -> NDArray[np.int64]:
+    """int64[F]: self counts of functions with what the kernel's compiler inlined into them."""
+    stacks, inlined = comparison.stacks, comparison.inlined[:, kernel]
+    into = np.arange(len(stacks))
+    while (above := inlined[into] & (stacks.parent[into] >= 0)).any():
+        into = np.where(above, stacks.parent[into], into)
+    found = np.zeros(len(comparison.functions) + len(comparison.unnamed), np.int64)
+    np.add.at(found, stacks.function[into], comparison.counts[:, kernel])
+    return found[: len(comparison.functions)]

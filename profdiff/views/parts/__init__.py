@@ -1,0 +1,1 @@
+"""Several parts beside each other."""

@@ -1,0 +1,213 @@
+"""What is claimed of several architectures, or compilers: how the same change shows on each, and at
+which settings it costs and at which it saves."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from profdiff.base import units
+from profdiff.evidence.parts.results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.session.kinds import Kind
+from profdiff.views.record import Record
+from profdiff.views.results import result
+from profdiff.views.results.result import Delta
+
+Direction = Literal["more", "less", "unchanged", "unsure"]
+_VALUES = 4
+# Of a release without its flavour: 6.1.0-50 of 6.1.0-50-cloud-arm64, 6.12.95+deb12.
+_VERSION = re.compile(r"\d[\d.]*(-rc\d+)?(\+[\w.~]+)?(-\d+(?=-|$))?")
+
+
+class JointClaim(Record, frozen=True):
+    """``sentence``: of the setting; ``unlike``: which label has kernels of different versions, ""
+    where none has; ``over``: of all settings, "" where there is one only; ``subject``: of a
+    mail."""
+
+    sentence: str
+    unlike: str
+    over: str
+    subject: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """All."""
+        return [self.sentence, *self.more]
+
+    @property
+    def more(self) -> list[str]:
+        """What is behind the first."""
+        return [text for text in (self.unlike, self.over) if text]
+
+
+class _Seen(NamedTuple):
+    """The change of one part at one setting; ``where``: ``on arm64``."""
+
+    part: str
+    where: str
+    setting: JointSetting
+    change: Estimate
+
+    @property
+    def direction(self) -> Direction:
+        match self.change.verdict:
+            case Verdict.UNSURE | Verdict.DEPENDS:
+                return "unsure"
+            case Verdict.UNCHANGED:
+                return "unchanged"
+        base, other = self.change.medians
+        return "unchanged" if base == other else "more" if other > base else "less"
+
+    @property
+    def amount(self) -> Delta:
+        base, other = self.change.medians
+        return Delta(base=base, other=other)
+
+    @property
+    def told(self) -> str:
+        """``+33.0% on arm64``."""
+        match self.direction:
+            case "unchanged":
+                return f"unchanged {self.where}"
+            case "unsure":
+                return f"{self.amount} ({self.change.verdict}) {self.where}"
+        return f"{self.amount} {self.where}"
+
+
+def joint_claim(
+    joint: JointResults, setting: JointSetting, names: Sequence[str], workload: str = ""
+) -> JointClaim | None:
+    """Of the metric and the kernel of the largest change at a setting; None where nothing can be
+    compared there. ``names``: the parts in order; ``workload``: what is measured, where
+    nothing else says it."""
+    found = joint.largest(setting)
+    if found is None:
+        return None
+    one = found.change.result
+    metric = JointMetric.of(one)
+    label = joint.parts[found.part].labels[found.change.kernel]
+    every = _seen(joint, metric, label, names)
+    here = [seen for seen in every if seen.setting is setting]
+    told = [seen.told for seen in here]
+    told += [
+        f"no result {joint.kind.at(name)}"
+        for name in names
+        if all(seen.part != name for seen in here)
+    ]
+    at = f" at {setting.title}" if setting.title else ""
+    of = f" of {workload}" if workload else ""
+    what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
+    listed = ", ".join(told)
+    unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
+    return JointClaim(
+        sentence=units.printable(f"{_lead(here, joint.kind, bool(unlike))}: {listed} ({what})."),
+        unlike=units.printable(unlike),
+        over=units.printable(_over(joint, every)),
+        subject=units.printable(f"{result.title(one)} {listed}"),
+    )
+
+
+def _lead(here: Sequence[_Seen], kind: Kind, unlike: bool) -> str:
+    """What the changes have in common. ``unlike``: they are not of the same kernels."""
+    directions = [seen.direction for seen in here]
+    change = "The change" if unlike else "The same change"
+    if unsure := [seen.part for seen in here if seen.direction == "unsure"]:
+        return f"{change}, not certain {kind.at(units.listed(unsure))}"
+    if len(here) < 2:
+        return f"The change {kind.word} one {kind.name} alone"
+    if set(directions) == {"unchanged"}:
+        return f"No change {kind.word} any {kind.name}"
+    if "unchanged" in directions:
+        return f"A change {kind.word} some {kind.plural}, none {kind.word} others"
+    if len(set(directions)) > 1:
+        return f"{change}, in different directions"
+    return change
+
+
+def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
+    """Which of the compared labels has kernels of different versions: their change is not the same
+    one of each part."""
+    told = []
+    for label in labels:
+        versions = {
+            name: found[0]
+            for name, results in joint.parts.items()
+            for kernel in results.kernels
+            if kernel.label == label and (found := _VERSION.match(kernel.release or ""))
+        }
+        if len(set(versions.values())) > 1:
+            listed = units.listed(
+                f"{version} {joint.kind.at(name)}" for name, version in versions.items()
+            )
+            told.append(f"{label} is {listed}")
+    return f"Not the same kernels: {'; '.join(told)}." if told else ""
+
+
+def _seen(
+    joint: JointResults, metric: JointMetric, label: str, names: Sequence[str]
+) -> list[_Seen]:
+    """At every setting of every part where it can be compared."""
+    found = []
+    for setting, by_part in joint.of_metric(metric):
+        for name in names:
+            if name in by_part:
+                change = joint.parts[name].change(by_part[name], label)
+                found += [_Seen(name, joint.kind.at(name), setting, change)] if change else []
+    return found
+
+
+def _over(joint: JointResults, every: Sequence[_Seen]) -> str:
+    """At which settings there is more, and at which less: by the values of one parameter, where
+    that tells them apart for all parts."""
+    if len(joint.settings) < 2:
+        return ""
+    parameter = _deciding(joint, every)
+    directions: tuple[Direction, ...] = ("more", "less", "unchanged")
+    several = len({seen.direction for seen in every}) > 1
+    told = []
+    for direction in directions:
+        some = [seen for seen in every if seen.direction == direction]
+        if not some:
+            continue
+        where = ""
+        if parameter:
+            values = list(dict.fromkeys(seen.setting.value(parameter) for seen in some))
+            more = f" and {len(values) - _VALUES:,} more" if len(values) > _VALUES else ""
+            where = f" at {parameter} {', '.join(values[:_VALUES])}{more}"
+        told.append(f"{direction}{where} ({_ranges(some, counted=several and not parameter)})")
+    unsure = sum(seen.direction == "unsure" for seen in every)
+    told += [f"unsure in {unsure:,} of {len(every):,}"] if unsure else []
+    return f"Over all points: {'; '.join(told)}." if told else ""
+
+
+def _deciding(joint: JointResults, every: Sequence[_Seen]) -> str:
+    """The parameter whose value alone tells in which direction everything changes; "" where none
+    does, or all goes one way."""
+    for name in joint.swept:
+        directions: dict[str, set[Direction]] = {}
+        for seen in every:
+            directions.setdefault(seen.setting.value(name), set()).add(seen.direction)
+        alone = all(len(some) == 1 for some in directions.values())
+        if alone and len(set.union(*directions.values())) > 1:
+            return name
+    return ""
+
+
+def _ranges(some: Sequence[_Seen], *, counted: bool) -> str:
+    """From the least to the most of each part."""
+    told = []
+    for name in dict.fromkeys(seen.part for seen in some):
+        mine = sorted(
+            (seen for seen in some if seen.part == name),
+            key=lambda seen: _ratio(seen.change),
+        )
+        low, high = str(mine[0].amount), str(mine[-1].amount)
+        span = low if low == high else f"{low} to {high}"
+        number = f" at {len(mine):,}" if counted else ""
+        told.append(f"{span} {mine[0].where}{number}")
+    return ", ".join(told)
+
+
+def _ratio(change: Estimate) -> float:
+    base, other = change.medians
+    return other / base if base > 0 else float("inf")

@@ -1,0 +1,1 @@
+"""What functions cost."""

@@ -1,0 +1,159 @@
+"""What must be known of an experiment's values: how they came about and what they can tell."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from profdiff.base import units
+from profdiff.evidence.results import Result, Results
+from profdiff.evidence.statistics import Estimate, smallest_p
+from profdiff.views.record import Record
+from profdiff.views.results.result import unit
+
+_NAMED = 3
+# Of a change, how many times the tick floor leaves no doubt; so many instructions do where it is
+# not known.
+_CLOSE, _FAR = 10, 100_000
+_STATES = (
+    "states: the same kernels and workload with other mappings, files, pids and so on; a change is "
+    "exact if every state has it in one direction, between half and twice the median; values are "
+    "those of the plain state"
+)
+
+
+class Note(Record, frozen=True):
+    """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
+    which ``machine``, what ``varied``; that times are of the ``whole`` command where counts are
+    not; what *exact* means, and what ``states`` are, by which ``rule`` a change is one, which ``p``
+    can be reached, a ``reason`` of a verdict, and what the noise ``floor`` is."""
+
+    kind: Literal[
+        "ticks",
+        "boots",
+        "machine",
+        "varied",
+        "whole",
+        "counts",
+        "states",
+        "rule",
+        "p",
+        "reason",
+        "floor",
+    ]
+    text: str
+
+
+def notes(results: Results) -> list[Note]:
+    """Of all results."""
+    return list(_notes(results))
+
+
+def _notes(results: Results) -> Iterator[Note]:
+    manifest, every = results.manifest, results.every
+    yield Note(kind="boots", text=_boots(results))
+    if any(run.boot for run in manifest.runs):
+        text = "runs on a machine without a reboot between them count as one boot"
+        yield Note(kind="machine", text=text)
+    if manifest.order.vary:
+        text = "each repetition had its own random numbers, user addresses and settling time"
+        yield Note(kind="varied", text=text)
+    for name in {one.metric.name: None for one in every if one.is_wall_time and one.of_whole}:
+        text = f"{name} has all of the command, start-up too: timed runs have one length"
+        yield Note(kind="whole", text=text)
+    yield from _ticks(results)
+    changes = [change for result in every for change in result.changes if change]
+    statistical = [change for change in changes if not change.counted]
+    if len(statistical) < len(changes):
+        text = "exact: counted, not sampled, of the workload's own context in one boot"
+        if results.repeated:
+            text = "exact: counts that are equal in every boot; they need no statistics"
+        yield Note(kind="counts", text=text)
+        if results.varied:
+            yield Note(kind="states", text=_STATES)
+    if statistical:
+        yield from _statistics(results, statistical)
+    if any(result.noise is not None for result in every):
+        text = f"A/A: how much {results.labels[0]} differs from itself; a smaller change is noise"
+        yield Note(kind="floor", text=text)
+
+
+def _ticks(results: Results) -> Iterator[Note]:
+    """Where timer ticks can be a tenth of an exact change, or more; and where an earlier version
+    did not tell how many came."""
+    close, unknown = list[tuple[Result, float]](), list[Result]()
+    for one in results.every:
+        changes = [change for change in one.changes if change and change.counted]
+        floors = [
+            change.tick_floor
+            for change in changes
+            if change.tick_floor
+            and abs(change.medians[1] - change.medians[0]) < _CLOSE * change.tick_floor
+        ]
+        if floors:
+            close.append((one, max(filter(None, floors))))
+        elif any(
+            change.tick_floor is None
+            and abs(change.medians[1] - change.medians[0]) * (one.ops or 1) < _FAR
+            for change in changes
+        ):
+            unknown.append(one)
+    if close:
+        most = max(close, key=lambda one: one[1])
+        yield Note(
+            kind="ticks",
+            text=f"timer ticks alone can make a difference of {units.digits(most[1])} "
+            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change is no finding; "
+            "record more ops",
+        )
+    if unknown:
+        text = f"how many timer ticks came is not known{_at(unknown)}: record again to know"
+        yield Note(kind="ticks", text=text)
+
+
+def _at(some: Sequence[Result]) -> str:
+    """`` at size_kib 4; size_kib 8, and 3 more points``; "" of the only one."""
+    titles = [one.setting.title for one in some]
+    if not titles[0]:
+        return ""
+    more = f", and {len(titles) - _NAMED:,} more points" if len(titles) > _NAMED else ""
+    return f" at {'; '.join(titles[:_NAMED])}{more}"
+
+
+def _boots(results: Results) -> str:
+    manifest = results.manifest
+    counts = sorted({len(cell.boots) for result in results.every for cell in result.cells})
+    boots = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    if manifest.workload.kind == "imported":
+        if boots == "1":
+            return "1 recording of each kernel, taken for one boot, the unit of replication"
+        return f"{boots} recordings of each kernel, each taken for a boot, the unit of replication"
+    inside = f", {manifest.boot_runs} executions in each" if manifest.boot_runs > 1 else ""
+    failed = sum(run.failure is not None for run in manifest.runs)
+    drawn = (
+        f", in rounds of all kernels, each round in a random order (seed {manifest.order.seed}); "
+        "the boot is the unit of replication"
+    )
+    return (
+        f"{boots} boot{'' if boots == '1' else 's'} of each kernel"
+        f"{' at each point' if results.swept else ''}{inside}"
+        f"{drawn if results.repeated else ''}; {failed} failed run{'' if failed == 1 else 's'}"
+    )
+
+
+def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
+    rule = results.rule
+    relevance, least = units.percent(rule.relevance, "g"), min(min(one.boots) for one in changes)
+    yield Note(
+        kind="rule",
+        text=f"changed: Mann-Whitney p is at most {rule.alpha:g}, the "
+        f"{units.percent(rule.confidence, 'g')} interval excludes 0, and the change is at least "
+        f"{relevance}; unchanged: the interval lies within ±{relevance}; "
+        "otherwise unsure",
+    )
+    smallest = smallest_p(least, least)
+    some = f"{least} boot{'' if least == 1 else 's'}"
+    text = f"with {some} against {least}, p cannot be below {smallest:.2g}"
+    yield Note(kind="p", text=text)
+    # Where so few boots are the reason, it has just been said.
+    told = [one for one in changes if one.boots != (least, least) or smallest <= rule.alpha]
+    for reason in list(dict.fromkeys(one.reason for one in told if one.reason))[:_NAMED]:
+        yield Note(kind="reason", text=f"reason for unsure or not reliable: {reason}")

@@ -1,0 +1,244 @@
+"""What was measured and how: the workload, and what a reader must know of the recordings."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from profdiff.base import units
+from profdiff.collectors import registry
+from profdiff.evidence.beside import of_comparison
+from profdiff.evidence.lengths import Lengths
+from profdiff.profile.comparison import Comparison, Repetitions
+from profdiff.session import points
+from profdiff.session.manifest import Manifest, Run
+from profdiff.views.kernels.machine import guest
+from profdiff.views.record import Record, side
+from profdiff.views.results.lengths import lengths
+from profdiff.views.shown_command import shown_command
+
+_NAMED = 3
+
+Kind = Literal[
+    "how",
+    "detail",
+    "beside",
+    "caution",
+    "repetition",
+    "recording",
+    "inlines",
+    "failure",
+    "advice",
+]
+
+
+class Workload(Record, frozen=True):
+    """The command as it was given. ``description``: the command, its ops, and what of it was
+    measured, in words."""
+
+    argv: list[str]
+    ops: Annotated[int, Meta(ge=1)] | None
+    description: str
+
+
+class Remark(Record, frozen=True):
+    """One printable line. ``kind``: ``how`` the numbers came about; a ``detail`` of that, which a
+    mail leaves out; what ran ``beside`` the workload; ``caution``, what the numbers are not;
+    ``repetition``, whether runs agree; what was found in a ``recording``; whether ``inlines`` are
+    visible; a ``failure``; and ``advice`` to who recorded, not to who reads a mail."""
+
+    kind: Kind
+    text: str
+
+
+def workload(manifest: Manifest, setting: points.Setting) -> Workload:
+    """The workload at a setting."""
+    windows = {
+        (run.window.kind, run.window.count)
+        for run in manifest.runs
+        if run.window and not run.failure and run.point == setting.point
+        # In a varied state, a command's window rests once.
+        if not run.state
+        if registry.collector(run.collector).profiles
+    }
+    kinds = {kind for kind, _ in windows}
+    window = " or ".join(
+        f"{number} marked window{'s' if number != 1 else ''}"
+        if kind == "marks"
+        else "whole command"
+        for kind, number in sorted(windows)
+    )
+    facts = [f"{setting.ops:,} ops"] if setting.ops else []
+    pair = points.lengths(manifest, setting)
+    facts += [f"{name} {long} minus {name} {short}" for name, (short, long) in pair.items()]
+    others = [f"{name} {setting.value(name)}" for name in setting.varied if name not in pair]
+    facts += [", ".join(others)] if others else []
+    # Of whole commands, the difference is none.
+    facts += [window] if window and (setting.short is None or "command" not in kinds) else []
+    at_hand = manifest.points[setting.point].parameters
+    argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
+    command = units.printable(shlex.join(argv)) or "unknown"
+    return Workload(
+        argv=manifest.workload.argv,
+        ops=setting.ops,
+        description=f"{command} ({'; '.join(facts)})" if facts else command,
+    )
+
+
+def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> list[Remark]:
+    """How the numbers came about, and what they do not show. ``pair``: what was subtracted."""
+    subtracted = lengths(pair)
+    found: list[Remark] = []
+    if subtracted:
+        found += _all("caution", subtracted.cautions) + _all("how", subtracted.facts)
+    if shard := next((one.manifest.shard for one in comparisons), ""):
+        text = f"only shard {shard} of the runs; profdiff merge puts shards together"
+        found.append(Remark(kind="caution", text=text))
+    for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
+        group = list(members)
+        first = group[0]
+        found += _counted(first) if first.metric.exact else _sampled(group)
+        for label, repetitions in zip(first.labels, first.repetitions, strict=True):
+            if repetitions.runs > 1:
+                found += _all("repetition", _repeated(first, label, repetitions))
+        found += _all("recording", first.remarks)
+        found += _all("inlines", _inlines(first))
+        for run in first.failed:
+            message = run.failure.message if run.failure else ""
+            found += _all("failure", [f"failed run {run.id}: {message}{_output(run)}"])
+        found += _all(
+            "failure", [f"{label}: no run gave a result" for label in first.without_result]
+        )
+    return list({remark.text: remark for remark in found}.values())
+
+
+def _output(run: Run) -> str:
+    """Where a failed run's output is; "" for a run that left nothing."""
+    return f" (output and logs: {run.folder} of the session)" if run.folder else ""
+
+
+def _all(
+    kind: Kind,
+    texts: Iterator[str] | Sequence[str],
+) -> list[Remark]:
+    return [Remark(kind=kind, text=units.printable(text)) for text in texts]
+
+
+def _counted(comparison: Comparison) -> list[Remark]:
+    versions = {run.qemu.version for run in comparison.runs if run.qemu}
+    qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
+    machine = guest(comparison.manifest, comparison.runs, comparison.setting.cpus)
+    where = ", ".join(qemus) + (f"; {machine}" if machine else "")
+    how = registry.collector(comparison.runs[0].collector).how
+    text = f"{comparison.metric.title}, exact: {how} ({where})"
+    found = _all("how", [text]) + _all("detail", _iterations(comparison))
+    if comparison.mixes_vcpus and comparison.calls is not None:
+        text = "callers may be mixed up: this QEMU gave the plugin wrong vCPU numbers; "
+        found += _all("caution", [f"{text}record again with this profdiff"])
+    if comparison.shares_translations:
+        text = "code that programs map at different addresses was counted at one of them, and may "
+        found += _all("caution", [f"{text}have wrong names: record again with this profdiff"])
+    return found + _beside(comparison)
+
+
+def _beside(comparison: Comparison) -> list[Remark]:
+    """What the counts leave out, which tables have a row for, or have in them."""
+    if all(run.instructions is None for run in comparison.runs):
+        return []
+    told = of_comparison(comparison)
+    what = "interrupts and threads of the kernel"
+    if told is None:
+        text = f"{what} that ran in the window are included: this recording does not tell them "
+        return _all("caution", [f"{text}apart"])
+    counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
+    text = f"beside the workload, in {what}, not included: {counted} {comparison.metric.title}"
+    return _all("beside", [text])
+
+
+def _iterations(comparison: Comparison) -> Iterator[str]:
+    """What the totals would be if repeated string instructions counted as QEMU executes them."""
+    told = [run.instructions for run in comparison.runs if run.instructions]
+    if any(one.each_iteration is None for one in told):
+        yield "a rep instruction counts once for each iteration: an older profdiff recorded this"
+    totals, found = comparison.totals().tolist(), []
+    for number, label in enumerate(comparison.labels):
+        columns = [column for column, run in enumerate(comparison.runs) if run.kernel == label]
+        sums = comparison.run_counts[:, columns].sum(axis=0)
+        for one in comparison.addresses[number] if comparison.addresses else []:
+            if one.iterations is not None:
+                # Of the run that stands for the kernel.
+                of_run = one.iterations[:, int((sums == totals[number]).argmax())]
+                found.append((label, totals[number], int(of_run.sum())))
+    if any(iterations for _, _, iterations in found):
+        each = ", ".join(f"{total + more:,} ({label})" for label, total, more in found)
+        yield f"a rep instruction counts once; with each iteration counted: {each}"
+
+
+def _sampled(group: list[Comparison]) -> list[Remark]:
+    """What was sampled how, in which order of trust."""
+    runs = group[0].runs
+    names = " and ".join(comparison.metric.title for comparison in group)
+    told = [run.sampling for run in runs if run.sampling]
+    versions = sorted({one.version for one in told if one.version})
+    rates = sorted(
+        f"{number:,} samples a second" if a_second else f"one sample every {number:,}"
+        for number, a_second in group[0].rates
+    )
+    how = f", {' or '.join(rates)}" if rates else ""
+    by = f" by perf {', '.join(versions)}" if versions else ""
+    where = ", in a guest under QEMU: these are not timings" if runs[0].qemu else ""
+    what = ", whole command" if any(run.window for run in runs) else ""
+    fallbacks = {one.fallback for one in told if one.fallback}
+    cautions = [f"NOT what was asked for: {reason}" for reason in sorted(fallbacks)]
+    if any(one.virtual_time for one in told):
+        cautions.append(
+            "cycles are QEMU's virtual time (1 GHz, one instruction per nanosecond), not processor "
+            "cycles"
+        )
+    return _all("how", [f"{names}, sampled{by}{how}{what}{where}"]) + _all("caution", cautions)
+
+
+def _inlines(comparison: Comparison) -> Iterator[str]:
+    visible = comparison.inlines_visible
+    for label, known in zip(comparison.labels, visible, strict=True):
+        if not known:
+            yield f"{label}: no debug ELF, so inlined functions are not visible"
+    if not all(visible) and any(visible):
+        yield (
+            "kernels with and without a debug ELF cannot be compared function by function: where "
+            "inlined functions are not visible, they count as their callers"
+        )
+
+
+def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
+    """What several runs of a kernel tell."""
+    exact = comparison.metric.exact
+    what = "instructions" if exact else comparison.metric.title
+    low, high = repetitions.lowest, repetitions.highest
+    spread = f"with {low:,} {what} each" if low == high else f"with {low:,} to {high:,} {what}"
+    shown = "the report shows the run with the median total"
+    if not exact:
+        yield f"{label}: {repetitions.runs} runs {spread}; {shown}"
+        return
+    if comparison.manifest.order.vary:
+        yield f"{label}: {repetitions.runs} boots, varied on purpose, {spread}; {shown}"
+        return
+    if repetitions.identical:
+        yield f"{label}: reproduced bit for bit ({repetitions.runs} runs)"
+        return
+    yield f"{label}: NOT reproduced: {repetitions.runs} runs {spread}; {shown}"
+    for function, low, high in repetitions.differing[:_NAMED]:
+        yield f"{label}: {function.name} differs, {low:,} to {high:,}"
+    more = len(repetitions.differing) - _NAMED
+    if more > 0:
+        verb = "function differs" if more == 1 else "functions differ"
+        yield f"{label}: {more:,} more {verb}"
+    for reason, in_kernel, low, high in repetitions.unresolved:
+        yield f"{label}: unresolved: {reason} ({side(in_kernel)}) differs, {low:,} to {high:,}"
+    if not repetitions.differing and not repetitions.unresolved:
+        yield (
+            f"{label}: the counts of all functions are equal, but counts at addresses within them "
+            "differ"
+        )

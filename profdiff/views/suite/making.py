@@ -1,0 +1,233 @@
+"""The records of a suite's report, made of its results."""
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from os.path import relpath
+from typing import Any
+
+from profdiff.base import units
+from profdiff.base.metric import Metric
+from profdiff.evidence.cell_functions import CellFunction, FunctionSum
+from profdiff.evidence.statistics import Verdict
+from profdiff.evidence.suite.cells import CellChange, SuiteCell
+from profdiff.evidence.suite.results import SuiteResults
+from profdiff.session.manifest import Kernel
+from profdiff.views.record import side
+from profdiff.views.shown_command import shown_command
+from profdiff.views.suite import records
+
+MOST_FUNCTIONS = 200
+_NAMED = 3
+VERDICTS: Mapping[Verdict, records.Verdict] = {
+    Verdict.EXACT: "exact",
+    Verdict.CHANGED: "changed",
+    Verdict.UNCHANGED: "unchanged",
+    Verdict.UNSURE: "unsure",
+    Verdict.DEPENDS: "depends on state",
+}
+# What a command line says of a recording's extent and place, each with the value behind it.
+_EXTENT = re.compile(r"(--only|--tag|--shard|--output|-o|--cluster)(=.*)?\Z", re.DOTALL)
+_PLACE = re.compile(r"(--output|-o)(=.*)?\Z", re.DOTALL)
+
+
+def kernel(one: Kernel) -> records.SuiteKernel:
+    """A kernel."""
+    return records.SuiteKernel(
+        label=one.label, release=one.release, build_id=one.build_id, compiler=one.compiler
+    )
+
+
+def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.SuiteCell:
+    """A cell; labels in the order of the kernels."""
+    labels = results.labels
+    return records.SuiteCell(
+        name=one.name,
+        workload=one.workload.name,
+        part=one.part,
+        point=dict(one.setting.parameters),
+        cpus=one.setting.cpus,
+        tags=list(one.workload.tags),
+        op=one.workload.op,
+        about=one.workload.about,
+        session=relpath(one.folder, results.suite.folder),
+        at=",".join(f"{name}={one.setting.value(name)}" for name in one.setting.varied),
+        command=shlex.join(shown_command(one.argv)),
+        values={label: one.values.get(label) for label in labels},
+        per_op=one.per_op,
+        changes={
+            label: _change(one.changes[label], threshold)
+            for label in labels
+            if label in one.changes
+        },
+        missing={
+            label: records.SuiteMissing(
+                kind=one.absent[label].kind, why=units.printable(one.absent[label].why)
+            )
+            if label in one.absent
+            else records.SuiteMissing(kind="not recorded", why="no run was recorded yet")
+            for label in labels
+            if label not in one.values
+        },
+        functions={
+            label: [cell_function(found) for found in one.functions[label]]
+            for label in labels
+            if label in one.functions
+        },
+        seats={label: cell_function(one.seats[label]) for label in labels if label in one.seats},
+        noise=one.noise,
+        reproduce=reproduce(results.suite.command, one.name, alone=results.suite.alone),
+    )
+
+
+def reproduce(command: Sequence[str], name: str, *, alone: bool = False) -> str:
+    """The suite's command line for one cell alone, into a folder of its own. What stands behind
+    ``--`` is the workload's. ``alone``: it is that of a session, which has no other cells."""
+    end = command.index("--") if "--" in command else len(command)
+    kept: list[str] = []
+    words = iter(command[:end])
+    for word in words:
+        found = (_PLACE if alone else _EXTENT).match(word)
+        if found is None:
+            kept.append(word)
+        elif found[2] is None:
+            next(words, None)
+    folder = re.sub(r"[^A-Za-z0-9._+-]+", "-", name)
+    only = [] if alone else ["--only", name]
+    return shlex.join([*kept, *only, "-o", f"{folder}.profdiff", *command[end:]])
+
+
+def function(found: FunctionSum, others: Sequence[str]) -> records.SuiteFunction:
+    """A function over all cells; ``others``: the kernels but the base."""
+    key = found.function
+    return records.SuiteFunction(
+        name=key.name,
+        object=key.object,
+        side=side(key.in_kernel),
+        up={label: found.up.get(label, 0) for label in others},
+        down={label: found.down.get(label, 0) for label in others},
+        points={label: found.points.get(label, 0.0) for label in others},
+    )
+
+
+def summary(results: SuiteResults, label: str, threshold: float) -> records.SuiteSummary:
+    """One kernel against the base."""
+    metric = results.metric
+    compared = [one.changes[label] for one in results.cells if label in one.changes]
+    relevant = [one for one in compared if one.relevant(threshold)]
+    depend = sum(one.depends(threshold) for one in compared)
+    more = sum(is_worse(metric, one.delta) for one in relevant)
+    kinds = [one.absent[label].kind for one in results.cells if label in one.absent]
+    less = len(relevant) - more
+    # Those whose own counts go the way of most cells.
+    worse = more >= less
+    up = worse == is_worse(metric, 1)
+    names = results.functions.names(label, _NAMED, up=up) if relevant else []
+    both = name_of(results, label), name_of(results, results.base)
+    return records.SuiteSummary(
+        kernel=label,
+        compared=len(compared),
+        more=more,
+        less=less,
+        depend=depend,
+        other=len(compared) - len(relevant) - depend,
+        not_there=kinds.count("not there"),
+        failed=kinds.count("failed"),
+        not_recorded=kinds.count("not recorded"),
+        functions=names,
+        sentence=_sentence(metric, both, (more, less, depend, len(compared)), threshold, names),
+    )
+
+
+def noise(results: SuiteResults) -> records.SuiteNoise | None:
+    """A/A; None where the base has no twin in any cell."""
+    twins = [one.twin for one in results.cells if one.twin is not None]
+    if not twins:
+        return None
+    differ, unsure = twins.count("differs"), twins.count("unsure")
+    verb = "differs" if differ == 1 else "differ"
+    what = "cell" if len(twins) == 1 else "cells"
+    said = f"A/A: {differ:,} of {len(twins):,} {what} {verb}"
+    return records.SuiteNoise(
+        cells=len(twins),
+        differ=differ,
+        unsure=unsure,
+        sentence=f"{said}, {unsure:,} unsure" if unsure else said,
+    )
+
+
+def name_of(results: SuiteResults, label: str) -> str:
+    """What a sentence calls a kernel: its release, if that tells it from all others."""
+    own = results.kernels[label].release
+    return units.printable(own if own and results.releases[own] == 1 else label)
+
+
+def is_worse(metric: Metric | None, delta: float) -> bool:
+    """Whether a change is one for the worse."""
+    return delta < 0 if metric and metric.better == "higher" else delta > 0
+
+
+def _change(one: CellChange, threshold: float) -> records.SuiteChange:
+    return records.SuiteChange(
+        relative=None if math.isnan(one.relative) else one.relative,
+        delta=one.delta,
+        verdict=VERDICTS[one.verdict],
+        relevant=one.relevant(threshold),
+        **seen(one),
+        depends=one.depends(threshold),
+        differs=units.printable(one.differ.name) if one.differ else "",
+    )
+
+
+def seen(one: CellChange) -> dict[str, Any]:
+    """In how many states a change was seen, and the lowest and the highest of several."""
+    several = one.states > 1 and not math.isnan(one.low)
+    low, high = (one.low, one.high) if several else (None, None)
+    return {"states": one.states, "low": low, "high": high}
+
+
+def cell_function(one: CellFunction) -> records.SuiteCellFunction:
+    """A function's part of a delta."""
+    key = one.function
+    return records.SuiteCellFunction(
+        name=key.name,
+        object=key.object,
+        side=side(key.in_kernel),
+        delta=one.delta,
+        share=one.share,
+    )
+
+
+def _sentence(
+    metric: Metric | None,
+    kernels: tuple[str, str],
+    counts: tuple[int, int, int, int],
+    threshold: float,
+    names: Sequence[str],
+) -> str:
+    """``kernels``: the other one and the base; ``counts``: of cells that cost more and less, and
+    that depend on state, of how many."""
+    other, base = kernels
+    more, less, depend, compared = counts
+    if not compared:
+        return f"{other} against {base}: no cell can be compared"
+    least = units.percent(threshold, "g")
+    verb, up, down = (
+        ("cost" if more != 1 else "costs", "more", "less")
+        if metric is None or metric.better == "lower"
+        else ("are" if more != 1 else "is", "lower", "higher")
+    )
+    cells = "cell" if compared == 1 else "cells"
+    said = (
+        f"{other} against {base}: {more:,} of {compared:,} {cells} {verb} "
+        f"at least {least} {up}, "
+        f"{less:,} at least {least} {down}"
+    )
+    if depend:
+        said += f"; {depend:,} {'depends' if depend == 1 else 'depend'} on state"
+    if not names:
+        return said
+    told = ", ".join(units.printable(name) for name in names)
+    what = "functions that make" if len(names) > 1 else "function that makes"
+    return f"{said}; the {what} most of it over all cells: {told}"
