@@ -78,5 +78,5 @@ def _worsening(one: LargestChange) -> float:
     base, other = one.change.medians
     sign = 1 if one.result.metric.better == "lower" else -1
     if base > 0 and other > 0:
-        return sign * math.log(other / base)
+        return sign * (math.log(other) - math.log(base))
     return 0.0 if base == other or base < 0 or other < 0 else sign * math.inf * (other - base)

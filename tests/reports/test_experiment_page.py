@@ -258,7 +258,7 @@ def test_pictures_of_counts_below_nothing() -> None:
         assert (layout.left + layout.width <= layout.whole).all()
     for picture in (svg.difference([made]), svg.side_by_side([made])):
         text = picture.decode()
-        assert "gone" not in session.partition("</text>")[2].partition(" for ")[2]
+        assert "gone" not in text.partition("</text>")[2].partition(" for ")[2]
         assert 'width="-' not in text
         assert "self: base 100, new -10, delta -110 (-110.0%)" in text
     # A picture of 1,200 with margins of 10, and one in each half of it.

@@ -207,7 +207,7 @@ def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
 def test_facts_and_charts_are_shown_if_there(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode, build = html.document.encode, html.document.build
+    encode, build = html.session.encode, html.session.build
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><script>x</script></svg>"
     facts = {
         **json.loads(encode(build(findings([compare(call_stacks())]))))["facts"],
@@ -217,7 +217,7 @@ def test_facts_and_charts_are_shown_if_there(
         ],
     }
     monkeypatch.setattr(
-        html.document, "encode", lambda built, **more: encode(built, facts=facts, **more)
+        html.session, "encode", lambda built, **more: encode(built, facts=facts, **more)
     )
     chart = {"title": "Runs", "about": "functions", "svg": svg}
     monkeypatch.setattr(html.charts, "figures", lambda all_: [chart])

@@ -117,7 +117,7 @@ def test_nothing_is_cut_on_paper(browser: Any, tmp_path: Path, media: str) -> No
 def test_labels_of_a_line_stand_above_it(browser: Any, tmp_path: Path) -> None:
     marks = [Mark(f"6.{n}", 100.0 + 90 * (n % 2), 1 - 2 * (n % 2), "+5.0%", "f") for n in range(9)]
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    css = (Path(cells.__file__).parents[1] / "templates/atlas.css").read_text()
+    css = (Path(cells.__file__).parents[2] / "templates/atlas.css").read_text()
     chart = line_chart("a line", "instructions", marks)
     page.set_content(f"<style>{css}</style><body class=atlas>{chart}")
     boxes = page.eval_on_selector_all(

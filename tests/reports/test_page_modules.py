@@ -116,8 +116,8 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
     sizes = [m.Point({"size_kib": size}, 1, 1000) for size in ("1", "10")]
     timed = found(recorded({label: 2 * [boots(100.0, 5, 0.01)] for label in "ab"}, points=sizes))
     shown = replace(timed, comparisons=[compare(example())])
-    built = html.document.build(shown)
-    points = html.page_points.page_points(shown, built, [])
+    built = html.session.build(shown)
+    points = html.points.page_points(shown, built, [])
     code = packed_code.packed(large(5))
     blame = msgspec.to_builtins(
         Blame(
@@ -147,7 +147,7 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
         )
     )
     document = json.loads(
-        html.document.encode(
+        html.session.encode(
             built,
             charts=html.charts.figures(shown),
             points=points,
@@ -160,8 +160,8 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
     both = joint_page.joint(JointFindings.of(joint(tmp_path / "S")))
     (metric,) = document["metrics"]
     rows = {label: [(row, "nop") for row in rows] for label, rows in example().items()}
-    exact = html.document.build(Findings.of_recordings([executed_code(rows)]))
-    counted = json.loads(html.document.encode(exact))["metrics"][0]
+    exact = html.session.build(Findings.of_recordings([executed_code(rows)]))
+    counted = json.loads(html.session.encode(exact))["metrics"][0]
     parts = {
         "Report": document,
         "Kernel": document["kernels"][0],

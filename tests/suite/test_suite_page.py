@@ -26,7 +26,7 @@ from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
 __all__ = ["browser"]
-OVERFLOW = "document.documentElement.scrollWidth - session.documentElement.clientWidth"
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 REPORTS = (example(), call_stacks())
 
 
