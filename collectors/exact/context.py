@@ -16,36 +16,27 @@ from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.recorded import CallTree
 from profdiff.symbolization.places import KERNEL_HALF
 
-# arch/x86/include/asm/idtentry.h and irq_vectors.h, arch/x86/entry/entry_64.S (before Linux 5.8:
-# *_interrupt, nmi).
-_INTERRUPTS = (
-    r"asm_sysvec_\w+|asm_common_interrupt|asm_spurious_interrupt|irq_entries_start|"
-    r"spurious_entries_start|asm_exc_nmi|nmi|"
-    r"(?:apic_timer|reschedule|call_function|call_function_single|irq_work|common)_interrupt"
-)
-# Tables of 16 entries of 128 bytes, of which every second and third are of interrupts (IRQ, FIQ):
-# arch/arm64/kernel/entry.S, SYM_CODE_START(vectors).
-_VECTORS = r"vectors|tramp_vectors|__bp_harden_el1_vectors"
-_ENTRY, _WHICH, _OF_INTERRUPTS = 0x7F, 0x180, (0x080, 0x100)
+
+def _any(patterns: Iterable[str]) -> str:
+    return "|".join(filter(None, patterns))
+
+
+_INTERRUPTS = _any(one.interrupts for one in ARCHITECTURES)
+_VECTORS = tuple(one.vectors for one in ARCHITECTURES if one.vectors)
 # kernel/kthread.c; kernel/sched/idle.c, and what calls it: init/main.c, arch/*/kernel/.
 _THREADS = (
     r"kthread|do_idle|cpu_startup_entry|rest_init|start_kernel|start_secondary|"
     r"secondary_start_kernel"
 )
-# Where a new task begins and leaves the kernel: entry_64.S and entry.S, as above.
-_BEGINNINGS = (
-    r"ret_from_fork\w*|ret_to_user|swapgs_restore_regs_and_return_to_usermode|"
-    r"common_interrupt_return|native_irq_return_iret"
-)
-_KINDS = (_INTERRUPTS, _VECTORS, _THREADS, _BEGINNINGS)
-_WANTED = re.compile(
-    rf"^([0-9a-f]{{16}}) [A-Za-z] ({'|'.join(_KINDS)})$".encode(),
-    re.MULTILINE,
-)
+# Where a new task begins and leaves the kernel.
+_BEGINNINGS = _any(one.beginnings for one in ARCHITECTURES)
+_KINDS = _any((_INTERRUPTS, *(one.names for one in _VECTORS), _THREADS, _BEGINNINGS))
+_WANTED = re.compile(rf"^([0-9a-f]{{16}}) [A-Za-z] ({_KINDS})$".encode(), re.MULTILINE)
 _NEXT = re.compile(rb"^([0-9a-f]{16}) ", re.MULTILINE)
 _LINE = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{16}) (\w{1,128})")
 # Of kallsyms; of the file with entries.
@@ -106,7 +97,7 @@ class Entries:
 
     def interrupts(self, address: NDArray[np.uint64], count: NDArray[np.int64]) -> int:
         """How many interrupts came, by how often each address (uint64[A]) was executed (int64[A]):
-        the vectors of arm64, and on x86-64 what the stubs of a table lead to."""
+        vectors, and what the stubs of a table lead to."""
         entered = [
             bool(re.fullmatch(_INTERRUPTS, name)) and not name.endswith("_entries_start")
             for name in self.names
@@ -120,10 +111,12 @@ class Entries:
         return self._inside(_BEGINNINGS, address)
 
     def _vectors(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """bool[A]: whether each is a vector of interrupts on arm64."""
-        found: NDArray[np.bool_] = (address & np.uint64(_ENTRY)) == 0
-        found &= np.isin(address & np.uint64(_WHICH), np.array(_OF_INTERRUPTS, np.uint64))
-        return found & self._inside(_VECTORS, address)
+        """bool[A]: whether each is a vector of interrupts."""
+        found = np.zeros(len(address), np.bool_)
+        for one in _VECTORS:
+            which = np.isin(address % np.uint64(one.group), np.array(one.interrupts, np.uint64))
+            found |= which & self._inside(one.names, address)
+        return found
 
     def _inside(self, names: str, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         found = np.zeros(len(address), np.bool_)

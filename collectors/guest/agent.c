@@ -39,17 +39,14 @@
 #include <unistd.h>
 
 #include "hold.h"
+#include "profdiff.h"
 #include "state.h"
 
-#ifdef __x86_64__
-#define COMMAND_START() __asm__ volatile("nopl 0x50444903(%%rax)" : : : "memory")
-#define COMMAND_STOP() __asm__ volatile("nopl 0x50444904(%%rax)" : : : "memory")
-#elif defined(__aarch64__)
-#define COMMAND_START() __asm__ volatile("movz xzr, #0x4903, lsl #48" : : : "memory")
-#define COMMAND_STOP() __asm__ volatile("movz xzr, #0x4904, lsl #48" : : : "memory")
-#else
+#ifdef PROFDIFF_NO_MARKS_
 #error "no marks for this architecture"
 #endif
+#define COMMAND_START() PROFDIFF_MARK_("3")
+#define COMMAND_STOP() PROFDIFF_MARK_("4")
 
 static void fail(const char *what)
 {

@@ -13,7 +13,7 @@ from profdiff.collectors.programs import find_program, fix
 
 _SOURCE = Path(__file__).with_name("agent.c")
 _SOURCES = tuple(map(_SOURCE.with_name, ("agent.c", "hold.c", "state.c")))
-_HEADERS = tuple(map(_SOURCE.with_name, ("hold.h", "state.h")))
+_HEADERS = tuple(map(_SOURCE.with_name, ("architecture.h", "hold.h", "profdiff.h", "state.h")))
 
 
 def brought_agent(architecture: Architecture) -> Path | None:

@@ -1,8 +1,7 @@
 """What a kernel's console says of why it failed: the cause, not what followed from it.
 
-The lines are those of lib/bug.c, arch/x86/mm/fault.c (show_fault_oops), arch/x86/kernel/dumpstack.c
-and traps.c, arch/arm64/mm/fault.c, kernel/panic.c, mm/oom_kill.c, init/initramfs.c and
-init/do_mounts.c.
+The lines are those of lib/bug.c, kernel/panic.c, mm/oom_kill.c, init/initramfs.c, init/do_mounts.c,
+and what the architectures name.
 """
 
 import re
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.messages import read_end, short
 
 _LINES = 12
@@ -17,8 +17,12 @@ _PANIC = "Kernel panic - not syncing: "
 # In front of every line: the time, and with CONFIG_PRINTK_CALLER who printed it.
 _STAMP = re.compile(r"^(?:\[[^\]]{1,40}\]\s?)+")
 _OOPS = re.compile(
-    r"BUG: |kernel BUG at |Oops: |Unable to handle kernel |Internal error: |double fault: |"
-    r"general protection fault|divide error: |invalid opcode: |stack segment: |int3: "
+    "|".join(
+        [
+            "BUG: |kernel BUG at |Oops: |Unable to handle kernel ",
+            *(one.oops for one in ARCHITECTURES),
+        ]
+    )
 )
 _STUCK = re.compile(r"watchdog: BUG: |rcu: INFO: .{0,40}stalls? ")
 # What lets a kernel panic of something else, at its start and later.
@@ -28,7 +32,9 @@ _BEFORE = re.compile(
 )
 _KILLED = re.compile(r"Out of memory: Killed process |Memory cgroup out of memory: Killed ")
 _NO_MEMORY = re.compile(r"System is deadlocked on memory|Out of memory")
-_KERNEL_RIP = re.compile(r"(?:RIP: 0010:|pc : )([A-Za-z_][\w.]{0,100})\+0x")
+_FAULT = re.compile(
+    rf"(?:{'|'.join(one.fault for one in ARCHITECTURES)})([A-Za-z_][\w.]{{0,100}})\+0x"
+)
 _FRAME = re.compile(r"\s+([A-Za-z_][\w.]{0,100})\+0x[0-9a-f]+/0x")
 # How the kernel reports, and what runs beneath every report.
 _REPORTERS = re.compile(
@@ -93,10 +99,10 @@ def trouble(console: Sequence[str]) -> Trouble | None:
 
 
 def _function(lines: Sequence[str]) -> str | None:
-    """Of an oops what RIP says, else the innermost function of the call trace that does not report
+    """Of an oops where it was, else the innermost function of the call trace that does not report
     the failure itself. Frames behind "?" may be left over from earlier calls."""
     for line in lines:
-        if found := _KERNEL_RIP.match(line):
+        if found := _FAULT.match(line):
             return found[1]
     for line in lines:
         found = _FRAME.match(line)

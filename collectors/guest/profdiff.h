@@ -10,16 +10,15 @@
 #define PROFDIFF_H
 
 #ifdef __x86_64__
-#define PROFDIFF_MARK_(operand) __asm__ volatile("nopl " operand "(%%rax)" : : : "memory")
-#define PROFDIFF_START() PROFDIFF_MARK_("0x50444901")
-#define PROFDIFF_STOP() PROFDIFF_MARK_("0x50444902")
+#define PROFDIFF_MARK_(digit) __asm__ volatile("nopl 0x5044490" digit "(%%rax)" : : : "memory")
 #elif defined(__aarch64__)
-#define PROFDIFF_MARK_(number) __asm__ volatile("movz xzr, #" number ", lsl #48" : : : "memory")
-#define PROFDIFF_START() PROFDIFF_MARK_("0x4901")
-#define PROFDIFF_STOP() PROFDIFF_MARK_("0x4902")
+#define PROFDIFF_MARK_(digit) __asm__ volatile("movz xzr, #0x490" digit ", lsl #48" : : : "memory")
 #else
-#define PROFDIFF_START() ((void)0)
-#define PROFDIFF_STOP() ((void)0)
+#define PROFDIFF_MARK_(digit) ((void)0)
+#define PROFDIFF_NO_MARKS_
 #endif
+
+#define PROFDIFF_START() PROFDIFF_MARK_("1")
+#define PROFDIFF_STOP() PROFDIFF_MARK_("2")
 
 #endif

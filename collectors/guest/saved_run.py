@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from profdiff.collectors.records import Failure
 _BANDWIDTH = 1 << 40
 _SAVE, _LOAD = "migrate", "migrate-incoming"
 _AGENT = "profdiff agent: "
+_AT_WORK = "a CPU of it does not sleep"
 
 
 def shared_arguments(shared: Path, size: int) -> list[str]:
@@ -82,7 +83,7 @@ class SavingRun(GuestRun):
         )
         self._qmp.connected()
         self._state, self._cpus = state, cpus
-        self._halted = _HALTED[architecture.name]
+        self._asleep, self._behind = architecture.asleep
         self._stopped = self._saved = False
         self._way: _Way | None = None
         self._refusal: str | None = None
@@ -126,7 +127,7 @@ class SavingRun(GuestRun):
         answers = [one["return"] for one in said if isinstance(one.get("return"), str)]
         if answers:
             self._seen += answers
-            self._asked += self._halted(self._seen, self._cpus)
+            self._check(self._seen)
             if len(self._seen) < len(self._asked):
                 self._ask()
             else:
@@ -134,6 +135,20 @@ class SavingRun(GuestRun):
         elif self._migration.ended(said):
             self._saved = True
             self._qmp.send("quit")
+
+    def _check(self, seen: Sequence[str]) -> None:
+        """Whether all CPUs sleep, by what was answered so far; asks further if it must. Raises
+        QmpError."""
+        if len(seen) > 1:
+            if self._behind not in seen[-1].lower():
+                raise QmpError(_AT_WORK)
+            return
+        found = re.findall(self._asleep, seen[0], re.MULTILINE)
+        if len(found) != self._cpus:
+            raise QmpError("QEMU does not say where its CPUs are" if self._behind else _AT_WORK)
+        if self._behind:
+            places = [int(place, 16) - 4 for place in found]
+            self._asked += [(f"x /1xw 0x{place:x}", cpu) for cpu, place in enumerate(places)]
 
     def _save(self) -> None:
         self._qmp.send(
@@ -250,30 +265,3 @@ class RestoredRun(GuestRun):
             return super().result(members)
         finally:
             self._shared.unlink(missing_ok=True)
-
-
-# What is still to be asked, as (command of the monitor, vCPU), of what was answered so far. Raises
-# QmpError for a CPU that is at work.
-_Halted = Callable[[Sequence[str], int], list[tuple[str, int]]]
-_AT_WORK = "a CPU of it does not sleep"
-
-
-def _halted_x86_64(seen: Sequence[str], cpus: int) -> list[tuple[str, int]]:
-    if seen[0].count("HLT=1") != cpus:
-        raise QmpError(_AT_WORK)
-    return []
-
-
-def _halted_aarch64(seen: Sequence[str], cpus: int) -> list[tuple[str, int]]:
-    """QEMU does not say: a CPU that sleeps is behind a wfi."""
-    if len(seen) > 1:
-        if "d503207f" not in seen[-1].lower():
-            raise QmpError(_AT_WORK)
-        return []
-    places = re.findall(r"\bPC=([0-9a-f]{16})\b", seen[0])
-    if len(places) != cpus:
-        raise QmpError("QEMU does not say where its CPUs are")
-    return [(f"x /1xw 0x{int(place, 16) - 4:x}", cpu) for cpu, place in enumerate(places)]
-
-
-_HALTED: Mapping[str, _Halted] = {"x86_64": _halted_x86_64, "aarch64": _halted_aarch64}

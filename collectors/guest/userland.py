@@ -8,9 +8,6 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.apt import Apt
 
-# The release whose programs run in foreign guests; any kernel does.
-SUITE = "bookworm"
-
 
 def foreign_busybox(architecture: Architecture) -> Path:
     """A static busybox for an architecture. Raises MissingError."""
@@ -35,7 +32,7 @@ def foreign_perf(architecture: Architecture) -> Path:
 
 
 def _folder(architecture: Architecture) -> Path:
-    return cache_folder("userland") / f"{SUITE}-{architecture.debian}"
+    return cache_folder("userland") / f"{architecture.suite}-{architecture.debian}"
 
 
 def _busybox(architecture: Architecture) -> Path:
@@ -49,7 +46,7 @@ def _unpacked(package: str, target: Path, files: Sequence[str], architecture: Ar
     if target.is_dir():
         return target
     try:
-        apt = Apt((SUITE,), architecture.debian)
+        apt = Apt((architecture.suite,), architecture.debian)
         what = f"{package} for {architecture.debian}"
         return apt.unpack(what, apt.closure((package,)), target, files)
     except InputError as error:

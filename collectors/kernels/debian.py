@@ -18,8 +18,6 @@ from profdiff.collectors.kernels.deb_package import KERNEL_FILES
 
 # Searched for a version; a suite that is named is used whether or not it is listed here.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "sid")
-# A third of the size of the plain flavour, and meant for virtual machines.
-DEFAULT_FLAVOUR = "cloud"
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def parse(spec: str) -> tuple[str, str, Architecture]:
         )
     architecture = architecture or told or ARCHITECTURES[0]
     if not told:
-        flavour = f"{flavour or DEFAULT_FLAVOUR}-{architecture.debian}"
+        flavour = f"{flavour}-{architecture.debian}" if flavour else architecture.flavour
     return wanted, flavour, architecture
 
 

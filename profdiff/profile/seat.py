@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.profile.comparison import Comparison, Side
 
 # What a total may differ from the change by, as a fraction of that.
@@ -15,18 +16,14 @@ _ELSEWHERE = 4
 # How many times another function's total one is that may have its place under another name.
 _ALIKE, _HARDLY = 1.5, 0.1
 # Below these everything lies, so that they tell nothing: where programs begin, and how system calls
-# enter the kernel (arch/x86/entry, arch/arm64/kernel/entry-common.c and syscall.c), and its threads
-# and children (arch/x86/entry/entry_64.S, kernel/kthread.c).
+# enter the kernel, and its threads and children (kernel/kthread.c).
 _ROOTS = frozenset(
     (
         *("_start", "_start_c", "__libc_start_main", "__libc_start_main_impl"),
         *("__libc_start_call_main", "call_init", "generic_start_main", "main", "start_thread"),
         *("clone3", "__clone3", "clone", "__clone"),
-        *("entry_SYSCALL_64", "entry_SYSCALL_64_after_hwframe", "entry_SYSCALL_64_safe_stack"),
-        *("do_syscall_64", "do_syscall_x64", "x64_sys_call"),
-        *("el0t_64_sync", "el0t_64_sync_handler", "el0_svc", "do_el0_svc", "el0_svc_common"),
-        *("invoke_syscall", "__invoke_syscall"),
-        *("ret_from_fork", "ret_from_fork_asm", "kthread"),
+        *("ret_from_fork", "kthread"),
+        *(name for one in ARCHITECTURES for name in one.roots),
     )
 )
 

@@ -10,7 +10,6 @@ from support import error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, host
-from profdiff.collectors.guest.userland import SUITE
 from profdiff.collectors.perf.programs import perf_files
 from profdiff.collectors.workload import loader_cache
 from profdiff.collectors.workload.elf import read_elf
@@ -274,7 +273,7 @@ def test_perf_for_another_architecture(
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").symlink_to("elsewhere")
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
-    unpacked = tmp_path / f"elsewhere/userland/{SUITE}-{other.debian}"
+    unpacked = tmp_path / f"elsewhere/userland/{other.suite}-{other.debian}"
     build(unpacked / "lib/ld-own.so.1", "-shared", architecture=other)
     library = build(
         unpacked / "usr/lib/libx.so", "-shared", "-Wl,-soname,libx.so", architecture=other

@@ -12,7 +12,7 @@ import pytest
 from support import need_program
 
 from profdiff.base.errors import MissingError
-from profdiff.collectors.guest import userland
+from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.kernels import apt
 from profdiff.collectors.kernels.apt import Apt
 
@@ -125,7 +125,7 @@ print(userland.foreign_busybox(ARM64).read_text())
 def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path) -> None:
     """None removes what another unpacks, and what a killed one left does not confuse them."""
     archive.add("busybox-static", {"usr/bin/busybox": "busybox"}, "arm64")
-    archive.release(userland.SUITE, "arm64", -DAY, DAY)
+    archive.release(ARM64.suite, "arm64", -DAY, DAY)
     for name in ("packages", ".bookworm-arm64-busybox.profdiff-killed"):
         (tmp_path / "cache/userland" / name).mkdir(parents=True)
         (tmp_path / "cache/userland" / name / "old_1_arm64.deb").write_text("cut sho")

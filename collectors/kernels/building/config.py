@@ -10,7 +10,7 @@ from pathlib import Path
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError, told
 from profdiff.base.terminal import printable
-from profdiff.collectors.architecture import ARM64, Architecture
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.building.errors import UnfitError
 
 _LARGEST = 8 << 20
@@ -41,11 +41,6 @@ _NEEDED = {
     "CONFIG_PROC_FS": "/proc",
     "CONFIG_SYSFS": "/sys",
 }
-_NEEDED_ARM64 = {
-    "CONFIG_SERIAL_AMBA_PL011_CONSOLE": "its console",
-    "CONFIG_PCI": "PCI",
-    "CONFIG_SERIAL_8250_PCI": "a serial port on PCI",
-}
 
 
 @dataclass(frozen=True)
@@ -69,10 +64,7 @@ class Requested:
 def requested(config: str, architecture: Architecture) -> Requested:
     """profdiff's own config (""), or the file ``config``: whole, or a fragment on top of profdiff's
     own. Raises InputError for a file that is no config."""
-    own = "".join(
-        (files("profdiff.collectors.kernels") / name).read_text()
-        for name in ("guest.config", f"guest-{architecture.arch}.config")
-    )
+    own = (files("profdiff.collectors.kernels") / "guest.config").read_text() + architecture.config
     if not config:
         return Requested("profdiff's own", False, own + _ALWAYS)
     path = Path(config).expanduser()
@@ -141,7 +133,7 @@ def lost(asked: Mapping[str, str], got: Mapping[str, str]) -> list[str]:
 
 def check(got: Mapping[str, str], architecture: Architecture, name: str) -> None:
     """Raises UnfitError where a guest cannot work with the config ``got``, called ``name``."""
-    needed = _NEEDED | (_NEEDED_ARM64 if architecture is ARM64 else {})
+    needed = {**_NEEDED, **architecture.needed}
     lacking = [f"{option} ({what})" for option, what in needed.items() if got.get(option) != "y"]
     if lacking:
         raise UnfitError(

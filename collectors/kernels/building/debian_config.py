@@ -13,7 +13,6 @@ from profdiff.collectors.kernels.building.config import Requested, merged
 from profdiff.collectors.kernels.building.prepared import Prepared
 from profdiff.collectors.kernels.deb_package import unpack_into
 from profdiff.collectors.kernels.debian import (
-    DEFAULT_FLAVOUR,
     SUITES,
     DebianKernel,
     choose,
@@ -77,7 +76,7 @@ _NAMES = ("VERSION", "PATCHLEVEL")
 
 
 def _fetch(version: tuple[int, int], architecture: Architecture) -> tuple[str, str]:
-    flavour = f"{DEFAULT_FLAVOUR}-{architecture.debian}"
+    flavour = architecture.flavour
     apt = Apt(SUITES, architecture.debian)
     packages = kernel_packages(apt, architecture.debian)
     # Of several of that version, the newest.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import printable
-from profdiff.collectors.architecture import X86_64, Architecture
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 
 _NAME = re.compile(r"[\w+.-]+")
@@ -59,7 +59,7 @@ def find_toolchain(compiler: str, architecture: Architecture) -> Toolchain:
     wrapped = f"ccache {called}" if shutil.which("ccache") else called
     # As make itself calls this machine: tinyconfig of ARCH=x86 is for 32 bits, so that options of
     # 64 bits get their defaults with CONFIG_64BIT (vmap stacks, five levels of page tables).
-    arguments = [f"ARCH={'x86' if architecture is X86_64 else architecture.arch}"]
+    arguments = [f"ARCH={architecture.make}"]
     if "clang" in version:
         suffix = match[1] or "" if (match := _CLANG.fullmatch(program.name)) else ""
         # A file's own tools beside it, where there are some.

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.recorded import CallTree
 from profdiff.evidence.blame.attribution import Part, Place
 from profdiff.evidence.blame.executed import Functions
 from profdiff.profile.picked_counts import PickedCounts
 
-# Of executed instructions without registers and addresses: bl and blr on arm64.
-_CALLS = ("call", "bl ", "blr ")
+# Of executed instructions without registers and addresses.
+_CALLS = tuple(name for one in ARCHITECTURES for name in one.calls)
 # A call as one number: its caller's and its callee's.
 _BITS = 32
 _MASK = (1 << _BITS) - 1

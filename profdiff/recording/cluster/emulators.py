@@ -11,8 +11,6 @@ from profdiff.base.errors import MissingError
 from profdiff.collectors.architecture import named
 from profdiff.collectors.guest.qemu import Qemu, find_emulator
 
-# What QEMU loads into the machines that profdiff starts: the PC's, those of arm64 need none.
-_FIRMWARE = ("bios-256k.bin", "kvmvapic.bin", "linuxboot.bin", "linuxboot_dma.bin", "pvh.bin")
 _SECONDS = 60
 
 
@@ -66,7 +64,7 @@ def _digests(qemu: Qemu) -> tuple[str, str]:
         program = hashlib.file_digest(file, "sha256").hexdigest()
     firmware = hashlib.sha256()
     folders = [*qemu.firmware, *_folders(qemu.program)]
-    for name in _FIRMWARE:
+    for name in qemu.architecture.firmware:
         path = next((folder / name for folder in folders if (folder / name).is_file()), None)
         firmware.update(name.encode() + b"\0")
         if path:

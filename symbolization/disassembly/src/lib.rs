@@ -10,6 +10,7 @@ mod decode;
 mod disassembly;
 mod flow;
 mod instruction;
+mod instructions;
 mod strings;
 mod x86_64;
 

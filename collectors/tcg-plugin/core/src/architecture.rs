@@ -1,5 +1,7 @@
 //! What the plugin must know of the guest's architecture. Each has one file, and one row in
-//! `collector.rs`.
+//! `architectures.rs`.
+
+use std::num::NonZeroU64;
 
 pub mod arm64;
 pub mod x86_64;
@@ -32,15 +34,15 @@ pub trait Architecture: Send + Sync {
     /// The program counter, as gdb calls it.
     fn program_counter(&self) -> &'static str;
 
-    /// The registers, as gdb calls them, of which one points to data of the executing CPU alone
-    /// while the kernel runs or has let a program run.
+    /// The registers, as gdb calls them, of which one has another value on each vCPU while the
+    /// kernel runs or has let a program run.
     fn vcpu_registers(&self) -> &'static [&'static str];
 
-    /// Whether that value of such a register is such a pointer.
-    fn tells_vcpu(&self, value: u64) -> bool;
+    /// What tells the vCPU in that value of such a register, if it tells.
+    fn vcpu(&self, value: u64) -> Option<NonZeroU64>;
 
-    /// Whether what executes at addresses that are not the kernel's before the kernel has such a
-    /// pointer never executes again: firmware, and what unpacks the kernel.
+    /// Whether what executes at addresses that are not the kernel's before a register tells the vCPU
+    /// never executes again: firmware, and what unpacks the kernel.
     fn boots_apart(&self) -> bool;
 }
 

@@ -9,9 +9,8 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::aliases::{self, Alias, Original};
-use crate::architecture::arm64::Arm64;
-use crate::architecture::x86_64::X86_64;
 use crate::architecture::{Architecture, End, Mark, MAX_CODE};
+use crate::architectures;
 use crate::blocks::Instruction;
 use crate::counters::Counters;
 use crate::counting::{Api, Counting};
@@ -24,9 +23,6 @@ use crate::running;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
 use crate::window::Window;
-
-/// The architectures whose guests are counted.
-const ARCHITECTURES: &[&dyn Architecture] = &[&X86_64, &Arm64];
 
 const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 
@@ -108,8 +104,7 @@ pub unsafe fn install(
     };
     // SAFETY: QEMU's description of itself is valid during this call, its name a C string.
     let target = unsafe { CStr::from_ptr((*info).target_name) }.to_string_lossy();
-    let mut known = ARCHITECTURES.iter();
-    let Some(architecture) = known.find(|one| one.name() == target) else {
+    let Some(architecture) = architectures::named(&target) else {
         say(&format!("guests of {target} are not counted"));
         return -1;
     };
@@ -117,7 +112,7 @@ pub unsafe fn install(
     // SAFETY: as above.
     let several = unsafe { (*info).smp_vcpus } > 1;
     let collector = Collector {
-        architecture: *architecture,
+        architecture,
         out,
         several,
         counting: Counting {
@@ -136,7 +131,7 @@ pub unsafe fn install(
         return -1;
     }
     if calls {
-        following::begin(Tracker::new(*architecture));
+        following::begin(Tracker::new(architecture));
     }
     // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
     unsafe {

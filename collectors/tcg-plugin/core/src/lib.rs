@@ -31,6 +31,7 @@
 
 pub mod aliases;
 pub mod architecture;
+mod architectures;
 pub mod blocks;
 pub mod call_tree;
 pub mod calls;

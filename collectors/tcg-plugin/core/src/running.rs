@@ -6,6 +6,7 @@
 //! CPU's own data in a register: each vCPU has another value there, once it has one.
 
 use std::ffi::c_void;
+use std::num::NonZeroU64;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
@@ -36,8 +37,8 @@ struct Running {
     telling: Vec<usize>,
     /// Whether there are several vCPUs.
     several: bool,
-    /// By vCPU: what the register holds that tells it, and QEMU's number of it.
-    known: Vec<(u64, Option<u32>)>,
+    /// By vCPU: what tells it, and QEMU's number of it.
+    known: Vec<(Option<NonZeroU64>, Option<u32>)>,
     present: u32,
     /// Whether the number that a callback gets is fixed when its block is translated: it is taken
     /// for that, until a block is found that gets different ones.
@@ -77,7 +78,7 @@ pub fn begin(
         program_counter,
         telling,
         several,
-        known: vec![(0, None)],
+        known: vec![(None, None)],
         present: UNTOLD,
         fixed,
         proven: false,
@@ -128,17 +129,19 @@ impl Running {
     fn find(&mut self) -> u32 {
         for register in &self.telling {
             let value = self.registers.read(*register);
-            if self.known[self.present as usize].0 == value && self.present != UNTOLD {
+            let told = self.architecture.vcpu(value);
+            if told.is_none() {
+                continue;
+            }
+            if self.known[self.present as usize].0 == told {
                 return self.present;
             }
-            if self.architecture.tells_vcpu(value) {
-                let found = self.known.iter().position(|one| one.0 == value);
-                self.present = found.unwrap_or(self.known.len()) as u32;
-                if found.is_none() {
-                    self.known.push((value, None));
-                }
-                return self.present;
+            let found = self.known.iter().position(|one| one.0 == told);
+            self.present = found.unwrap_or(self.known.len()) as u32;
+            if found.is_none() {
+                self.known.push((told, None));
             }
+            return self.present;
         }
         self.present = UNTOLD;
         UNTOLD

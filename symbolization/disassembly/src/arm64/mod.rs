@@ -14,16 +14,30 @@ use hashbrown::HashMap;
 
 use crate::decode::Decode;
 use crate::instruction::Instruction;
+use crate::instructions::Instructions;
 
 const LENGTH: usize = 4;
 
-/// The length of each instruction, which is 4; what is left at the end has its own.
-pub(crate) fn split(code: &[u8]) -> Vec<u8> {
-    code.chunks(LENGTH).map(|one| one.len() as u8).collect()
+/// 64-bit Arm.
+pub(crate) struct Arm64;
+
+impl Instructions for Arm64 {
+    fn names(&self) -> &'static [&'static str] {
+        &["aarch64", "arm64"]
+    }
+
+    /// All have 4 bytes; what is left at the end has its own length.
+    fn split(&self, code: &[u8]) -> Vec<u8> {
+        code.chunks(LENGTH).map(|one| one.len() as u8).collect()
+    }
+
+    fn decoder(&self) -> Box<dyn Decode> {
+        Box::new(Decoder::new())
+    }
 }
 
 /// Decodes and formats.
-pub(crate) struct Decoder {
+struct Decoder {
     /// None if capstone has no memory left for it.
     capstone: Option<Capstone>,
     /// What words are that name no address: they occur again and again.
@@ -31,7 +45,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let capstone = Capstone::new().arm64().mode(arch::arm64::ArchMode::Arm);
         Decoder {
             capstone: capstone.detail(false).build().ok(),

@@ -12,40 +12,54 @@ use self::classes::Classifier;
 use self::text::Text;
 use crate::decode::Decode;
 use crate::instruction::Instruction;
+use crate::instructions::Instructions;
 
 const BITS: u32 = 64;
 
-/// The length of each instruction; 1 for a byte that begins none.
-pub(crate) fn split(code: &[u8]) -> Vec<u8> {
-    let mut lengths = Vec::with_capacity(code.len() / 3);
-    let mut decoder = Iced::new(BITS, code, DecoderOptions::NONE);
-    let mut instruction = iced_x86::Instruction::default();
-    let mut at = 0;
-    while at < code.len() {
-        // Only a position past the end is refused.
-        if decoder.set_position(at).is_err() {
-            break;
-        }
-        decoder.decode_out(&mut instruction);
-        let length = if instruction.is_invalid() {
-            1
-        } else {
-            instruction.len().max(1)
-        };
-        lengths.push(length as u8);
-        at += length;
+/// 64-bit x86.
+pub(crate) struct X86_64;
+
+impl Instructions for X86_64 {
+    fn names(&self) -> &'static [&'static str] {
+        &["x86_64"]
     }
-    lengths
+
+    /// 1 for a byte that begins none.
+    fn split(&self, code: &[u8]) -> Vec<u8> {
+        let mut lengths = Vec::with_capacity(code.len() / 3);
+        let mut decoder = Iced::new(BITS, code, DecoderOptions::NONE);
+        let mut instruction = iced_x86::Instruction::default();
+        let mut at = 0;
+        while at < code.len() {
+            // Only a position past the end is refused.
+            if decoder.set_position(at).is_err() {
+                break;
+            }
+            decoder.decode_out(&mut instruction);
+            let length = if instruction.is_invalid() {
+                1
+            } else {
+                instruction.len().max(1)
+            };
+            lengths.push(length as u8);
+            at += length;
+        }
+        lengths
+    }
+
+    fn decoder(&self) -> Box<dyn Decode> {
+        Box::new(Decoder::new())
+    }
 }
 
 /// Decodes and formats.
-pub(crate) struct Decoder {
+struct Decoder {
     formatter: GasFormatter,
     classifier: Classifier,
 }
 
 impl Decoder {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let mut formatter = GasFormatter::new();
         let options = formatter.options_mut();
         options.set_rip_relative_addresses(true);

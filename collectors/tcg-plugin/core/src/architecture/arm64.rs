@@ -1,6 +1,8 @@
 //! arm64. Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. Programs of 32 bits are
 //! read as if they had 64, which costs callers there and no counts.
 
+use std::num::NonZeroU64;
+
 use crate::architecture::{Architecture, Does, End, Linkage, Mark, Watched};
 
 /// 64-bit Arm.
@@ -65,8 +67,8 @@ impl Architecture for Arm64 {
     }
 
     /// It is 0 until the CPUs' data are set up.
-    fn tells_vcpu(&self, value: u64) -> bool {
-        value != 0
+    fn vcpu(&self, value: u64) -> Option<NonZeroU64> {
+        NonZeroU64::new(value)
     }
 
     /// The kernel calls memcpy() and the like before the MMU is on.

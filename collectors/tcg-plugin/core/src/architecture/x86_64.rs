@@ -1,6 +1,8 @@
 //! x86-64. Encodings: Intel SDM volume 2, appendix A. Code of 16 and 32 bits (the firmware, early
 //! boot) is read as if it had 64, which costs names there and no counts.
 
+use std::num::NonZeroU64;
+
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
@@ -69,8 +71,8 @@ impl Architecture for X86_64 {
         &["gs_base", "k_gs_base"]
     }
 
-    fn tells_vcpu(&self, value: u64) -> bool {
-        self.in_kernel(value)
+    fn vcpu(&self, value: u64) -> Option<NonZeroU64> {
+        NonZeroU64::new(value).filter(|_| self.in_kernel(value))
     }
 
     fn boots_apart(&self) -> bool {

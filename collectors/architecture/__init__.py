@@ -1,0 +1,58 @@
+"""Architectures of kernels: what they are called, and what guests of them need. Each has one file
+with one entry, and a place in ``ARCHITECTURES``."""
+
+from pathlib import Path
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture.arm64 import ARM64
+from profdiff.collectors.architecture.entry import HEAD, Architecture
+from profdiff.collectors.architecture.x86_64 import X86_64
+
+__all__ = ["ARCHITECTURES", "ARM64", "X86_64", "Architecture", "host", "named"]
+# The first is the one of Debian's kernels where none is named, and of images without a magic.
+ARCHITECTURES = (X86_64, ARM64)
+
+
+def host() -> Architecture:
+    """This machine's, or the first where profdiff does not know it."""
+    return next((one for one in ARCHITECTURES if one.is_host), ARCHITECTURES[0])
+
+
+def named(name: str) -> Architecture | None:
+    """The one that anybody calls ``name``."""
+    return next((one for one in ARCHITECTURES if one.named_by(name)), None)
+
+
+def told_elf(machine: str) -> str:
+    """What ELF calls ``machine``, for sentences."""
+    known = named(machine)
+    return known.told if known else machine.removeprefix("EM_")
+
+
+def of_image(image: Path) -> Architecture:
+    """Of a kernel image, plain or gzip, by its magic number. Raises InputError."""
+    return of_head(image_head(image))
+
+
+def of_head(head: bytes) -> Architecture:
+    """Of a kernel image's ``image_head``."""
+    for one in ARCHITECTURES:
+        if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
+            return one
+    return next(one for one in ARCHITECTURES if one.magic is None)
+
+
+def image_head(image: Path) -> bytes:
+    """The first bytes of a kernel image, plain or gzip: its header. Raises InputError."""
+    import gzip
+    import zlib
+
+    try:
+        with image.open("rb") as file:
+            head = file.read(HEAD)
+        if head[:2] == b"\x1f\x8b":
+            with gzip.open(image) as packed:
+                head = packed.read(HEAD)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot read {image}: {error}") from error
+    return head
