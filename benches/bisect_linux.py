@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOAD = ROOT / "examples/mprotect-pte-batching/mprotect-toggle.c"

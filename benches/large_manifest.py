@@ -21,7 +21,7 @@ from profdiff.reports.documents import session as document
 from profdiff.reports.page import html
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.profile.selection import Selection
 
 SECONDS_PER_20_000 = 5.0

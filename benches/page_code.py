@@ -21,7 +21,7 @@ from limits import Figure, told
 
 from profdiff.evidence.findings import Findings, choose
 from profdiff.reports.page import code, html
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 # The whole page in bytes, and the seconds of a processor that its code takes.
 SIZE, WRITE = 1_000_000, 1.0

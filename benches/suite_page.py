@@ -26,8 +26,8 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.documents import session as document
 from profdiff.reports.page import suite as suite_page
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.views.document import Document
 from profdiff.views.suite import records
 

@@ -7,7 +7,7 @@ from synthetic import Row, frame
 from synthetic_joint import part
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
 # By function, thousands of instructions; a thousand ops.

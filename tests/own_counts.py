@@ -3,7 +3,7 @@
 from profdiff.collectors.exact.context import Entries, own_context
 from profdiff.collectors.exact.counts import Counts
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 def own_counts(session: Session, run: m.Run) -> tuple[Counts, int]:

@@ -11,9 +11,9 @@ from synthetic_experiment import ICOUNT
 from synthetic_session import counts_file
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.kinds import ARCHITECTURE, Kind
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 # By label: rows whose counts are by point.
 Kernels = Mapping[str, Sequence[Row]]
@@ -65,11 +65,11 @@ def joint(
     parts: Mapping[str, Kernels] | None = None,
     points: Sequence[m.Point] = POINTS,
     kind: Kind = ARCHITECTURE,
-) -> Several:
+) -> Parts:
     """A folder of parts, each with all points."""
     kernels = parts or (example() if kind is ARCHITECTURE else by_compiler())
     command = ["profdiff", "record", kind.option, ",".join(kernels)]
-    made = Several.create(folder, list(kernels), command, kind)
+    made = Parts.create(folder, list(kernels), command, kind)
     for name, one in kernels.items():
         known = {"arm64": "aarch64"} if kind is ARCHITECTURE else dict.fromkeys(kernels, "x86_64")
         part(made.part(name), one, points, machine=known.get(name, name))

@@ -8,7 +8,7 @@ from synthetic_experiment import ICOUNT
 from synthetic_session import exact_session
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 OPS = 100
 HOLE = "mm/mprotect.c:3: error: expected ';'"

@@ -9,7 +9,7 @@ import numpy as np
 from synthetic import Row, chains, example, manifest
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 _HEADER = struct.Struct("<8sIIQQQQ")
 _RECORD = struct.Struct("<QQB15s")

@@ -8,7 +8,7 @@ from synthetic_joint import part
 
 from profdiff.profile import kept_functions
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 OPS = 1000
 

@@ -13,7 +13,7 @@ from profdiff.profile.kept_functions import KeptFunctions, fingerprint
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
 OPS = 100

@@ -7,9 +7,9 @@ from synthetic import manifest
 
 from profdiff.cli import cli
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.kinds import COMPILER
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 
 def planned(holes: set[str]) -> m.Manifest:
@@ -37,7 +37,7 @@ def test_what_was_not_built_is_left_out(tmp_path: Path) -> None:
 
 def test_what_one_compiler_builds_is_there(tmp_path: Path) -> None:
     folder = tmp_path / "s.profdiff"
-    Several.create(folder, ["gcc-12", "clang-19"], ["profdiff"], COMPILER)
+    Parts.create(folder, ["gcc-12", "clang-19"], ["profdiff"], COMPILER)
     Session.create(folder / "gcc-12", planned({"1-x"}))
     Session.create(folder / "clang-19", planned({"1-x", "2-y"}))
     assert completed(["annotate", str(folder), "--kernel"]) == ["base", "2-y"]

@@ -90,7 +90,7 @@ def test_modules_that_are_loaded_by_name_are_seen() -> None:
     ("call", "expected"),
     [
         ("import_module('profdiff.cli')", {("cli",)}),
-        ("importlib.import_module(f'profdiff.session.fold{x}')", {("session", "folder")}),
+        ("importlib.import_module(f'profdiff.session.kin{x}')", {("session", "kinds")}),
         ("import_module('numpy')", set()),
     ],
 )

@@ -12,8 +12,8 @@ from support import ROOT, error_line, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.recording.plan import continued
-from profdiff.session.folder import Session
 from profdiff.session.manifest import replace
+from profdiff.session.session import Session
 
 FIXTURE = ROOT / "tests/fixtures/session-1"
 # What the document has since then.

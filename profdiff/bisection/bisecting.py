@@ -29,8 +29,9 @@ from profdiff.evidence.suspected import suspects
 from profdiff.recording.experiment import Asked, Equipment
 from profdiff.session import manifest as m
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, Bisection, Revision, Step
-from profdiff.session.folder import Session, recording
+from profdiff.session.lock import recording
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 STEPS, EVIDENCE = "steps.profdiff", "evidence.profdiff"

@@ -19,7 +19,9 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.evidence.conditions.condition import CHANGED
 from profdiff.recording.experiment import Asked, Equipment
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
-from profdiff.session.folder import Session, is_session, recording
+from profdiff.session.held import is_session
+from profdiff.session.lock import recording
+from profdiff.session.session import Session
 
 # Of the culprit's own step: what counts as undone, and as not.
 _MOST, _LEAST = 0.9, 0.1

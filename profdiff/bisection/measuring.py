@@ -25,8 +25,9 @@ from profdiff.profile.kept_chains import keep
 from profdiff.recording import plan, run, schedule
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
+from profdiff.session.held import is_session
 from profdiff.session.points import cells, settings
+from profdiff.session.session import Session
 
 # Of the last measured revisions; a search closes in, so that the others are further away.
 _COMPARED = 4

@@ -14,8 +14,8 @@ from profdiff.evidence.conditions.names import SIZE
 from profdiff.evidence.findings import Findings, choose
 from profdiff.session import manifest as m
 from profdiff.session.bisection import of_ops
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 _MARKS: dict[Outcome, Mark] = {"holds": "bad", "does not hold": "good", "inconclusive": "skip"}
 

@@ -28,10 +28,10 @@ from profdiff.reports.annotation.forms import FORMS, Subject
 if TYPE_CHECKING:
     from profdiff.profile.comparison import Comparison
     from profdiff.reports.annotation.text import Asked
-    from profdiff.session.folder import Session
     from profdiff.session.manifest import Manifest
+    from profdiff.session.parts import Parts
     from profdiff.session.points import Setting
-    from profdiff.session.several import Several
+    from profdiff.session.session import Session
     from profdiff.sources.sources import Sources
     from profdiff.views.annotation.records import Annotation
     from profdiff.views.parts.annotation import JointAnnotation
@@ -149,7 +149,7 @@ def annotate(
     session in this folder. With several compilers or architectures, annotate shows source lines
     with columns for each, and instructions one after the other.
     """
-    from profdiff.session.folder import is_several
+    from profdiff.session.held import held
 
     folder, name = _arguments(session, function)
     typed = f"profdiff annotate {folder} --cell NAME {name}"
@@ -164,7 +164,7 @@ def annotate(
         )
 
     chosen = targets(FORMS, forms) or {"text": "-"}
-    if is_several(folder):
+    if held(folder) == "parts":
         _annotate_parts(folder, wanted, asked, chosen, per_op=per_op)
         return
     find = partial(_of_folder, folder, wanted, per_op=per_op)
@@ -173,11 +173,10 @@ def annotate(
 
 def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     """The session's folder and the function: of one word, the function."""
-    from profdiff.session.folder import is_session, is_several, is_suite
+    from profdiff.session.held import held
 
     def known(word: str) -> bool:
-        place = Path(word)
-        return is_session(place) or is_several(place) or is_suite(place)
+        return held(Path(word)) is not None
 
     if not first or second == "":
         raise InputError("name a FUNCTION: profdiff report lists them")
@@ -199,14 +198,14 @@ def _annotate_parts(
     per_op: bool | None,
 ) -> None:
     from profdiff.reports.annotation.parts_forms import JOINT_FORMS, Subject
-    from profdiff.session.several import Several
+    from profdiff.session.parts import Parts
 
-    opened = Several.open(folder)
+    opened = Parts.open(folder)
     find = partial(_of_parts, opened, wanted, per_op=per_op)
     write_forms(JOINT_FORMS, chosen, Subject(opened.kind, find, asked))
 
 
-def _of_parts(opened: "Several", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
+def _of_parts(opened: "Parts", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
     """The annotation of each part at one setting. Raises as the first part does, where none has
     the function."""
     from profdiff.evidence.parts.results import JointResults
@@ -233,7 +232,7 @@ def _of_parts(opened: "Several", wanted: _Wanted, *, per_op: bool | None) -> "Jo
 
 
 def _of_folder(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
-    from profdiff.session.folder import Session
+    from profdiff.session.session import Session
 
     opened = Session.open(folder)
     return _found(opened, wanted, _setting(opened.manifest, wanted.at), per_op=per_op)

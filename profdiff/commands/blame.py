@@ -92,7 +92,7 @@ def blame(
     """
     from profdiff.evidence.findings import Findings, choose
     from profdiff.evidence.results import Results
-    from profdiff.session.folder import Session
+    from profdiff.session.session import Session
     from profdiff.views.blame import of_findings
 
     folder = session or newest(Path())

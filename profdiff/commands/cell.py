@@ -27,9 +27,9 @@ def locate(folder: Path, cell: str | None, at: str | None, typed: str) -> tuple[
     its own. ``typed``: the command with ``--cell``, for a suite where it is missing. A workload's
     name is all of its points, and a name without ``@PART`` all parts. Raises InputError for a name
     that the suite does not have, and SessionError."""
-    from profdiff.session.folder import is_suite
+    from profdiff.session.held import held
 
-    if not is_suite(folder):
+    if held(folder) != "suite":
         if cell is not None:
             raise InputError(f"--cell {cell}: {folder} is no suite (--at names a point of a sweep)")
         return folder, at

@@ -18,8 +18,8 @@ from profdiff.reports.forms import CHECK_FORMS
 
 if TYPE_CHECKING:
     from profdiff.evidence.conditions.judging import Found
-    from profdiff.session.folder import Session
     from profdiff.session.kinds import Kind
+    from profdiff.session.session import Session
 
 
 @click.command()
@@ -72,13 +72,13 @@ def check(
         from profdiff.evidence.conditions.judging import judge
         from profdiff.evidence.suite.judging import judge_suite
         from profdiff.reports.checks import judgements
-        from profdiff.session.folder import is_suite
+        from profdiff.session.held import held
         from profdiff.session.suite import Suite
 
         conditions = [Condition.parse(text) for text in texts]
         with _undecided_unless():
             folder = session or newest(Path())
-        whole = is_suite(folder) and cell is None
+        whole = held(folder) == "suite" and cell is None
         if whole:
             if at is not None:
                 raise InputError(f"--at {at}: {folder} is a suite: name a cell with --cell")
@@ -127,13 +127,14 @@ def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
 def _sessions(folder: Path) -> "tuple[dict[str, Session], Kind]":
     """By part, "" where there is one only, and what parts differ by. Raises SessionError,
     UndecidedError."""
-    from profdiff.session.folder import Session, is_several
+    from profdiff.session.held import held
     from profdiff.session.kinds import ARCHITECTURE
-    from profdiff.session.several import Several
+    from profdiff.session.parts import Parts
+    from profdiff.session.session import Session
 
-    if not is_several(folder):
+    if held(folder) != "parts":
         return {"": Session.open(folder)}, ARCHITECTURE
-    several = Several.open(folder)
+    several = Parts.open(folder)
     sessions = several.sessions()
     for name in several.names:
         if name not in sessions:

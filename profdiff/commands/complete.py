@@ -18,7 +18,7 @@ import click
 from profdiff.base.errors import ProfdiffError
 
 if TYPE_CHECKING:
-    from profdiff.session.folder import Session
+    from profdiff.session.session import Session
 
 _Values = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -66,12 +66,11 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
 def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Session folders, those of several parts and suites too, and where none begins so, the folders
     that may hold one."""
-    from profdiff.session.folder import is_session, is_several, is_suite
+    from profdiff.session.held import held
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
     places = {entry: Path(entry).expanduser() for entry in folders}
-    kinds = (is_session, is_several, is_suite)
-    found = [entry for entry, place in places.items() if any(kind(place) for kind in kinds)]
+    found = [entry for entry, place in places.items() if held(place)]
     return found or [_shown(entry) for entry in folders]
 
 
@@ -79,12 +78,12 @@ def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> 
 def cells(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The cells of the suite."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import is_suite
+    from profdiff.session.held import held
     from profdiff.session.suite import Suite
     from profdiff.session.suite_cells import cells as located
 
     words = [context.params.get("session"), *context.args]
-    given = next((Path(word) for word in words if word and is_suite(Path(word))), None)
+    given = next((Path(word) for word in words if word and held(Path(word)) == "suite"), None)
     return _beginning(typed, list(located(Suite.open(given or newest(Path())))))
 
 
@@ -142,15 +141,17 @@ def sessions_or_functions(
     """Of the first of two words, of which the session may be left out: session folders, and the
     functions of the newest."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import is_session, is_several
-    from profdiff.session.several import opened
+    from profdiff.session import opened
+    from profdiff.session.held import held
 
     folders = [entry for entry in _entries(typed) if Path(entry).expanduser().is_dir()]
-    found = [entry for entry in folders if is_session(Path(entry).expanduser())]
+    known = {entry: held(Path(entry).expanduser()) for entry in folders}
+    found = [entry for entry, has in known.items() if has == "session"]
     # It, or one of its parts, which is typed on.
-    found += [f"{entry}/" for entry in folders if is_several(Path(entry).expanduser())]
+    found += [f"{entry}/" for entry, has in known.items() if has == "parts"]
     with suppress(ProfdiffError):
-        found += _beginning(typed, sorted(_functions(list(opened(newest(Path())).values()))))
+        known_to = opened.open(newest(Path())).sessions().values()
+        found += _beginning(typed, sorted(_functions(known_to)))
     return found or [_shown(entry) for entry in folders]
 
 
@@ -201,18 +202,18 @@ def _functions(sessions: Iterable[Session]) -> set[str]:
 def _sessions(context: click.Context) -> list[Session]:
     """What the command is about: a session, or several."""
     from profdiff.commands.newest import newest
-    from profdiff.session.folder import is_session, is_several
-    from profdiff.session.several import opened
+    from profdiff.session import opened
+    from profdiff.session.held import held
 
     given = context.params.get("session")
     # Of annotate's two words the first may be left out: then the only one is no session.
-    if given and "function" in context.params and not is_session(Path(given)):
+    if given and "function" in context.params and held(Path(given)) != "session":
         given = None
     # Behind an option whose value is completed, click has not told words apart.
     words = [] if given else [Path(word) for word in context.args]
-    given = given or next((one for one in words if is_session(one) or is_several(one)), None)
+    given = given or next((one for one in words if held(one) in ("session", "parts")), None)
     folder = Path(given or newest(Path()))
-    return list(opened(folder).values())
+    return list(opened.open(folder).sessions().values())
 
 
 def _beginning(typed: str, values: Iterable[str]) -> list[str]:

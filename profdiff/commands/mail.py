@@ -179,8 +179,9 @@ def mail(
     from profdiff.evidence.results import Results
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
-    from profdiff.session.folder import Session, is_several
-    from profdiff.session.several import Several
+    from profdiff.session.held import held, refuse
+    from profdiff.session.parts import Parts
+    from profdiff.session.session import Session
     from profdiff.views.bisection import fixes, introduced
 
     # Before the work: a draft is edited by hand, unlike what other commands write.
@@ -199,12 +200,12 @@ def mail(
         )
     folder = session or newest(Path())
     folder, at = locate(folder, cell, at, f"profdiff mail {folder} --cell NAME")
-    several = is_several(folder)
+    several = held(folder) == "parts"
     if several and (repo or attach):
-        Several.open(folder).refuse("--repo" if repo else "--attach")
+        refuse("--repo" if repo else "--attach", ["session"], folder)
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    both = JointFindings.of(Several.open(folder), at) if several else None
+    both = JointFindings.of(Parts.open(folder), at) if several else None
     opened = next(iter(both.sessions.values())) if both else Session.open(folder)
     bisection = opened.manifest.bisection
     culprit = fixes(bisection)

@@ -31,7 +31,8 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     from profdiff.recording.merge import merge as merged
     from profdiff.recording.schedule import in_no_shard
     from profdiff.recording.states import unseen
-    from profdiff.session.suite import Suite, is_suite
+    from profdiff.session.held import held
+    from profdiff.session.suite import Suite
     from profdiff.views.suite.threshold import RELEVANT
 
     found = merged(session, shards)
@@ -43,7 +44,7 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     if lacking := sum(in_no_shard(one.manifest) for one in found):
         what = "run of the plan is" if lacking == 1 else "runs of the plan are"
         say(f"{lacking:,} {what} in no shard")
-    if is_suite(session):
+    if held(session) == "suite":
         suite = Suite.open(session)
         begun = {workload.name for workload, _, _ in suite.recorded()}
         # What their plans are, only a shard that began them would know.

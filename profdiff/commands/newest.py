@@ -6,13 +6,13 @@ from profdiff.base.errors import SessionError
 
 
 def newest(folder: Path) -> Path:
-    """What was recorded last in ``folder``: a session, a suite, or a folder of several sessions,
-    which are one with their parts. Raises SessionError."""
-    from profdiff.session.folder import is_several, is_suite
+    """What was recorded last in ``folder``: a session, parts, or a suite, which are one with their
+    parts. Raises SessionError."""
+    from profdiff.session.held import held
 
-    # In the folder of several sessions, all of them are meant.
-    parts = is_several(folder) or is_suite(folder)
-    places = [folder] if parts else [*folder.iterdir(), folder]
+    # In the folder of parts, all of them are meant.
+    whole = held(folder) in ("parts", "suite")
+    places = [folder] if whole else [*folder.iterdir(), folder]
     times = {place: time for place in places if (time := _last_written(place)) is not None}
     if not times:
         raise SessionError(
@@ -24,16 +24,11 @@ def newest(folder: Path) -> Path:
 def _last_written(folder: Path) -> float | None:
     """When what is recorded in ``folder`` was last written, in seconds since 1970; None: there is
     nothing."""
-    from profdiff.session.folder import SUITE_FILE, is_session, is_suite, kind_of
+    from profdiff.session.held import held, says_so
 
-    if is_suite(folder):
-        every = [folder / SUITE_FILE, *folder.glob("*/manifest.json")]
-        every += folder.glob("*/*/manifest.json")
-        return max(file.stat().st_mtime for file in every)
-    if is_session(folder):
-        return (folder / "manifest.json").stat().st_mtime
-    kind = kind_of(folder)
-    if kind is None:
+    has, first = held(folder), says_so(folder)
+    if has is None or first is None:
         return None
-    files = [folder / kind.file, *folder.glob("*/manifest.json")]
-    return max(file.stat().st_mtime for file in files)
+    depth = {"session": (), "parts": ("*",), "suite": ("*", "*/*")}[has]
+    files = [manifest for one in depth for manifest in folder.glob(f"{one}/manifest.json")]
+    return max(file.stat().st_mtime for file in [first, *files])

@@ -10,7 +10,7 @@ from profdiff.base import terminal
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Form, Parts, Shown, Subject
+from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Files, Form, Shown, Subject
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.profile.selection import Selection
 
@@ -195,7 +195,7 @@ def write_forms(
             (terminal.tell if taken else terminal.say)(target)
 
 
-def _write_parts(form: Form[Shown], target: str, parts: Parts) -> None:
+def _write_parts(form: Form[Shown], target: str, parts: Files) -> None:
     """One file for each kernel, with its label in the name where there are several."""
     if len(parts) > 1 and target == "-":
         raise InputError(f"--{form.name} -: with several kernels, stacks go to files: name a FILE")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from profdiff.recording.cluster.cluster import Cluster
     from profdiff.recording.experiment import Experiment
     from profdiff.recording.schedule import Chosen
-    from profdiff.session.folder import Session
-    from profdiff.session.several import Several
+    from profdiff.session.parts import Parts
+    from profdiff.session.session import Session
 
 
 @click.command(cls=ExperimentCommand)
@@ -113,7 +113,7 @@ def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen 
 
 
 def _record_several(
-    several: Several,
+    several: Parts,
     each: Sequence[Experiment],
     jobs: int,
     place: Cluster | None,

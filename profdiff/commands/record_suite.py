@@ -100,7 +100,7 @@ def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:
     be recorded now."""
     from profdiff.recording import plan, schedule
     from profdiff.recording.run import Batch
-    from profdiff.session.folder import is_session
+    from profdiff.session.held import is_session
 
     experiment = one.experiment
     manifest = plan.continued(experiment.folder, experiment.planned)

@@ -19,9 +19,9 @@ from profdiff.profile.recordings import Recordings
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
 from profdiff.reports.text import experiment, steps
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
+from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 
 _LARGEST = 3

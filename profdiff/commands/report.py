@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from profdiff.evidence.findings import Findings
     from profdiff.evidence.results import Results
-    from profdiff.session.folder import Session
     from profdiff.session.points import Setting
+    from profdiff.session.session import Session
 
 
 @click.command()
@@ -46,20 +46,20 @@ def report(
     from profdiff.evidence.findings import choose
     from profdiff.evidence.results import Results
     from profdiff.profile.recordings import Recordings
-    from profdiff.session.folder import Session, is_session, is_several, is_suite
+    from profdiff.session.held import held
+    from profdiff.session.session import Session
 
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
     page = output.targets.get("html")
-    kinds = (is_session, is_several, is_suite)
-    if session is None and page and any(kind(Path(page)) for kind in kinds):
+    if session is None and page and held(Path(page)):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
     folder = session or newest(Path())
-    if cell is None and is_suite(folder):
+    if cell is None and held(folder) == "suite":
         return report_suite(folder, at, asked, output)
     asked.refuse(folder)
     folder, at = locate(folder, cell, at, "")
-    if is_several(folder):
+    if held(folder) == "parts":
         _several(folder, at, output)
         return 0
     opened = Session.open(folder)
@@ -84,9 +84,9 @@ def _several(folder: Path, at: str | None, output: Output) -> None:
     from profdiff.commands.output import write_forms
     from profdiff.evidence.parts.findings import JointFindings
     from profdiff.reports.joint_forms import JOINT_FORMS, Subject, refuse_others
-    from profdiff.session.several import Several
+    from profdiff.session.parts import Parts
 
-    opened = Several.open(folder)
+    opened = Parts.open(folder)
     refuse_others(output.targets, output.asked, opened)
     find = cache(partial(JointFindings.of, opened, at))
     if output.asked.per_op and not any(part.setting.ops for part in find().parts.values()):

@@ -8,10 +8,10 @@ from profdiff.base import bounded, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors import registry
 from profdiff.profile import session_facts
-from profdiff.session.folder import Session
 from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
+from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.session.told import SYSTEM_CALL
 

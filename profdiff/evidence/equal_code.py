@@ -13,8 +13,8 @@ from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.run_files import recorded
 from profdiff.profile.session_symbols import kernel_symbols
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 from profdiff.symbolization._native import (
     Kallsyms,
     NativeError,

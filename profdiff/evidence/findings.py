@@ -21,8 +21,8 @@ from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session import points
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel, Manifest
+from profdiff.session.session import Session
 from profdiff.session.state import State, compare_states
 
 

@@ -8,9 +8,9 @@ from profdiff.base.metric import Metric
 from profdiff.collectors import registry
 from profdiff.evidence.results import Results
 from profdiff.session import points
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Setting
+from profdiff.session.session import Session
 from profdiff.session.told import told
 
 # Memory that is in use in a longer run only: more than an allocator's scatter, and in proportion.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from profdiff.base.errors import InputError, MissingError, SessionError
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.profile.session_symbols import kernel_symbols
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 def same_code(session: Session, pairs: Iterable[tuple[str, str]]) -> set[str]:

@@ -8,7 +8,7 @@ from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.blame import delta
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 MAX_LINES = 120
 _MAX_SIZE = 16 * 1024

@@ -29,7 +29,8 @@ from profdiff.profile.sampled_profile import folded as folded_samples
 from profdiff.profile.session_facts import with_profiles, workloads
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
+from profdiff.session.held import refuse_occupied
+from profdiff.session.session import Session
 from profdiff.symbolization import debuginfod
 from profdiff.symbolization._native import (
     NativeError,
@@ -312,7 +313,7 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
     """A new session in ``folder`` with copies of the recordings and their symbols, whole or not at
     all. Raises InputError when the folder holds something else, OSError.
     """
-    Session.refuse_occupied(folder)
+    refuse_occupied(folder)
     runs = []
     with make_folder(folder.resolve()) as unfinished:
         session = Session.create(unfinished, manifest)

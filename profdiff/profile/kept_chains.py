@@ -15,8 +15,8 @@ from profdiff.base.cache import symbol_cache
 from profdiff.profile import kept_code
 from profdiff.profile.run_files import recorded
 from profdiff.profile.session_symbols import Modules, kernel_symbols
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.places import KERNEL_HALF, Places, distinct, of_keys

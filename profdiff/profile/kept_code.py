@@ -10,8 +10,8 @@ from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import SessionError
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.session_symbols import Modules, architecture_of, kernel_symbols
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 from profdiff.symbolization.kernel_code import KernelCode, kernel_code
 from profdiff.symbolization.places import Places
 

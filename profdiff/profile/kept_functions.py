@@ -17,8 +17,8 @@ from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts, counted, exact_collector
-from profdiff.session.folder import Session
 from profdiff.session.points import Setting, settings
+from profdiff.session.session import Session
 from profdiff.symbolization import column_file
 
 FORMAT = 1

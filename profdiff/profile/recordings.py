@@ -16,9 +16,9 @@ from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.run_files import recorded
 from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting, settings
+from profdiff.session.session import Session
 
 _NO_FACTS = Facts()
 

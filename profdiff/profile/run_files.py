@@ -3,8 +3,8 @@
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.recorded import Recorded
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 from profdiff.symbolization._native import NativeError
 
 

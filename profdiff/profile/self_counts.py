@@ -16,9 +16,9 @@ from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.run_files import recorded
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
+from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)

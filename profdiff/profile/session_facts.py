@@ -10,9 +10,9 @@ from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.perf.recorded_command import workload_of
 from profdiff.profile.kernel_profile import Profile
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
 from profdiff.session.kernel_config import MAX_SIZE, ConfigDifferences, parse, unpacked
 from profdiff.session.manifest import Manifest, Run
+from profdiff.session.session import Session
 
 # COMMAND_LINE_SIZE is 2,048 on x86 and arm64, at most 4,096.
 _MAX_COMMAND_LINE = 64 * 1024

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import architecture
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel, Run
+from profdiff.session.session import Session
 from profdiff.symbolization._native import NativeError
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.section_text import build_id

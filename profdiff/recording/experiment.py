@@ -27,7 +27,8 @@ from profdiff.recording import plan, states, sweep
 from profdiff.recording.known import Known
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
+from profdiff.session.held import is_session
+from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,12 @@ from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.recording import located, plan, series
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.recording.known import Known
-from profdiff.session.folder import Session, is_session, is_several, kind_of, recording
+from profdiff.session import opened
+from profdiff.session.held import held, parted_by
 from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
-from profdiff.session.several import Several, opened
+from profdiff.session.lock import recording
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Experiments:
         return _by_architecture(asked, folder, command, names, known)
 
     @contextmanager
-    def recording(self) -> Iterator[Several | None]:
+    def recording(self) -> Iterator[Parts | None]:
         """Keep other recorders out, and make what the sessions lie in, which is yielded if there
         are several. Raises InputError when another is at work, OSError."""
         with ExitStack() as locks:
@@ -69,15 +72,15 @@ class Experiments:
                 locks.enter_context(recording(one.folder))
             yield made
 
-    def made(self) -> Several | None:
+    def made(self) -> Parts | None:
         """What the sessions lie in if there are several, made if it is not there. Raises InputError
         when something else is, OSError."""
         if not self.names:
             return None
-        if is_several(self.folder):
-            return Several.open(self.folder).with_parts(self.names)
+        if held(self.folder) == "parts":
+            return Parts.open(self.folder).with_parts(self.names)
         command = self.each[0].planned.command
-        return Several.create(self.folder, self.names, command, self.kind)
+        return Parts.create(self.folder, self.names, command, self.kind)
 
 
 def _by_architecture(
@@ -162,7 +165,7 @@ def asked_kernels(asked: Asked) -> tuple[str | frozenset[str], ...]:
 def _kind(asked: Asked, folder: Path) -> Kind:
     """What the parts of ``folder`` differ by, or are going to. Raises InputError where it has parts
     of another kind than is asked for."""
-    kind = kind_of(folder)
+    kind = parted_by(folder)
     wanted = COMPILER if asked.compilers else ARCHITECTURE if asked.architectures else kind
     if kind and wanted is not kind:
         raise InputError(
@@ -176,11 +179,11 @@ def _parts(asked: Asked, folder: Path, kind: Kind) -> list[str]:
     """The names of all parts that ``folder`` is going to have; none for one session. Raises
     InputError, SessionError."""
     names = list(asked.compilers) or [one.arch for one in asked.architectures]
-    if is_several(folder):
-        return list(dict.fromkeys([*Several.open(folder).names, *names]))
+    if held(folder) == "parts":
+        return list(dict.fromkeys([*Parts.open(folder).names, *names]))
     if len(names) < 2:
         return []
-    if is_session(folder):
+    if held(folder) == "session":
         raise InputError(
             f"{folder} holds a recording of one {kind.name}: name another folder with -o, or "
             "delete that one"
@@ -196,8 +199,8 @@ def session_folder(output: Path | None, command: Sequence[str]) -> Path:
 def sessions(folder: Path) -> list[Session]:
     """What is recorded in ``folder``: the session that it is, or its parts; none if it is neither.
     Raises SessionError."""
-    known = is_session(folder) or is_several(folder)
-    return list(opened(folder).values()) if known else []
+    known = held(folder) in ("session", "parts")
+    return list(opened.open(folder).sessions().values()) if known else []
 
 
 def command_of(folder: Path, found: Sequence[Session]) -> Sequence[str]:

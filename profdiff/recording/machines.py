@@ -16,7 +16,8 @@ from profdiff.collectors.records import Failure
 from profdiff.recording import plan, schedule
 from profdiff.recording.experiment import Experiment
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
+from profdiff.session.held import is_session
+from profdiff.session.session import Session
 
 _POLL_SECONDS = 0.1
 _UNDER_KVM = "under KVM, guests boot"

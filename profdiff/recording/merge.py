@@ -1,4 +1,4 @@
-"""``profdiff merge``: shards of a session, of several, or of a suite."""
+"""``profdiff merge``: shards of a session, of parts, or of a suite."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,81 +7,64 @@ import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.recording.merged import merge_sessions
-from profdiff.session.folder import Session, inside, is_session, is_several, is_suite, recording
-from profdiff.session.several import Several
+from profdiff.session import opened
+from profdiff.session.held import held, inside, is_session
+from profdiff.session.lock import recording
+from profdiff.session.opened import Opened
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 from profdiff.session.suite import Choice, Suite
-
-# What a folder can be, in words.
-_SUITE, _SEVERAL, _SESSION = "a suite", "a folder of several sessions", "a session"
 
 
 def merge(target: Path, shards: Sequence[Path]) -> list[Session]:
     """Make ``target`` of shards, or add them to it; the sessions that it has now. When it ends
     half-way, the same command goes on.
 
-    Raises as ``merge_sessions``, and InputError for folders that are not of one kind, or of suites
+    Raises as ``merge_sessions``, and InputError for recordings that are not of one kind, or suites
     with different workloads.
     """
-    kinds = {shard: _kind(shard) for shard in shards}
-    first = shards[0]
-    before = _is(target)
-    for folder, kind in [*kinds.items(), *([(target, before)] if before else [])]:
-        if kind != kinds[first]:
-            raise InputError(f"{folder} is {kind}, and {first} is {kinds[first]}: merge like ones")
+    found = [opened.open(shard) for shard in shards]
+    before = opened.open(target) if held(target) else None
+    first = found[0]
+    for one in [*found, *([before] if before else [])]:
+        if one.held != first.held:
+            raise InputError(
+                f"{one.folder} is {one.title}, and {first.folder} is {first.title}: merge like ones"
+            )
     if any(shard.resolve() == target.resolve() for shard in shards):
         raise InputError(f"{target} is the target and a shard: name another folder first")
-    if kinds[first] == _SUITE:
-        return _merge_suites(target, [Suite.open(shard) for shard in shards])
-    return _merge_any(target, shards)
+    if suites := [one for one in found if isinstance(one, Suite)]:
+        return _merge_suites(target, suites, before)
+    if parts := [one for one in found if isinstance(one, Parts)]:
+        return _merge_parts(target, parts, before)
+    return [merge_sessions(target, [one for one in found if isinstance(one, Session)])]
 
 
-def _is(folder: Path) -> str | None:
-    if is_session(folder):
-        return _SESSION
-    if is_suite(folder):
-        return _SUITE
-    return _SEVERAL if is_several(folder) else None
-
-
-def _kind(shard: Path) -> str:
-    """Raises SessionError where there is nothing."""
-    if found := _is(shard):
-        return found
-    Session.open(shard)
-    return _SESSION
-
-
-def _merge_any(target: Path, shards: Sequence[Path]) -> list[Session]:
-    """Of sessions, or of folders of several."""
-    if not any(is_several(shard) for shard in shards):
-        return [merge_sessions(target, [Session.open(shard) for shard in shards])]
-    if not all(is_several(shard) for shard in shards):
-        raise InputError(f"of {target} some shards have one session, and others several")
-    every = [Several.open(shard) for shard in shards]
-    if is_several(target):
-        every.insert(0, Several.open(target))
+def _merge_parts(target: Path, shards: Sequence[Parts], before: Opened | None) -> list[Session]:
+    every = [*([before] if isinstance(before, Parts) else []), *shards]
+    first = every[0]
     if len({one.kind for one in every}) > 1:
-        raise InputError(f"{shards[0]} and others have parts of different kinds")
+        raise InputError(f"{shards[0].folder} and others have parts of different kinds")
     names = list(dict.fromkeys(name for one in every for name in one.names))
     with recording(target):
-        if is_several(target):
-            made = Several.open(target).with_parts(names)
+        if before:
+            made = first.with_parts(names)
         else:
-            made = Several.create(target, names, every[0].command, every[0].kind)
+            made = Parts.create(target, names, first.command, first.kind)
         found = []
         for name in names:
-            parts = [inside(shard, name) for shard in shards]
-            if held := [part for part in parts if is_session(part)]:
-                found.append(merge_sessions(made.part(name), [Session.open(one) for one in held]))
+            parts = [inside(shard.folder, name) for shard in shards]
+            if begun := [Session.open(part) for part in parts if is_session(part)]:
+                found.append(merge_sessions(made.part(name), begun))
     return found
 
 
-def _merge_suites(target: Path, shards: Sequence[Suite]) -> list[Session]:
-    first = Suite.open(target) if is_suite(target) else shards[0]
+def _merge_suites(target: Path, shards: Sequence[Suite], before: Opened | None) -> list[Session]:
+    first = before if isinstance(before, Suite) else shards[0]
     for other in shards:
         _refuse_other_workloads(first, other)
     with recording(target):
-        if is_suite(target):
+        if before:
             made = first.with_workloads([], choices=_choices(shards))
         else:
             choices = _choices(shards)
@@ -89,9 +72,8 @@ def _merge_suites(target: Path, shards: Sequence[Suite]) -> list[Session]:
         found: list[Session] = []
         for workload in first.workloads:
             parts = [shard.part(workload.name) for shard in shards]
-            held = [part for part in parts if is_session(part) or is_several(part)]
-            if held:
-                found += _merge_any(made.part(workload.name), held)
+            if begun := [part for part in parts if held(part)]:
+                found += merge(made.part(workload.name), begun)
     return found
 
 

@@ -17,7 +17,9 @@ from profdiff.profile import kept_functions
 from profdiff.profile.run_files import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, inside, is_session, recording
+from profdiff.session.held import inside, is_session, refuse_occupied
+from profdiff.session.lock import recording
+from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.joined import joined_chains, joined_code
 from profdiff.symbolization.kernel_code import KernelCode
@@ -57,7 +59,7 @@ def merge_sessions(target: Path, shards: Sequence[Session]) -> Session:
     SessionError for a damaged or hostile shard, OSError.
     """
     if not is_session(target):
-        Session.refuse_occupied(target)
+        refuse_occupied(target)
         if target.is_dir():
             (target / ".lock").unlink(missing_ok=True)
         with make_folder(target) as folder:

@@ -23,8 +23,9 @@ from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin
 from profdiff.recording.located import Hole
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
+from profdiff.session.held import is_session
 from profdiff.session.points import number_of
+from profdiff.session.session import Session
 from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
 from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.running_kernel import running_build_id

@@ -26,8 +26,8 @@ from profdiff.recording.alike import Alike, Boots
 from profdiff.recording.cluster.cluster import Cluster
 from profdiff.recording.schedule import Chosen, Pace, PendingRun, States, missing_runs, runs_left
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import substitute
+from profdiff.session.session import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.05

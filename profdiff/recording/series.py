@@ -8,8 +8,8 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.git_spec import GitSpec, is_git, split_repository
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel
+from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 # Each commit is a build of minutes.

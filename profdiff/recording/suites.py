@@ -22,7 +22,8 @@ from profdiff.recording.known import Known
 from profdiff.recording.schedule import Place, States
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_suite, recording
+from profdiff.session.held import held, refuse_occupied
+from profdiff.session.lock import recording
 from profdiff.session.points import settings, settings_of
 from profdiff.session.suite import Choice, Suite, SuiteWorkload, cell_names, names_of
 
@@ -112,8 +113,8 @@ class SuitePlan:
         workload, MissingError, SessionError."""
         known = Known()
         folder = asked.folder
-        if not is_suite(folder):
-            Session.refuse_occupied(folder)
+        if held(folder) != "suite":
+            refuse_occupied(folder)
         wanted = [one for one in asked.each if _may_have(asked, *one, known)]
         each: list[Planned] = []
         several: dict[str, Experiments] = {}
@@ -138,7 +139,7 @@ class SuitePlan:
         OSError."""
         told = [workload for workload, _ in self.asked.each]
         with recording(self.folder):
-            if is_suite(self.folder):
+            if held(self.folder) == "suite":
                 known = Suite.open(self.folder)
                 yield known.with_workloads(told, self.asked.command, [self.asked.choice])
             else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_TOP = 20
 
 # Each kernel's label, and what makes its file.
-Parts = Sequence[tuple[str, Callable[[], bytes]]]
+Files = Sequence[tuple[str, Callable[[], bytes]]]
 # What a command reports: a Subject, or the judgements of check.
 Shown = TypeVar("Shown")
 
@@ -43,7 +43,7 @@ class Subject(NamedTuple):
     name: str
     ops: int | None
     find: "Callable[[], Findings]"
-    folded: Callable[[], Parts]
+    folded: Callable[[], Files]
     asked: Asked
     others: "Callable[[], Iterator[Findings]]" = lambda: iter(())
 
@@ -56,7 +56,7 @@ class Form(NamedTuple, Generic[Shown]):
 
     name: str
     help: str
-    render: Callable[[Shown, str], str | bytes | Parts | None]
+    render: Callable[[Shown, str], str | bytes | Files | None]
     takes: Literal["FILE", "[FILE]", "DIR"] = "FILE"
     default: Callable[[str], str] | None = None
     profile: bool = False
@@ -101,7 +101,7 @@ def _site(subject: Subject, target: str) -> None:
     raise InputError("--site is of a suite: --html makes the page of one session")
 
 
-def _folded_diff(subject: Subject, target: str) -> Parts:
+def _folded_diff(subject: Subject, target: str) -> Files:
     from profdiff.reports.exports import folded_difference
 
     files = folded_difference.files(subject.find().comparisons[0])

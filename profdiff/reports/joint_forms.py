@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
+from profdiff.reports.forms import FORMS, Asked, Files, Form, as_text
+from profdiff.session.held import refuse
 
 if TYPE_CHECKING:
     from profdiff.evidence.parts.findings import JointFindings
-    from profdiff.session.several import Several
+    from profdiff.session.parts import Parts
 
 
 class Subject(NamedTuple):
@@ -19,13 +20,13 @@ class Subject(NamedTuple):
     asked: Asked
 
 
-def refuse_others(targets: Mapping[str, str], asked: Asked, several: "Several") -> None:
+def refuse_others(targets: Mapping[str, str], asked: Asked, several: "Parts") -> None:
     """Raise InputError for what is of one part alone."""
     known = {form.name for form in JOINT_FORMS}
     others = [f"--{form.name}" for form in FORMS if form.name in targets and form.name not in known]
     others += ["--classes"] if asked.classes else []
     if others:
-        several.refuse(others[0])
+        refuse(others[0], ["session"], several.folder)
 
 
 def _text(subject: Subject, target: str) -> str:
@@ -72,7 +73,7 @@ def _csv_experiment(subject: Subject, target: str) -> str:
     return joint_csv.experiment(subject.find())
 
 
-_RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Parts | None]] = {
+_RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Files | None]] = {
     "text": _text,
     "html": _page,
     "charts": _charts,

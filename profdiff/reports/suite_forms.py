@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base.errors import InputError
-from profdiff.reports.forms import FORMS, Asked, Form, Parts, as_text
+from profdiff.reports.forms import FORMS, Asked, Files, Form, as_text
 
 if TYPE_CHECKING:
     from profdiff.evidence.suite.results import SuiteResults
@@ -86,7 +86,7 @@ def _csv(subject: Subject, target: str) -> str:
     return suite_csv.render(subject.document())
 
 
-_RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Parts | None]] = {
+_RENDER: Mapping[str, Callable[[Subject, str], str | bytes | Files | None]] = {
     "text": _text,
     "html": _page,
     "site": _site,

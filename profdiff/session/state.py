@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Cells, Setting, cells_by_state, settings
+from profdiff.session.session import Session
 from profdiff.session.told import MEMORY, SETTINGS, SYSTEM_CALL, is_count, told
 
 # A count that differs by less is the same state: a tick's worth of faults and switches.

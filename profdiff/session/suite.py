@@ -1,5 +1,5 @@
 """A suite: several workloads recorded on the same kernels. A folder with a part for each workload:
-an ordinary session, or a folder of several (``session.several``)."""
+an ordinary session, or a folder of several (``session.parts``)."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,17 @@ from profdiff.base import bounded
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.records import Part, Text
-from profdiff.session.folder import SUITE_FILE, Session, inside, is_session, is_several
-from profdiff.session.folder import is_suite as is_suite
+from profdiff.session.held import (
+    SUITE_FILE,
+    held,
+    inside,
+    is_session,
+    refuse_occupied,
+)
 from profdiff.session.manifest import Label, Manifest
+from profdiff.session.parts import Parts
 from profdiff.session.points import Setting
-from profdiff.session.several import Several
+from profdiff.session.session import Recording, Session
 
 SCHEMA = "profdiff.suite/1"
 MOST_WORKLOADS = 4_000
@@ -93,10 +99,12 @@ Damaged = Callable[[SuiteWorkload, str, SessionError], None]
 
 
 @dataclass(frozen=True)
-class Suite:
+class Suite(Recording):
     """A suite's folder. ``name``: the suite's; ``command``: the newest command line that recorded;
     ``workloads`` in the order of the suite's file. Some of them may have no part yet. ``choices``:
     what was asked for, each once; none: that is not known, as in suites of older versions."""
+
+    held = "suite"
 
     folder: Path
     name: str
@@ -149,7 +157,7 @@ class Suite:
     ) -> "Suite":
         """Make a folder for the workloads' parts, which are not made. Raises InputError when it
         holds something else, or a workload cannot be in a suite, OSError."""
-        Session.refuse_occupied(folder)
+        refuse_occupied(folder)
         refuse_names([one.name for one in workloads])
         folder.mkdir(parents=True, exist_ok=True)
         return _save(Suite(folder, name, list(command), list(workloads), list(choices)))
@@ -193,14 +201,22 @@ class Suite:
                     session = Session.open(inside(folder.parent, folder.name))
                     yield workload, part, session
 
+    def sessions(self) -> dict[str, Session]:
+        """What has been begun, by workload and part. Raises SessionError."""
+        return {
+            f"{workload.name}/{part}" if part else workload.name: session
+            for workload, part, session in self.recorded()
+        }
+
     def _parts(self, workload: SuiteWorkload, damaged: Damaged | None) -> list[str]:
         with _telling(damaged, workload, ""):
             folder = inside(self.folder, workload.name)
-            if is_session(folder):
+            has = held(folder)
+            if has == "session":
                 return [""]
-            if is_several(folder):
-                several = Several.open(folder)
-                return [name for name in several.names if is_session(several.part(name))]
+            if has == "parts":
+                parts = Parts.open(folder)
+                return [name for name in parts.names if is_session(parts.part(name))]
         return []
 
 

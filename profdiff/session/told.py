@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 
 # Of /proc/vmstat, what tells of the memory that a workload got (Documentation/mm/transhuge.rst,
 # include/linux/vm_event_item.h); the rest differs from kernel to kernel in what it counts.

@@ -13,7 +13,7 @@ from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.bisection import Bisection
 from profdiff.views.kernels import built_from
 from profdiff.views.kernels.built_from import BuiltFrom, Hole

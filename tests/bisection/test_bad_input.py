@@ -13,7 +13,7 @@ from support import error_line
 
 from profdiff.base.git import Git
 from profdiff.bisection.git_bisect import GitBisect
-from profdiff.session.folder import recording
+from profdiff.session.lock import recording
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from support import error_line, need_kernel
 from profdiff.base.errors import InputError
 from profdiff.bisection.verdict import Judge
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

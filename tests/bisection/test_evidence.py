@@ -11,7 +11,7 @@ from profdiff.bisection.evidence import Evidence, refuse_alike
 from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 SESSION = Session(Path("b/evidence.profdiff"), synthetic.manifest(["parent", "culprit"]))
 TOTAL, CHANGED = "instructions:total > +50", "inlined:do_it changed"

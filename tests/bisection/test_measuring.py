@@ -20,7 +20,7 @@ from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 GOOD, BAD, ONE, OTHER = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 

@@ -19,7 +19,7 @@ from profdiff.bisection.kernels import label_of
 from profdiff.bisection.verdict import Verdict
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.session.bisection import Bisection
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 

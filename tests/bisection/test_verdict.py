@@ -10,7 +10,7 @@ from profdiff.bisection.verdict import Judge
 from profdiff.evidence.conditions.condition import Condition, Judgement
 from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 COUNTS = {"good": 1000, "bad": 1200, "same": 1000, "renamed": 0, "less": 10}
 

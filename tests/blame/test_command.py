@@ -13,7 +13,7 @@ from synthetic_session import exact_session
 
 from profdiff.base import units
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views import blame as views
 
 

@@ -12,7 +12,7 @@ from profdiff.evidence.blame.executed import counted
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.blame import Blame, of_findings
 
 pytestmark = pytest.mark.guest

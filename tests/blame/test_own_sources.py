@@ -9,7 +9,7 @@ from support import error_line, profdiff
 
 from profdiff.recording import origin
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 RILEY = "Riley Reporter <riley@example.org>"
 

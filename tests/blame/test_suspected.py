@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.blame.attribution import Part
 from profdiff.evidence.blame.delta import Blamed
 from profdiff.evidence.suspected import ranked, suspects
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 def test_the_commit_with_most_of_the_delta(session: Path, repo: Path) -> None:

@@ -16,7 +16,7 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 from profdiff.views.annotation.making import Annotations
 from profdiff.views.blame import Blame, blame

@@ -7,7 +7,7 @@ import pytest
 from support import error_line, profdiff
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_what_no_architecture_has_is_one_line(folder: Path) -> None:
 
 def test_what_is_not_recorded_is_undecided(tmp_path: Path) -> None:
     names = ("x86_64", "arm64")
-    made = Several.create(tmp_path / "S", names, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", names, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"])
     arguments = ("check", made.folder, "--fail-if", "instructions > +1%")
     said = error_line(profdiff(*arguments, status=125))

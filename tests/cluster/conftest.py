@@ -193,7 +193,7 @@ def alone(
 
 def counts(session: Path) -> dict[str, bytes]:
     """The counts file of each run that ended well, by the kernel's label."""
-    from profdiff.session.folder import Session
+    from profdiff.session.session import Session
 
     opened = Session.open(session)
     return {

@@ -13,7 +13,7 @@ import pytest
 from cluster.conftest import SECONDS, Dask, Recording, counts, wrapped_qemu
 from support import profdiff
 
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 Start = Callable[..., Recording]

@@ -11,7 +11,7 @@ from support import ROOT, error_line, profdiff
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.sources.sources import Sources
 from profdiff.views.annotation.making import Annotations
 

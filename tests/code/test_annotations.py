@@ -23,8 +23,8 @@ from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
 from profdiff.reports.annotation.text import Asked, render
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.symbolization.places import KERNEL_HALF
 from profdiff.views.annotation.making import Annotations
 from profdiff.views.annotation.records import Annotation

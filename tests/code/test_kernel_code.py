@@ -11,7 +11,7 @@ import pytest
 from support import frames_of, need_program
 
 from profdiff.base.errors import SessionError
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import open_index
 from profdiff.symbolization.kernel_code import KernelCode

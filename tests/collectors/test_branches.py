@@ -11,7 +11,7 @@ from own_counts import own_counts
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

@@ -16,7 +16,7 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.recorded import CallTree
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

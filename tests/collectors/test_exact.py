@@ -12,7 +12,7 @@ from support import EXAMPLE, need_program, run_guests
 
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

@@ -9,7 +9,7 @@ from repeated_instructions import check
 from support import profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

@@ -18,7 +18,7 @@ from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import fold
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization.places import Places
 
 KERNEL = 0xFFFF_FFFF_8100_0000

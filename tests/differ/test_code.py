@@ -18,8 +18,8 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import fold
 from profdiff.profile.inlining import inlining
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
 from profdiff.session.manifest import replace as changed
+from profdiff.session.session import Session
 
 OUTER, INNER, HELPER = frame("outer"), frame("inner", inlined=True), frame("helper", inlined=True)
 

@@ -20,8 +20,8 @@ from profdiff.profile.addresses import Addresses
 from profdiff.profile.code.classes import CLASSES, class_names, instruction_classes
 from profdiff.profile.function_identity import fold
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Qemu
+from profdiff.session.session import Session
 
 INNER, OUTER = frame("inner", inlined=True), frame("outer")
 PLACES: list[tuple[Row, str]] = [(([OUTER], "outer", True, [3]), name) for name in made.CODE]

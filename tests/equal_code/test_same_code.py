@@ -13,7 +13,7 @@ from profdiff.evidence.same_code import same_code
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.text import steps
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization._native import elf_build_id
 
 KERNEL = """// kernel.c

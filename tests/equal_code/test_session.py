@@ -9,7 +9,7 @@ from synthetic_session import counts_file, exact_session
 from profdiff.base.errors import InputError
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization._native import elf_build_id
 
 KERNEL = """// kernel.c

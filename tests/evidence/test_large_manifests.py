@@ -25,8 +25,8 @@ from profdiff.recording import schedule
 from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings as settings_of
+from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 from profdiff.views.profile.selection import Selection
 

@@ -15,8 +15,8 @@ from profdiff.evidence.lengths import Lengths, fixed_part
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.views.profile import marks
 from profdiff.views.results import lengths
 

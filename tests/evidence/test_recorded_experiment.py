@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
 
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

@@ -7,7 +7,7 @@ import pytest
 from synthetic import manifest
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.state import State, compare_states
 from profdiff.views.kernels.state import lines, points
 

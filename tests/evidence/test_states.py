@@ -18,8 +18,8 @@ from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 # Instructions per call of mmap on v6.12.107 and v6.18.15, with 0, 1, 4 and 7 more mappings: in some
 # states a leaf of the maple tree is full, and ``mab_mas_cp`` copies it.

@@ -9,7 +9,7 @@ from support import RESTORED, ROOT, need_debian, profdiff
 
 from profdiff.commands.experiment_file import ExperimentCommand
 from profdiff.commands.record import record
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/profdiff.toml"))
 # Points of the sweep times numbers of vCPUs; runs of each kernel at each of them.

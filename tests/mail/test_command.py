@@ -14,7 +14,7 @@ from mail.letters import NEWEST_ID, SOURCE, THREAD
 from support import error_line, need_program, profdiff
 
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 RILEY = "Riley Reporter <riley@example.org>"
 

@@ -22,7 +22,7 @@ from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.mail.sections import SECTIONS
 from profdiff.recording import plan
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Item, Known, items
 from profdiff.views.kernels.machine import interleaved

@@ -15,8 +15,8 @@ from profdiff.mail import joint as mail
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import LINES
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.results.result import ABSENT
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> JointFindings:
     """Of that recording."""
-    return JointFindings.of(Several.open(folder))
+    return JointFindings.of(Parts.open(folder))
 
 
 def test_it_begins_with_the_claim_and_the_trade_off(findings: JointFindings) -> None:
@@ -121,7 +121,7 @@ def test_no_kernels_path_is_in_it(tmp_path: Path) -> None:
         ]
         session.save(m.replace(session.manifest, kernels=kernels))
         words += [word for one in kernels for word in ("--kernel", f"{one.label}={one.spec}")]
-    opened = Several(made.folder, made.names, words)
+    opened = Parts(made.folder, made.names, words)
     text = mail.letter(JointFindings.of(opened), WISHES).render()
     assert "riley" not in text
     assert "--kernel base=6.1-x86_64" in text
@@ -159,13 +159,13 @@ def test_the_command_writes_a_draft(folder: Path, tmp_path: Path) -> None:
 def test_what_is_of_one_architecture_is_refused(folder: Path, options: tuple[str, ...]) -> None:
     said = error_line(profdiff("mail", folder, *SENDER, *options, status=2))
     assert said == (
-        f"{options[0]} is of one architecture: name its session, {folder / 'x86_64'} or "
-        f"{folder / 'arm64'}"
+        f"{options[0]} works only on a session: {folder} holds a session for each of several "
+        f"architectures: name one of them: {folder / 'x86_64'} or {folder / 'arm64'}"
     )
 
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
     said = error_line(profdiff("mail", made.folder, *SENDER, status=2))
     assert "no architecture was recorded yet: finish the recording" in said
 

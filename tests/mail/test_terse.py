@@ -23,7 +23,7 @@ from profdiff.mail.paths import recorded, without_paths
 from profdiff.mail.reproducer import Reproducer
 from profdiff.mail.tables import WIDTH
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.claims.claim import claim
 from profdiff.views.claims.subsystem import subsystem

@@ -13,8 +13,9 @@ from support import EXAMPLE, RESTORED, error_line, need_kernel, need_program, pr
 from profdiff.collectors.kernels.source import locate
 from profdiff.collectors.kernels.spec import KernelArgument
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session
-from profdiff.session.several import Several
+from profdiff.session.held import is_session
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 QUICK = ["--collector", "timed", *RESTORED, "--timeout", "300"]
 ARCH = ["--arch", "x86_64,arm64"]
@@ -168,7 +169,7 @@ def copied(several: Path, tmp_path: Path) -> Path:
 @pytest.mark.guest
 @pytest.mark.network
 def test_each_part_is_an_ordinary_session(several: Path) -> None:
-    made = Several.open(several)
+    made = Parts.open(several)
     assert made.names == ["x86_64", "arm64"]
     sessions = made.sessions()
     assert list(sessions) == made.names
@@ -203,7 +204,7 @@ def test_both_are_told_side_by_side_at_the_end(several: Path) -> None:
         f"recording {several}/x86_64",
         f"recording {several}/arm64",
     ]
-    for name, session in Several.open(several).sessions().items():
+    for name, session in Parts.open(several).sessions().items():
         by_label = {run.kernel: run.measured[0].values[0] for run in session.manifest.runs}
         change = f"{by_label['new'] / by_label['old'] - 1:+.1%}"
         assert f"{change} on {name}" in " ".join(shown.split())

@@ -12,7 +12,7 @@ from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.guest.agent import agent
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
 pytestmark = [pytest.mark.guest, pytest.mark.network]

@@ -14,9 +14,10 @@ from synthetic_joint import joint
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, is_session, is_several
+from profdiff.session.held import held, is_session, refuse_occupied
 from profdiff.session.kinds import COMPILER, is_compiler
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 COMPILERS = ["gcc-12", "gcc-11"]
 BOTH = ["--compilers", ",".join(COMPILERS)]
@@ -60,19 +61,19 @@ def kernels(repository: Path) -> list[str]:
 
 
 def test_the_folder_is_written_and_read(tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "s", COMPILERS, ["profdiff"], COMPILER)
-    assert Several.open(made.folder) == made
+    made = Parts.create(tmp_path / "s", COMPILERS, ["profdiff"], COMPILER)
+    assert Parts.open(made.folder) == made
     assert json.loads((made.folder / "compilers.json").read_text()) == {
         "schema": "profdiff.compilers/1",
         "compilers": COMPILERS,
         "command": ["profdiff"],
     }
-    assert is_several(made.folder)
+    assert held(made.folder) == "parts"
     more = made.with_parts(["clang-19"])
-    assert Several.open(made.folder).names == [*COMPILERS, "clang-19"]
+    assert Parts.open(made.folder).names == [*COMPILERS, "clang-19"]
     assert more.kind is COMPILER
     with pytest.raises(InputError, match="sessions of several compilers"):
-        Session.refuse_occupied(made.folder)
+        refuse_occupied(made.folder)
     with pytest.raises(InputError, match="each of several compilers: none is recorded yet"):
         Session.open(made.folder)
 
@@ -92,10 +93,10 @@ def test_what_a_compiler_can_be_called(tmp_path: Path, name: str, known: bool) -
         content["compilers"] = ["gcc", "gcc-12"]
     (tmp_path / "compilers.json").write_text(json.dumps(content))
     if known:
-        assert list(Several.open(tmp_path).names) == content["compilers"]
+        assert list(Parts.open(tmp_path).names) == content["compilers"]
     else:
         with pytest.raises(SessionError, match="is no program's name") as error:
-            Several.open(tmp_path)
+            Parts.open(tmp_path)
         assert "\n" not in str(error.value)
 
 
@@ -152,7 +153,7 @@ def several(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.guest
 def test_kernels_are_built_and_recorded_under_each(several: Path, repository: Path) -> None:
-    made = Several.open(several)
+    made = Parts.open(several)
     assert (made.names, made.kind) == (COMPILERS, COMPILER)
     for name, session in made.sessions().items():
         assert [one.label for one in session.manifest.kernels] == ["old", "new"]
@@ -186,7 +187,7 @@ def test_the_report_of_what_is_the_same_under_both(several: Path) -> None:
 @pytest.mark.guest
 def test_source_lines_stand_beside_each_other(several: Path, tmp_path: Path) -> None:
     several = Path(shutil.copytree(several, tmp_path / "s.profdiff"))
-    for session in Several.open(several).sessions().values():
+    for session in Parts.open(several).sessions().values():
         # The small trees are not what the fixture kernels were built from.
         kernels = [m.replace(one, source=None) for one in session.manifest.kernels]
         session.save(m.replace(session.manifest, kernels=kernels))

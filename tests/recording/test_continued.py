@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
 from profdiff.recording.plan import continued, refuse_other_series
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 BASE = ("base", "00")
 

@@ -10,8 +10,8 @@ from synthetic import manifest
 
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 QEMU = {
     "version": "QEMU emulator version 7.2.22",

@@ -10,7 +10,7 @@ import pytest
 from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
 
 from profdiff.collectors.guest.initramfs import guest_resources
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 QUICK = [*RESTORED, "--timeout", "120"]
 BOOTS = ["--settle", "0", "--timeout", "120"]

@@ -14,7 +14,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.records import Failure
 from profdiff.recording import machines
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 WHY = "a: the state of the machine cannot be moved"
 MESSAGE = Failure("protocol", "the state of the machine cannot be moved")

@@ -16,7 +16,7 @@ from ssh_server import server as server
 from support import error_line, need_program, profdiff
 
 from profdiff.collectors.kernels.address import LOCAL
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization.running_kernel import running_build_id
 
 SOURCE = """

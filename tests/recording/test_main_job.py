@@ -15,7 +15,7 @@ from support import EXAMPLE, LIGHT, error_line, profdiff
 
 from profdiff.recording.run import gnu_build_id
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

@@ -9,7 +9,7 @@ from support import ODD, need_program
 from profdiff.collectors.architecture import named
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.qemu import find_emulator
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 @pytest.mark.guest

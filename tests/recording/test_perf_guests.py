@@ -8,7 +8,7 @@ import pytest
 from support import EXAMPLE, RESTORED, ROOT, error_line, need_program, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 SCHEMA = json.loads((ROOT / "profdiff/report.schema.json").read_text())
 

@@ -8,7 +8,7 @@ from synthetic_session import exact_session
 
 from profdiff.commands import record_summary
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 def test_runs_that_failed_alike_are_one_line(tmp_path: Path) -> None:

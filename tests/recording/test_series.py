@@ -14,7 +14,7 @@ from profdiff.collectors.kernels.spec import parse_arguments
 from profdiff.recording import series
 from profdiff.recording.series import Series, as_in, label, labels
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import small_linux
 from made_repository import Made, make
 from support import RESTORED, error_line, profdiff, shared_states
 
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 

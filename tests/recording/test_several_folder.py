@@ -16,9 +16,11 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.cli import cli
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands.newest import newest
-from profdiff.session.folder import Session, is_session, is_several, recording
+from profdiff.session.held import held, is_session, refuse_occupied
 from profdiff.session.kinds import ARCHITECTURE
-from profdiff.session.several import Several
+from profdiff.session.lock import recording
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 NAMES = ["arm64", "x86_64"]
 SCHEMA = ARCHITECTURE.schema
@@ -26,19 +28,19 @@ COMMAND = ["profdiff", "record", "--arch", "arm64,x86_64"]
 
 
 @pytest.fixture
-def several(tmp_path: Path) -> Several:
+def several(tmp_path: Path) -> Parts:
     """Two parts, of which each is a session."""
-    made = Several.create(tmp_path / "s.profdiff", NAMES, COMMAND)
+    made = Parts.create(tmp_path / "s.profdiff", NAMES, COMMAND)
     for name in NAMES:
         exact_session(made.part(name))
     return made
 
 
-def test_what_is_made_is_read(several: Several) -> None:
-    assert Several.open(several.folder) == several
+def test_what_is_made_is_read(several: Parts) -> None:
+    assert Parts.open(several.folder) == several
     written = json.loads((several.folder / "architectures.json").read_text())
     assert written == {"schema": SCHEMA, "architectures": NAMES, "command": COMMAND}
-    assert is_several(several.folder)
+    assert held(several.folder) == "parts"
     assert not is_session(several.folder)
     assert [session.folder for session in several.sessions().values()] == [
         several.folder / "arm64",
@@ -47,31 +49,31 @@ def test_what_is_made_is_read(several: Several) -> None:
 
 
 def test_a_part_that_is_not_recorded_yet_is_no_session(tmp_path: Path) -> None:
-    made = Several.create(tmp_path, NAMES, COMMAND)
+    made = Parts.create(tmp_path, NAMES, COMMAND)
     assert made.sessions() == {}
     exact_session(made.part("x86_64"))
     assert list(made.sessions()) == ["x86_64"]
 
 
-def test_a_part_is_a_session_and_not_several(several: Several) -> None:
-    assert not is_several(several.part("arm64"))
+def test_a_part_is_a_session_and_not_several(several: Parts) -> None:
+    assert held(several.part("arm64")) != "parts"
     with pytest.raises(SessionError, match="profdiff record --arch makes it"):
-        Several.open(several.part("arm64"))
+        Parts.open(several.part("arm64"))
 
 
 def test_parts_are_added_behind(tmp_path: Path) -> None:
-    made = Several.create(tmp_path, ["x86_64", "arm64"], COMMAND)
+    made = Parts.create(tmp_path, ["x86_64", "arm64"], COMMAND)
     before = (tmp_path / "architectures.json").stat().st_mtime_ns
     assert made.with_parts(["arm64"]) == made
     assert (tmp_path / "architectures.json").stat().st_mtime_ns == before
     (tmp_path / "architectures.json").write_text(
         json.dumps({"schema": SCHEMA, "architectures": ["arm64", "x86_64"], "command": []})
     )
-    assert Several(tmp_path, ["arm64"], []).with_parts(NAMES).names == NAMES
-    assert Several.open(tmp_path).names == NAMES
+    assert Parts(tmp_path, ["arm64"], []).with_parts(NAMES).names == NAMES
+    assert Parts.open(tmp_path).names == NAMES
 
 
-def test_a_session_command_names_the_parts(several: Several) -> None:
+def test_a_session_command_names_the_parts(several: Parts) -> None:
     with pytest.raises(InputError) as error:
         Session.open(several.folder)
     for name in NAMES:
@@ -80,27 +82,27 @@ def test_a_session_command_names_the_parts(several: Several) -> None:
 
 
 def test_no_part_is_recorded_yet(tmp_path: Path) -> None:
-    Several.create(tmp_path, NAMES, COMMAND)
+    Parts.create(tmp_path, NAMES, COMMAND)
     with pytest.raises(InputError, match="none is recorded yet"):
         Session.open(tmp_path)
 
 
-def test_a_folder_that_holds_something_is_left_alone(several: Several) -> None:
+def test_a_folder_that_holds_something_is_left_alone(several: Parts) -> None:
     for folder in (several.folder, several.part("arm64"), several.folder.parent):
         with pytest.raises(InputError, match="name another one"):
-            Several.create(folder, NAMES, COMMAND)
+            Parts.create(folder, NAMES, COMMAND)
     with pytest.raises(InputError, match="sessions of several architectures"):
-        Session.refuse_occupied(several.folder)
+        refuse_occupied(several.folder)
 
 
-def test_only_its_parts_can_be_asked_for(several: Several) -> None:
+def test_only_its_parts_can_be_asked_for(several: Parts) -> None:
     with pytest.raises(InputError, match=r"no part \.\./x: it has arm64 and x86_64"):
         several.part("../x")
 
 
 def test_a_part_that_is_a_link_out_is_refused(tmp_path: Path) -> None:
     outside = exact_session(tmp_path / "outside").folder
-    made = Several.create(tmp_path / "s", NAMES, COMMAND)
+    made = Parts.create(tmp_path / "s", NAMES, COMMAND)
     (made.folder / "arm64").symlink_to(outside)
     with pytest.raises(SessionError, match="leads out"):
         made.sessions()
@@ -132,15 +134,15 @@ def test_a_strangers_file_is_read_strictly(
         content = json.dumps(whole).encode()
     (tmp_path / "architectures.json").write_bytes(content)
     with pytest.raises(SessionError, match=message) as error:
-        Several.open(tmp_path)
+        Parts.open(tmp_path)
     assert len(str(error.value)) < 500
 
 
 def test_what_would_block_is_no_folder_of_several(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "architectures.json")
-    assert not is_several(tmp_path)
+    assert held(tmp_path) != "parts"
     with pytest.raises(SessionError, match="neither a file nor a folder"):
-        Several.open(tmp_path)
+        Parts.open(tmp_path)
 
 
 @given(st.permutations([one.arch for one in ARCHITECTURES]), st.lists(st.text(max_size=20)))
@@ -148,11 +150,11 @@ def test_every_order_is_kept(
     tmp_path_factory: pytest.TempPathFactory, names: list[str], command: list[str]
 ) -> None:
     folder = tmp_path_factory.mktemp("several")
-    Several.create(folder, names, command)
-    assert Several.open(folder) == Several(folder, names, command)
+    Parts.create(folder, names, command)
+    assert Parts.open(folder) == Parts(folder, names, command)
 
 
-def test_one_recorder_at_a_time(several: Several) -> None:
+def test_one_recorder_at_a_time(several: Parts) -> None:
     with recording(several.folder):
         with pytest.raises(InputError, match="another process"), recording(several.folder):
             pass
@@ -160,7 +162,7 @@ def test_one_recorder_at_a_time(several: Several) -> None:
             pass
 
 
-def test_the_newest_session_is_the_whole(several: Several, tmp_path: Path) -> None:
+def test_the_newest_session_is_the_whole(several: Parts, tmp_path: Path) -> None:
     older = exact_session(tmp_path / "older.profdiff").folder
     os.utime(older / "manifest.json", (1, 1))
     assert newest(tmp_path) == several.folder
@@ -180,7 +182,7 @@ def completed(words: list[str], typed: str) -> list[str]:
 
 
 def test_tab_offers_the_whole_and_its_parts(
-    several: Several, monkeypatch: pytest.MonkeyPatch
+    several: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(several.folder.parent)
     for command in ("report", "mail", "record -o"):

@@ -12,7 +12,7 @@ from support import RESTORED, need_program, profdiff
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.guest.userland import foreign_perf
 from profdiff.collectors.workload.root import Root
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 # Two instructions in each step, behind some that tell a library from the other one.
 LOOP = """

@@ -34,8 +34,8 @@ from profdiff.reports.charts import ladder as ladder_chart
 from profdiff.reports.charts import sweep as sweep_chart
 from profdiff.reports.charts.layout import Caption, plain, wrapped
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 SVG = "{http://www.w3.org/2000/svg}"
 # Fewer resamples than a report has: charts are tested here, not verdicts.

@@ -18,7 +18,6 @@ from profdiff.reports.documents.session import build, encode
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
 from profdiff.session.kernel_config import (
     MAX_SIZE,
     ConfigDifferences,
@@ -27,6 +26,7 @@ from profdiff.session.kernel_config import (
     parse,
     unpacked,
 )
+from profdiff.session.session import Session
 from profdiff.views.kernels.facts import grouped_summaries, summaries
 from profdiff.views.profile.selection import Selection
 

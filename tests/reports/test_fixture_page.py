@@ -7,7 +7,7 @@ import pytest
 from browsed_page import Page, browser
 
 from profdiff.profile.recordings import Recordings
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.guest

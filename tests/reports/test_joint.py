@@ -30,8 +30,8 @@ from profdiff.reports.documents import session as report_document
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 from profdiff.views.parts import document
 from profdiff.views.parts.claim import joint_claim
 from profdiff.views.parts.functions import JointFunction, PartRest, joint_functions
@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> JointFindings:
     """Of that recording."""
-    return JointFindings.of(Several.open(folder))
+    return JointFindings.of(Parts.open(folder))
 
 
 def text(findings: JointFindings, width: int = 100, **options: Any) -> str:
@@ -382,24 +382,24 @@ def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
 
 
 def test_a_part_that_was_not_recorded_is_said(tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"])
-    both = JointFindings.of(Several.open(tmp_path / "S"))
+    both = JointFindings.of(Parts.open(tmp_path / "S"))
     lines = text(both).splitlines()
     assert "arm64: not recorded yet" in lines
     assert any("no result on arm64" in line for line in lines)
     (small,) = [line for line in lines if line.startswith("4 ")]
     assert small.split()[-3:] == [ABSENT] * 3
     assert not any("report" in line and line.endswith("arm64") for line in lines)
-    assert report.summary(Several.open(tmp_path / "S"), 100)[0].startswith("The change")
+    assert report.summary(Parts.open(tmp_path / "S"), 100)[0].startswith("The change")
 
 
 def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     kernels = example()
     part(made.part("x86_64"), kernels["x86_64"])
     part(made.part("arm64"), kernels["arm64"], POINTS[:1])
-    opened = Several.open(tmp_path / "S")
+    opened = Parts.open(tmp_path / "S")
     at_large = JointFindings.of(opened, "folio_kib=64")
     assert at_large.missing == {"arm64": "it does not have this point"}
     assert "arm64: it does not have this point" in text(at_large)
@@ -407,7 +407,7 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
 
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     assert report.summary(made, 100) == []
     assert "finish the recording" in error_line(profdiff("report", made.folder, status=2))
 
@@ -457,7 +457,7 @@ def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path)
 
 
 def test_the_summary_is_the_sentences_and_the_table(folder: Path) -> None:
-    said = report.summary(Several.open(folder), 100)
+    said = report.summary(Parts.open(folder), 100)
     assert said[0].startswith("The same change: +97.0% on x86_64, +33.0% on arm64")
     assert any(line.startswith("64 ") for line in said)
     assert not any("change_pte_range" in line for line in said)
@@ -480,8 +480,8 @@ def test_the_command_prints_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--svg", "-"], "--svg is of one architecture: name its session, "),
-        (["--classes"], "--classes is of one architecture"),
+        (["--svg", "-"], "--svg works only on a session: "),
+        (["--classes"], "--classes works only on a session"),
         (["--at", "folio_kib=5"], "--at folio_kib=5 matches no point; try folio_kib=4"),
         (["--json", "-", "--csv", "-"], "only one file can go to standard output"),
     ],

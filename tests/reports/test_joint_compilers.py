@@ -28,9 +28,9 @@ from profdiff.reports.page import parts as joint_page
 from profdiff.reports.page import points
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.kinds import COMPILER
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import joint_functions
 from profdiff.views.parts.verdicts import extents, verdicts
@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> JointFindings:
     """Of that recording."""
-    return JointFindings.of(Several.open(folder))
+    return JointFindings.of(Parts.open(folder))
 
 
 def test_each_function_has_its_verdict(findings: JointFindings) -> None:
@@ -184,7 +184,7 @@ def test_a_function_that_others_have_no_code_of_is_no_ones(tmp_path: Path) -> No
         for label, rows in kernels["clang-19"].items()
     }
     made = joint(tmp_path / "S", {"gcc-12": kernels["gcc-12"], "clang-19": merged}, kind=COMPILER)
-    found = joint_functions(JointFindings.of(Several.open(made.folder)), Selection())
+    found = joint_functions(JointFindings.of(Parts.open(made.folder)), Selection())
     assert found is not None
     (flush,) = [one.verdicts["new"] for one in found.rows if one.name == "flush"]
     assert (flush.extent, flush.under) == ("elsewhere", ["gcc-12"])
@@ -199,7 +199,7 @@ def test_one_compiler_alone_has_no_verdict(tmp_path: Path) -> None:
     made = joint(tmp_path / "S", kind=COMPILER)
     for name in NAMES[1:]:
         (made.part(name) / "manifest.json").unlink()
-    found = JointFindings.of(Several.open(made.folder))
+    found = JointFindings.of(Parts.open(made.folder))
     told = joint_functions(found, Selection())
     assert told is not None
     assert told.extents == []
@@ -218,7 +218,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     hole = m.Kernel(label=new.label, spec="git:x@new", hole="mm/x.c:1: error")
     runs = [run for run in session.manifest.runs if run.kernel == "base"]
     session.save(m.replace(session.manifest, kernels=[base, hole], runs=runs))
-    found = JointFindings.of(Several.open(made.folder))
+    found = JointFindings.of(Parts.open(made.folder))
     functions = joint_functions(found, Selection())
     assert functions is not None
     assert [one.unmeasured for one in functions.extents] == [["clang-19"]]
@@ -321,7 +321,7 @@ def test_check_names_the_compiler(folder: Path) -> None:
     ],
 )
 def test_nothing_recorded_names_compilers(tmp_path: Path, command: list[str], status: int) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"], COMPILER)
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"], COMPILER)
     name, *more = command
     said = error_line(profdiff(name, made.folder, *more, status=status))
     assert "recorded yet: finish the recording" in said
@@ -331,5 +331,5 @@ def test_nothing_recorded_names_compilers(tmp_path: Path, command: list[str], st
 def test_what_is_of_one_compiler_is_refused(folder: Path) -> None:
     for command in (["report", folder, "--svg", "-"], ["mail", folder, "--repo", "."]):
         said = error_line(profdiff(*command, status=2))
-        assert "is of one compiler: name its session, " in said
+        assert "works only on a session: " in said
         assert str(folder / "clang-19") in said

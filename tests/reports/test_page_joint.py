@@ -17,8 +17,8 @@ from profdiff.reports.documents import session as document
 from profdiff.reports.page import parts as joint_page
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
-from profdiff.session.folder import Session
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 from profdiff.session.state import PointState, Shift, State
 from profdiff.views.parts.results import grids
 from profdiff.views.results.result import ABSENT
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def findings(folder: Path, at: str | None = None) -> JointFindings:
     """Of a recording."""
-    return JointFindings.of(Several.open(folder), at)
+    return JointFindings.of(Parts.open(folder), at)
 
 
 def test_the_joint_tables_come_first(browser: Any, folder: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def written(shown: JointFindings, folder: Path) -> Path:
 
 
 def test_one_point_and_one_architecture_that_is_missing(browser: Any, tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"], POINTS[:1])
     page = Page(browser, findings(made.folder), tmp_path, 1200)
     assert page.page.inner_text("#joint-missing") == "arm64: not recorded yet"
@@ -154,7 +154,7 @@ def test_one_point_and_one_architecture_that_is_missing(browser: Any, tmp_path: 
 
 
 def test_timed_runs_have_tables_alone(browser: Any, tmp_path: Path) -> None:
-    made = Several.create(tmp_path / "S", NAMES, ["profdiff", "record"])
+    made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     for name, change in (("x86_64", 2.0), ("arm64", 0.5)):
         values = {"base": [boots(100.0)] * 2, "new": [boots(100.0 * change)] * 2}
         session = Session.create(made.part(name), recorded(values, points=POINTS))

@@ -24,7 +24,7 @@ from profdiff.reports.csv import experiment, functions
 from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.profile.selection import Selection
 from profdiff.views.profile.steps import steps
 

@@ -14,7 +14,7 @@ from synthetic_session import exact_session
 
 from profdiff.base.atomic import make_folder
 from profdiff.base.temporary import temporary_folder
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 LOCK = ".profdiff-lock"
 HOLD = """

@@ -19,7 +19,8 @@ from synthetic_session import exact_session
 from profdiff.base.bounded import gunzip, head, read
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, recording
+from profdiff.session.lock import recording
+from profdiff.session.session import Session
 from profdiff.symbolization._native import NativeError, SymbolIndex
 
 FILES = {"stdout": b"done\n", "status": b"exit 0\n", "cmdline": b"quiet\n", "state": b"thp never\n"}
@@ -88,7 +89,7 @@ def test_recording_does_not_follow_the_lock_either(session: Path, tmp_path: Path
 def test_recorders_keep_each_other_out(session: Path) -> None:
     with recording(session):
         other = (
-            "from pathlib import Path; import sys; from profdiff.session.folder import recording\n"
+            "from pathlib import Path; import sys; from profdiff.session.session import recording\n"
         )
         other += "with recording(Path(sys.argv[1])): pass"
         command = [sys.executable, "-c", other, str(session)]

@@ -18,7 +18,7 @@ from profdiff.reports.documents import suite as suite_document
 from profdiff.reports.page.site import cell_path, up
 from profdiff.session import bisection as b
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite
 from profdiff.views import atlas as views
 from profdiff.views.atlas import Atlas, AtlasCell

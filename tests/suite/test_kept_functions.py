@@ -18,8 +18,8 @@ from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 
 LENGTHS = (
     m.Point({"size": "4", "n": "50"}, 1, 50),

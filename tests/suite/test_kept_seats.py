@@ -15,8 +15,8 @@ from synthetic_joint import part
 from profdiff.profile import kept_functions
 from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
 LABELS = ("6.1", "6.2", "6.3")

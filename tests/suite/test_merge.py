@@ -18,7 +18,8 @@ from profdiff.recording import merged
 from profdiff.recording.merge import merge
 from profdiff.recording.schedule import places
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session, recording
+from profdiff.session.lock import recording
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.joined import joined_chains

@@ -20,7 +20,7 @@ from profdiff.recording.run import Batch, record_batches
 from profdiff.recording.schedule import PendingRun, in_no_shard, missing_runs
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from profdiff.reports.documents import suite as suite_document
 from profdiff.reports.page import suite as suite_page
 from profdiff.reports.text.suite import report
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.views.suite import records as v
 from profdiff.views.suite.records import SuiteDocument

@@ -10,7 +10,7 @@ from profdiff.commands.record_suite import _conclude
 from profdiff.recording.run import Batch
 from profdiff.recording.schedule import Place
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite
 
 LATE = m.Failure("timeout", "late")

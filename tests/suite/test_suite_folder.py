@@ -15,10 +15,12 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.commands.newest import newest
 from profdiff.session import manifest as m
 from profdiff.session import suite as suites
-from profdiff.session.folder import Session, is_several, recording
+from profdiff.session.held import held
+from profdiff.session.lock import recording
+from profdiff.session.parts import Parts
 from profdiff.session.points import settings
-from profdiff.session.several import Several
-from profdiff.session.suite import Suite, SuiteWorkload, cell_names, is_suite
+from profdiff.session.session import Session
+from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 
 COMMAND = ["profdiff", "record", "--suite", "small"]
 MPROTECT = SuiteWorkload(name="mprotect", tags=["mm"], op="page", about="toggles a page")
@@ -30,15 +32,15 @@ def suite(tmp_path: Path) -> Suite:
     """Two workloads, of which the second has one architecture of two, the first a session."""
     made = Suite.create(tmp_path / "s.profdiff", "small", COMMAND, [MPROTECT, PIPE])
     exact_session(made.part("mprotect"))
-    several = Several.create(made.part("pipe"), ["arm64", "x86_64"], COMMAND)
+    several = Parts.create(made.part("pipe"), ["arm64", "x86_64"], COMMAND)
     exact_session(several.part("x86_64"))
     return made
 
 
 def test_what_is_made_is_read(suite: Suite) -> None:
     assert Suite.open(suite.folder) == suite
-    assert is_suite(suite.folder)
-    assert not is_several(suite.folder)
+    assert held(suite.folder) == "suite"
+    assert held(suite.folder) != "parts"
     written = json.loads((suite.folder / "suite.json").read_text())
     assert written["schema"] == "profdiff.suite/1"
     assert [one["name"] for one in written["workloads"]] == ["mprotect", "pipe"]
@@ -133,7 +135,7 @@ def test_a_folder_that_holds_something_is_left_alone(suite: Suite) -> None:
         with pytest.raises(InputError, match="name another one"):
             Suite.create(folder, "small", COMMAND, [MPROTECT])
     with pytest.raises(InputError, match="it holds a suite"):
-        Several.create(suite.folder, ["x86_64", "arm64"], COMMAND)
+        Parts.create(suite.folder, ["x86_64", "arm64"], COMMAND)
 
 
 def test_one_recorder_at_a_time(suite: Suite) -> None:

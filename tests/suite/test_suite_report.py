@@ -28,8 +28,8 @@ from profdiff.reports.documents import suite as suite_document
 from profdiff.reports.text.suite import report
 from profdiff.reports.text.suite.rows import rows
 from profdiff.session import manifest as m
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.views.suite.making import reproduce
 from profdiff.views.suite.records import SuiteCell, SuiteDocument

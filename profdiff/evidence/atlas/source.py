@@ -12,10 +12,10 @@ from profdiff.collectors.architecture import named
 from profdiff.evidence.suite.results import SuiteCell, SuiteResults
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
-from profdiff.session import several
+from profdiff.session import opened
 from profdiff.session.bisection import Bisection
-from profdiff.session.folder import Session, is_several, is_suite
 from profdiff.session.manifest import Workload
+from profdiff.session.session import Session
 from profdiff.session.suite import Damaged, Recorded, Suite, SuiteWorkload
 
 _MOST_OPEN = 32
@@ -23,14 +23,14 @@ _MOST_OPEN = 32
 
 @dataclass(frozen=True)
 class _Alone(Suite):
-    """What is no suite, as one of a single workload."""
+    """A session, or parts, as a suite of a single workload."""
 
     @property
     def alone(self) -> bool:
         return True
 
     def recorded(self, damaged: Damaged | None = None) -> Iterator[Recorded]:
-        for name, session in several.opened(self.folder).items():
+        for name, session in opened.open(self.folder).sessions().items():
             yield self.workloads[0], name, session
 
 
@@ -45,7 +45,6 @@ class Source:
     name: str
     suite: Suite
     results: SuiteResults
-    is_suite: bool
     machines: Mapping[Path, Mapping[str, str]]
     programs: Mapping[Path, str]
     bisections: Sequence[tuple[SuiteCell, Bisection, Mapping[str, str | None]]]
@@ -53,7 +52,7 @@ class Source:
     @staticmethod
     def of(folder: Path, name: str) -> "Source":
         """Read a recording. Raises InputError, SessionError."""
-        suite = opened(folder)
+        suite = as_suite(folder)
         results = SuiteResults.gather(suite)
         folders = {cell.folder: cell for cell in results.cells}
         known: dict[Path, dict[str, str]] = {}
@@ -66,9 +65,7 @@ class Source:
             if found := session.manifest.bisection:
                 releases = {one.label: one.release for one in session.manifest.kernels}
                 bisections.append((cell, found, releases))
-        return Source(
-            name, suite, results, is_suite(folder), _completed(known, lacking), programs, bisections
-        )
+        return Source(name, suite, results, _completed(known, lacking), programs, bisections)
 
     @property
     def left_out(self) -> list[str]:
@@ -76,18 +73,15 @@ class Source:
         return [cell.name for cell in self.results.cells if cell.folder not in self.machines]
 
 
-def opened(folder: Path) -> Suite:
-    """A suite, or what is none as one. Raises SessionError."""
-    if is_suite(folder):
-        return Suite.open(folder)
-    sessions = several.opened(folder)
-    if not sessions:
+def as_suite(folder: Path) -> Suite:
+    """A recording as a suite, which it may be. Raises SessionError."""
+    found = opened.open(folder)
+    if isinstance(found, Suite):
+        return found
+    if not found.sessions():
         raise InputError(f"{folder}: nothing was recorded yet: finish the recording")
-    command = next(iter(sessions.values())).manifest.command
-    if is_several(folder):
-        command = list(several.Several.open(folder).command)
     name = plain_name(folder)
-    return _Alone(folder, name, command, [SuiteWorkload(name=name)])
+    return _Alone(folder, name, found.command, [SuiteWorkload(name=name)])
 
 
 def plain_name(folder: Path) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.results import JointResults, JointSetting
-from profdiff.session.folder import Session
 from profdiff.session.kinds import Kind
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
+from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class JointFindings:
     """``parts``: by name, the findings at ``setting``; without those that have none there.
     ``missing``: by name, why a part has none."""
 
-    several: Several
+    several: Parts
     results: JointResults
     setting: JointSetting
     sessions: Mapping[str, Session]
@@ -25,7 +25,7 @@ class JointFindings:
     missing: Mapping[str, str]
 
     @staticmethod
-    def of(several: Several, at: str | None = None) -> "JointFindings":
+    def of(several: Parts, at: str | None = None) -> "JointFindings":
         """Of a folder, at the setting that ``at`` names, or else at the one with the largest
         change. Raises SessionError where no part has findings there, InputError."""
         sessions = several.sessions()

@@ -15,10 +15,10 @@ from profdiff.evidence.cell_functions import CellFunction, FunctionKey
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.self_counts import exact_collector
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Collector, Manifest
 from profdiff.session.manifest import replace as with_fields
 from profdiff.session.points import Setting
+from profdiff.session.session import Session
 from profdiff.session.suite import SuiteWorkload
 
 AbsenceKind = Literal["not there", "failed", "not recorded"]

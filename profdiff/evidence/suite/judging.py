@@ -10,8 +10,8 @@ from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.suite.cells import SessionCells, SuiteCell
 from profdiff.profile import session_facts
-from profdiff.session.folder import Session
 from profdiff.session.points import settings
+from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 

@@ -26,9 +26,9 @@ from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts, exact_collector
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Kernel
 from profdiff.session.points import Setting, settings
+from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 
 

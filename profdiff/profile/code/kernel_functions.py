@@ -12,8 +12,8 @@ from profdiff.profile.kept_code import KnownCode, known_code
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.profile.session_symbols import architecture_of
-from profdiff.session.folder import Session
 from profdiff.session.manifest import Run
+from profdiff.session.session import Session
 from profdiff.symbolization._native import Kallsyms
 from profdiff.symbolization.kernel_code import KernelCode
 from profdiff.symbolization.places import KERNEL_HALF, among, distinct

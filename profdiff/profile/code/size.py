@@ -11,7 +11,7 @@ from profdiff.profile.copies import Copies
 from profdiff.profile.kept_code import known_code
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.symbolization.kernel_code import KernelCode
 
 

@@ -231,7 +231,7 @@ def _commit(found: Culprit) -> atlas.AtlasCommit:
 def _source(source: Source, shown: SuiteDocument) -> atlas.AtlasSource:
     return atlas.AtlasSource(
         name=source.name,
-        kind="suite" if source.is_suite else "session",
+        kind="session" if source.suite.alone else "suite",
         page=source_page(source),
         created=shown.created,
         command=list(source.suite.command),

@@ -17,11 +17,9 @@ from profdiff.reports.page import html, suite_cells
 from profdiff.reports.page import site as suite_site
 from profdiff.reports.page import suite as suite_page
 from profdiff.reports.page.site_folder import SiteFolder, site_folder
-from profdiff.session.folder import is_session, is_several, is_suite
+from profdiff.session.held import held
 from profdiff.views.atlas import Atlas, AtlasCell, AtlasSeries
 from profdiff.views.suite.records import SuiteDamage, SuiteDocument
-
-_KINDS = (is_session, is_several, is_suite)
 
 
 def write(
@@ -43,7 +41,7 @@ def write(
                 source = Source.of(folder, _unique(plain_name(folder), sources))
             except SessionError as error:
                 # What is no recording at all is a mistake in the command line.
-                if len(folders) == 1 or not any(kind(folder) for kind in _KINDS):
+                if len(folders) == 1 or not held(folder):
                     raise
                 damaged.append(SuiteDamage(str(folder), units.printable(str(error))))
                 continue

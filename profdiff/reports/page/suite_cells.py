@@ -10,7 +10,7 @@ from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.reports.documents import session as document
 from profdiff.session.facts import Facts
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 

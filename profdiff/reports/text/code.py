@@ -5,7 +5,7 @@ from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.inlining import Inlining, inlining
 from profdiff.reports.table import Block, Column, draw
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.profile import functions
 from profdiff.views.profile.code import way
 from profdiff.views.profile.functions import Rows

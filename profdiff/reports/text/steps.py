@@ -5,7 +5,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
 from profdiff.reports.text.functions import one_boot
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.profile.steps import Step, StepFunction, steps
 from profdiff.views.record import Side
 

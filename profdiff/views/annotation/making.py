@@ -14,7 +14,7 @@ from profdiff.profile.code.decoded import decoded
 from profdiff.profile.code.function import Place
 from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.annotation import records
 from profdiff.views.annotation.fitting_sources import check_sources
 from profdiff.views.annotation.lines import paired_lines

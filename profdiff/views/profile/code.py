@@ -6,7 +6,7 @@ from profdiff.profile.code.classes import class_names
 from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.inlining import Inlining, inlining
-from profdiff.session.folder import Session
+from profdiff.session.session import Session
 from profdiff.views.record import Record, by_label
 
 Way = Literal["called", "inlined", "both", "not executed", "unknown"]

@@ -12,7 +12,7 @@ from profdiff.reports import table
 from profdiff.reports.table import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
 from profdiff.session.kinds import Kind
-from profdiff.session.several import Several
+from profdiff.session.parts import Parts
 from profdiff.views.alike import alike
 from profdiff.views.kernels import built_from, state
 from profdiff.views.parts.claim import joint_claim
@@ -73,7 +73,7 @@ def render(
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def summary(several: Several, columns: int) -> list[str]:
+def summary(several: Parts, columns: int) -> list[str]:
     """What is said of a recording over several architectures, or compilers, at its end: the
     sentences, and the tables; nothing where there is no result. Raises SessionError."""
     sessions = several.sessions()

@@ -1,38 +1,54 @@
 """The session folder: a manifest beside the raw files of every run. See ``docs/session.md``."""
 
-import contextlib
-import errno
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
 from profdiff import __version__
 from profdiff.base import bounded, units
-from profdiff.base.atomic import remove_unfinished, write_atomic
-from profdiff.base.errors import InputError, ProfdiffError, SessionError
+from profdiff.base.atomic import write_atomic
+from profdiff.base.errors import ProfdiffError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.records import Text
-from profdiff.session import first_schema, second_schema
-from profdiff.session.kinds import KINDS, Kind
+from profdiff.session.held import MANIFEST, TITLES, Held, inside, refuse_occupied, refuse_several
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
-
-_MANIFEST = "manifest.json"
-SUITE_FILE = "suite.json"
-"""What makes a folder one of a suite (``session.suite``)."""
+from profdiff.session.schemas import first, second
 
 # Of the manifest, and of each file that a run left but recordings and counts.
 _MAX_FILE = 256 * 2**20
-# As many of a folder's sessions are named in a message.
-_NAMED = 8
 
 
-class Session:
+class Recording(ABC):
+    """What ``opened.open`` returns. ``held``: which kind it is."""
+
+    held: ClassVar[Held]
+    folder: Path
+
+    @property
+    def title(self) -> str:
+        """``a session``, ``a suite``."""
+        return TITLES[self.held]
+
+    @property
+    def stem(self) -> str:
+        """What files made of it are called."""
+        return self.folder.resolve().name.removesuffix(".profdiff")
+
+    @abstractmethod
+    def sessions(self) -> "Mapping[str, Session]":
+        """Those that have been begun, in order, by name: "" for one that is no part. Raises
+        SessionError."""
+
+
+class Session(Recording):
     """A session folder. ``manifest`` is what its file says; ``save`` replaces both."""
+
+    held = "session"
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
@@ -42,16 +58,13 @@ class Session:
     def open(folder: Path) -> "Session":
         """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
         schema, InputError for a folder with several sessions, which names them."""
-        path = inside(folder, _MANIFEST)
+        path = inside(folder, MANIFEST)
         try:
             data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
-            if is_several(folder):
-                raise InputError(_several(folder)) from None
-            if is_suite(folder):
-                raise InputError(_suite(folder)) from None
+            refuse_several(folder)
             raise SessionError(
-                f"{folder} is not a session: it has no {_MANIFEST} (profdiff record makes one)"
+                f"{folder} is not a session: it has no {MANIFEST} (profdiff record makes one)"
             ) from None
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
@@ -60,37 +73,25 @@ class Session:
     @staticmethod
     def create(folder: Path, manifest: Manifest) -> "Session":
         """Make a new session. Raises InputError when the folder holds something else, OSError."""
-        Session.refuse_occupied(folder)
+        refuse_occupied(folder)
         folder.mkdir(parents=True, exist_ok=True)
         session = Session(folder, manifest)
         session.save(manifest)
         return session
 
-    @staticmethod
-    def refuse_occupied(folder: Path) -> None:
-        """Raise InputError unless a session can be made in ``folder``: it is absent, or empty."""
-        kind = kind_of(folder)
-        if is_session(folder) or kind or is_suite(folder):
-            held = f"sessions of several {kind.plural}" if kind else "a session"
-            held = "a suite" if is_suite(folder) else held
-            raise InputError(
-                f"-o {folder}: the folder is not empty, it holds {held}: name another one"
-            )
-        try:
-            foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
-        except FileNotFoundError:
-            return
-        except NotADirectoryError:
-            raise InputError(f"-o {folder}: a file of that name is in the way") from None
-        if foreign:
-            raise InputError(
-                f"-o {folder}: the folder is not empty and no session: name another one"
-            )
+    @property
+    def command(self) -> Sequence[str]:
+        """The command line that recorded it."""
+        return self.manifest.command
+
+    def sessions(self) -> "dict[str, Session]":
+        """The one that it is."""
+        return {"": self}
 
     def save(self, manifest: Manifest) -> None:
         """Write ``manifest``, whole or not at all. Raises OSError."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-        write_atomic(self.folder / _MANIFEST, data + b"\n")
+        write_atomic(self.folder / MANIFEST, data + b"\n")
         self.manifest = manifest
 
     def path(self, relative: str) -> Path:
@@ -157,112 +158,6 @@ class Session:
         return folder
 
 
-_held: set[Path] = set()
-"""The folders that this process records into."""
-
-
-@contextlib.contextmanager
-def recording(folder: Path) -> Iterator[None]:
-    """Keep other recorders out of a session's folder, of one with several sessions, or of a
-    suite's with all its parts, which is made if absent; what a killed one left half written goes.
-    Raises InputError when one is at work, OSError."""
-    if not (is_session(folder) or is_several(folder) or is_suite(folder)):
-        Session.refuse_occupied(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    place = folder.resolve()
-    # A suite is a part's folder's, or that of the several that it is one of.
-    suite = next((one for one in (place.parent, place.parent.parent) if is_suite(one)), None)
-    with contextlib.ExitStack() as locks:
-        if suite and suite not in _held:
-            # With others that record other parts of it.
-            locks.enter_context(_locked(suite, fcntl.LOCK_SH))
-        locks.enter_context(_locked(folder, fcntl.LOCK_EX))
-        for name in ("", "kernels", "symbols", "workload"):
-            remove_unfinished(folder / name)
-        _held.add(place)
-        locks.callback(_held.discard, place)
-        yield
-
-
-@contextlib.contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
-    """Raises InputError when another recorder is at work, SessionError, OSError."""
-    # A stranger's session may have a link or a FIFO of that name.
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(folder / ".lock", flags, 0o666)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise SessionError(
-            f"{folder / '.lock'} is a link, which profdiff never makes: delete it"
-        ) from None
-    try:
-        try:
-            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{folder} is being recorded by another process") from None
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def inside(folder: Path, relative: str) -> Path:
-    """A path in ``folder``. Raises SessionError as ``Session.path``."""
-    path = folder / relative
-    try:
-        inside = path.resolve(strict=False).is_relative_to(folder.resolve())
-        special = path.exists() and not (path.is_file() or path.is_dir())
-    except (OSError, RuntimeError) as error:
-        raise SessionError(f"cannot read {path}: {error}") from error
-    if not inside:
-        raise SessionError(f"{path} leads out of the session folder: refused")
-    if special:
-        raise SessionError(f"{path} is neither a file nor a folder: refused")
-    return path
-
-
-def is_session(folder: Path) -> bool:
-    """Whether ``folder`` holds a manifest."""
-    return (folder / _MANIFEST).is_file()
-
-
-def kind_of(folder: Path) -> Kind | None:
-    """What the sessions in ``folder`` differ by; None unless it holds several, and is none itself
-    (``several``)."""
-    if is_session(folder) or is_suite(folder):
-        return None
-    return next((kind for kind in KINDS if (folder / kind.file).is_file()), None)
-
-
-def is_several(folder: Path) -> bool:
-    """Whether ``folder`` holds a session for each of several architectures, or compilers."""
-    return kind_of(folder) is not None
-
-
-def is_suite(folder: Path) -> bool:
-    """Whether ``folder`` holds a suite: a part for each of several workloads."""
-    return (folder / SUITE_FILE).is_file() and not is_session(folder)
-
-
-def _suite(folder: Path) -> str:
-    """Why such a folder is no session."""
-    parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
-    told = " or ".join(str(folder / name) for name in parts[:_NAMED])
-    return f"{folder} holds a suite: name one of its workloads{f', {told}' if told else ''}"
-
-
-def _several(folder: Path) -> str:
-    """Why such a folder is no session."""
-    kind = kind_of(folder)
-    parts = [entry.name for entry in folder.iterdir() if is_session(entry)]
-    known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
-    told = [str(folder / name) for name in known][:_NAMED]
-    named = f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
-    plural = kind.plural if kind else "kinds"
-    return f"{folder} holds a session for each of several {plural}: {named}"
-
-
 def _decode(path: Path, data: bytes) -> Manifest:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
@@ -322,8 +217,8 @@ def _has_shorter(manifest: Manifest, point: Point) -> bool:
 
 _DECODERS: Mapping[str, Callable[[bytes], Manifest]] = {
     SCHEMA: partial(msgspec.json.decode, type=Manifest),
-    second_schema.SECOND_SCHEMA: second_schema.decode,
-    first_schema.FIRST_SCHEMA: first_schema.decode,
+    second.SECOND_SCHEMA: second.decode,
+    first.FIRST_SCHEMA: first.decode,
 }
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from profdiff.collectors.records import Part, Text, Value
 from profdiff.session.manifest import Manifest, Run, Sampling, replace
-from profdiff.session.second_schema import SecondManifest, updated
+from profdiff.session.schemas.second import SecondManifest, updated
 
 FIRST_SCHEMA = "profdiff.session/1"
 # What perf sampled unless it was told, which today is stored as not told.

@@ -8,7 +8,7 @@ another's. In sessions of their own they cannot be added up.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import msgspec
 
@@ -17,8 +17,9 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.records import Part, Text
-from profdiff.session.folder import Session, inside, is_session, is_several, kind_of
+from profdiff.session.held import inside, is_session, parted_by, refuse_occupied
 from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
+from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
 # More are no experiment but a hostile file.
@@ -43,11 +44,13 @@ _FILES: dict[Kind, type[_File]] = {ARCHITECTURE: _Architectures, COMPILER: _Comp
 
 
 @dataclass(frozen=True)
-class Several:
+class Parts(Recording):
     """A folder with a part for each architecture, or compiler, as ``kind`` says. ``names``: what
     the kernel calls architectures (``ARCH=``: x86_64, arm64), or the compilers' programs, in the
     order that was asked for, which is also their parts' folders; ``command``: the command line that
     made the folder."""
+
+    held = "parts"
 
     folder: Path
     names: Sequence[str]
@@ -55,10 +58,10 @@ class Several:
     kind: Kind = ARCHITECTURE
 
     @staticmethod
-    def open(folder: Path) -> "Several":
+    def open(folder: Path) -> "Parts":
         """Read which parts a folder has. Raises SessionError when it has none, or what says so is
         damaged, hostile, of a newer schema or of architectures that profdiff does not know."""
-        kind = kind_of(folder) or ARCHITECTURE
+        kind = parted_by(folder) or ARCHITECTURE
         path = inside(folder, kind.file)
         try:
             data = bounded.read(path, _MAX_FILE)
@@ -69,24 +72,24 @@ class Several:
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
         found = _decode(path, data, kind)
-        return Several(folder, found.names, found.command, kind)
+        return Parts(folder, found.names, found.command, kind)
 
     @staticmethod
     def create(
         folder: Path, names: Sequence[str], command: Sequence[str], kind: Kind = ARCHITECTURE
-    ) -> "Several":
+    ) -> "Parts":
         """Make a folder for the parts, which are not made. Raises InputError when it holds
         something else, OSError."""
-        Session.refuse_occupied(folder)
+        refuse_occupied(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        return _save(Several(folder, list(names), list(command), kind))
+        return _save(Parts(folder, list(names), list(command), kind))
 
-    def with_parts(self, names: Sequence[str]) -> "Several":
+    def with_parts(self, names: Sequence[str]) -> "Parts":
         """With those of ``names`` that it lacks behind its own. Raises OSError."""
         every = list(dict.fromkeys([*self.names, *names]))
         if every == list(self.names):
             return self
-        return _save(Several(self.folder, every, self.command, self.kind))
+        return _save(Parts(self.folder, every, self.command, self.kind))
 
     def part(self, name: str) -> Path:
         """The session folder of one of ``names``, which need not exist yet. Raises InputError when
@@ -100,21 +103,8 @@ class Several:
         parts = {name: self.part(name) for name in self.names}
         return {name: Session.open(part) for name, part in parts.items() if is_session(part)}
 
-    def refuse(self, what: str) -> NoReturn:
-        """Raise InputError: ``what`` is of one part alone."""
-        parts = " or ".join(str(self.part(name)) for name in self.names)
-        raise InputError(f"{what} is of one {self.kind.name}: name its session, {parts}")
 
-
-def opened(folder: Path) -> dict[str, Session]:
-    """The sessions of a folder: of several the parts that have been begun, by name, or
-    else the one that it is, as "". Raises SessionError."""
-    if is_several(folder):
-        return Several.open(folder).sessions()
-    return {"": Session.open(folder)}
-
-
-def _save(made: Several) -> Several:
+def _save(made: Parts) -> Parts:
     kind = made.kind
     content = _FILES[kind](schema=kind.schema, names=list(made.names), command=list(made.command))
     data = msgspec.json.format(msgspec.json.encode(content), indent=1)

@@ -1,0 +1,126 @@
+"""What a folder holds, as its files tell without being read: a session, the parts of one
+experiment, or a suite."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from profdiff.base.errors import InputError, SessionError
+from profdiff.session.kinds import KINDS, Kind
+
+MANIFEST = "manifest.json"
+SUITE_FILE = "suite.json"
+
+Held = Literal["session", "parts", "suite"]
+EVERY: Sequence[Held] = ("session", "parts", "suite")
+TITLES: Mapping[Held, str] = {
+    "session": "a session",
+    "parts": "a folder of parts",
+    "suite": "a suite",
+}
+_FILES: Mapping[str, Held] = {MANIFEST: "session", SUITE_FILE: "suite"}
+# As many of a folder's sessions are named in a message.
+_NAMED = 8
+
+
+def held(folder: Path) -> Held | None:
+    """What ``folder`` holds; None: nothing that is recorded."""
+    found = says_so(folder)
+    if found is None:
+        return None
+    return _FILES.get(found.name, "parts")
+
+
+def says_so(folder: Path) -> Path | None:
+    """The file that says what ``folder`` holds; None where nothing is recorded."""
+    names = [*_FILES, *(kind.file for kind in KINDS)]
+    return next((path for name in names if (path := folder / name).is_file()), None)
+
+
+def is_session(folder: Path) -> bool:
+    """Whether ``folder`` holds a manifest."""
+    return (folder / MANIFEST).is_file()
+
+
+def parted_by(folder: Path) -> Kind | None:
+    """What the parts in ``folder`` differ by; None unless it holds parts."""
+    found = says_so(folder)
+    return next((kind for kind in KINDS if found and found.name == kind.file), None)
+
+
+def refuse(what: str, able: Collection[Held], folder: Path, instead: str = "") -> NoReturn:
+    """Raise InputError: ``what`` works only on recordings that ``able`` names, and ``folder`` holds
+    another. ``instead``: what to do where no part or cell of it would do."""
+    has = held(folder)
+    if has == "suite":
+        told = f"{folder} is a suite"
+        instead = f"name one of its cells with --cell (profdiff report {folder} lists them)"
+    elif has == "parts":
+        told = of_parts(folder)
+        instead = one_part(folder) if "session" in able else instead
+    else:
+        told = f"{folder} is a session"
+    works = " or ".join(TITLES[one] for one in EVERY if one in able)
+    raise InputError(f"{what} works only on {works}: {told}{f': {instead}' if instead else ''}")
+
+
+def of_parts(folder: Path) -> str:
+    """A clause: it holds parts."""
+    kind = parted_by(folder)
+    return f"{folder} holds a session for each of several {kind.plural if kind else 'kinds'}"
+
+
+def one_part(folder: Path) -> str:
+    """A clause that asks for one of the parts in ``folder``."""
+    kind = parted_by(folder)
+    parts = [entry.name for entry in folder.iterdir() if is_session(entry)]
+    known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
+    told = [str(folder / name) for name in known][:_NAMED]
+    return f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
+
+
+def refuse_several(folder: Path) -> None:
+    """Raise InputError where ``folder`` holds sessions, and is none."""
+    has = held(folder)
+    if has == "parts":
+        raise InputError(f"{of_parts(folder)}: {one_part(folder)}")
+    if has == "suite":
+        parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
+        told = " or ".join(str(folder / name) for name in parts[:_NAMED])
+        told = f", {told}" if told else ""
+        raise InputError(f"{folder} holds a suite: name one of its workloads{told}")
+
+
+def refuse_occupied(folder: Path) -> None:
+    """Raise InputError unless something can be recorded in ``folder``: it is absent, or empty."""
+    if has := held(folder):
+        kind = parted_by(folder)
+        holds = f"sessions of several {kind.plural}" if kind else TITLES[has]
+        raise InputError(
+            f"-o {folder}: the folder is not empty, it holds {holds}: name another one"
+        )
+    try:
+        foreign = [entry.name for entry in folder.iterdir() if entry.name != ".lock"]
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise InputError(f"-o {folder}: a file of that name is in the way") from None
+    if foreign:
+        raise InputError(
+            f"-o {folder}: the folder is not empty and not a session: name another one"
+        )
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """A path in ``folder``. Raises SessionError as ``Session.path``."""
+    path = folder / relative
+    try:
+        inside = path.resolve(strict=False).is_relative_to(folder.resolve())
+        special = path.exists() and not (path.is_file() or path.is_dir())
+    except (OSError, RuntimeError) as error:
+        raise SessionError(f"cannot read {path}: {error}") from error
+    if not inside:
+        raise SessionError(f"{path} leads out of the session folder: refused")
+    if special:
+        raise SessionError(f"{path} is neither a file nor a folder: refused")
+    return path

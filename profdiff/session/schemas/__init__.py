@@ -1,0 +1,1 @@
+"""Manifests of earlier schemas, read as today's."""
