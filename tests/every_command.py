@@ -18,9 +18,9 @@ from profdiff.commands import COMMANDS
 from profdiff.commands.completion import completion
 from profdiff.commands.kernel import kernel
 from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame.forms import BLAME_FORMS
-from profdiff.reports.forms import CHECK_FORMS, FORMS
-from profdiff.reports.suite_forms import SUITE_FORMS
+from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
+from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
+from profdiff.reports.forms import FORMS
 
 KERNELS = ["--kernel", "base=/kernels/v6.12.107", "--kernel", "new=/kernels/v6.18.15"]
 TOGGLE = ["--", "./toggle", "400", "20", "400", "20"]
@@ -63,30 +63,35 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "merge": [(["merged.profdiff", *shards], "")],
         "report": [
             (["s.profdiff"], ""),
-            (["s.profdiff", *asked(FORMS, "report", {"site"})], ""),
+            (["s.profdiff", *asked(FORMS, "report", "session")], ""),
             (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
             (["cluster.profdiff", "--csv", "cluster.csv"], ""),
             (["suite.profdiff"], ""),
             (["suite.profdiff", "--cell", "toggle/400"], ""),
-            (["suite.profdiff", *asked(SUITE_FORMS, "suite", set())], ""),
+            (["suite.profdiff", *asked(FORMS, "suite", "suite")], ""),
             (["merged.profdiff", "--csv", "merged.csv"], ""),
         ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),
-            (["s.profdiff", FUNCTION, *asked(ANNOTATION_FORMS, "annotation", set())], ""),
+            (["s.profdiff", FUNCTION, *asked(ANNOTATION_FORMS, "annotation", "session")], ""),
             # The kernels' own sources are not here.
             (["s.profdiff", FUNCTION, *SOURCES, "--by", "line"], "mm/mprotect.c of linux@"),
         ],
         "check": [
             (
-                ["s.profdiff", "--fail-if", "instructions > +900%", *asked(CHECK_FORMS, "check")],
+                [
+                    "s.profdiff",
+                    "--fail-if",
+                    "instructions > +900%",
+                    *asked(CHECK_FORMS, "check", "session"),
+                ],
                 "",
             )
         ],
         "blame": [
             (["s.profdiff", *REPOSITORY], ""),
-            (["s.profdiff", *REPOSITORY, *asked(BLAME_FORMS, "blame")], ""),
+            (["s.profdiff", *REPOSITORY, *asked(BLAME_FORMS, "blame", "session")], ""),
         ],
         # Kernels are built with a compiler.
         "bisect": [
@@ -100,7 +105,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ([*mail, *REPOSITORY], ""),
         ],
         "import": [([*folded, "-o", "imported.profdiff"], "")],
-        "diff": [([*folded, *asked(FORMS, "diff", {"site"})], "")],
+        "diff": [([*folded, *asked(FORMS, "diff", "session")], "")],
         "doctor": [([], "")],
         "kernel": [
             (["add", "old", "/kernels/v6.12.107"], ""),
@@ -115,10 +120,11 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
     }
 
 
-def asked(forms: Sequence[Any], name: str, without: set[str] = frozenset()) -> Iterator[str]:
-    """Options for all forms, each with a file or a folder; folded stacks are imported later."""
+def asked(forms: Sequence[Any], name: str, held: str) -> Iterator[str]:
+    """Options for all forms of such a recording, each with a file or a folder; folded stacks are
+    imported later."""
     for form in forms:
-        if form.name not in without:
+        if held in form.render:
             target = "folded.txt" if (form.name, name) == ("folded", "report") else form.name
             yield from (f"--{form.name}", target if name == "report" else f"{name}-{form.name}")
 

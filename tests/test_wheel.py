@@ -26,9 +26,9 @@ from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
 from profdiff.commands import COMMANDS
 from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame.forms import BLAME_FORMS
-from profdiff.reports.forms import CHECK_FORMS, FORMS
-from profdiff.reports.suite_forms import SUITE_FORMS
+from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
+from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
+from profdiff.reports.forms import FORMS
 
 # What docs/install.md tells a user to install; git is for sources and their history.
 PACKAGES = "python3-venv,qemu-system-x86,busybox-static,cpio,git"
@@ -206,6 +206,6 @@ def check_files(work: Path) -> None:
     # Inlined: the debug ELF was read.
     assert "commit_anon_folio_batch" in rows
     assert (work / "cluster.csv").read_text() == table
-    for form in (*FORMS, *SUITE_FORMS, *ANNOTATION_FORMS, *BLAME_FORMS, *CHECK_FORMS):
+    for form in (*FORMS, *ANNOTATION_FORMS, *BLAME_FORMS, *CHECK_FORMS):
         made = [*work.glob(form.name), *work.glob(f"*-{form.name}"), *work.glob(f"{form.name}*")]
         assert made and all(path.is_dir() or path.stat().st_size for path in made), form.name

@@ -1,9 +1,9 @@
 """``profdiff annotate``: the code of a function, with what each instruction costs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -11,8 +11,6 @@ from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.base.near import did_you_mean
 from profdiff.base.units import printable
 from profdiff.commands import complete
-from profdiff.commands.cell import CELL, locate
-from profdiff.commands.newest import newest
 from profdiff.commands.output import (
     ASCII,
     PER_OP,
@@ -23,11 +21,13 @@ from profdiff.commands.output import (
     with_options,
     write_forms,
 )
-from profdiff.reports.annotation.forms import FORMS, Subject
+from profdiff.commands.recording import CELL, find
+from profdiff.reports.annotation.forms import FORMS
+from profdiff.reports.form import Asked, Layout, Subject
+from profdiff.session.held import held
 
 if TYPE_CHECKING:
     from profdiff.profile.comparison import Comparison
-    from profdiff.reports.annotation.text import Asked
     from profdiff.session.manifest import Manifest
     from profdiff.session.parts import Parts
     from profdiff.session.points import Setting
@@ -149,31 +149,24 @@ def annotate(
     session in this folder. With several compilers or architectures, annotate shows source lines
     with columns for each, and instructions one after the other.
     """
-    from profdiff.session.held import held
+    from profdiff.session.parts import Parts
 
     folder, name = _arguments(session, function)
-    typed = f"profdiff annotate {folder} --cell NAME {name}"
-    folder, at = locate(folder, cell, at, typed)
+    recording, at = find(folder, cell, at, ["session", "parts"])
     wanted = _Wanted(name, at, metric, inlined_at, labels, sources)
-
-    def asked(columns: int) -> "Asked":
-        from profdiff.reports.annotation.text import Asked
-
-        return Asked(
-            width or columns, by, side_by_side, per_op, context, addresses, ascii_only, cold
-        )
-
-    chosen = targets(FORMS, forms) or {"text": "-"}
-    if held(folder) == "parts":
-        _annotate_parts(folder, wanted, asked, chosen, per_op=per_op)
-        return
-    find = partial(_of_folder, folder, wanted, per_op=per_op)
-    write_forms(FORMS, chosen, Subject(find, asked))
+    if isinstance(recording, Parts):
+        made: Callable[[], Any] = partial(_of_parts, recording, wanted, per_op=per_op)
+    else:
+        (only,) = recording.sessions().values()
+        made = partial(_of_session, only, wanted, per_op=per_op)
+    layout = Layout(by, side_by_side, context, addresses, cold)
+    asked = Asked(per_op=per_op, width=width, ascii_only=ascii_only, layout=layout)
+    subject = Subject(recording, cache(made), asked)
+    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
 
 
-def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
-    """The session's folder and the function: of one word, the function."""
-    from profdiff.session.held import held
+def _arguments(first: str | None, second: str | None) -> tuple[Path | None, str]:
+    """The session's folder, if it is named, and the function: of one word, the function."""
 
     def known(word: str) -> bool:
         return held(Path(word)) is not None
@@ -183,26 +176,10 @@ def _arguments(first: str | None, second: str | None) -> tuple[Path, str]:
     if second is None and known(first):
         raise InputError(f"name a FUNCTION of it: profdiff annotate {first} FUNCTION")
     if second is None:
-        return newest(Path()), first
+        return None, first
     if not known(first) and known(second):
         raise InputError(f"SESSION comes first: profdiff annotate {second} {first}")
     return Path(first), second
-
-
-def _annotate_parts(
-    folder: Path,
-    wanted: _Wanted,
-    asked: "Callable[[int], Asked]",
-    chosen: Mapping[str, str],
-    *,
-    per_op: bool | None,
-) -> None:
-    from profdiff.reports.annotation.parts_forms import JOINT_FORMS, Subject
-    from profdiff.session.parts import Parts
-
-    opened = Parts.open(folder)
-    find = partial(_of_parts, opened, wanted, per_op=per_op)
-    write_forms(JOINT_FORMS, chosen, Subject(opened.kind, find, asked))
 
 
 def _of_parts(opened: "Parts", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
@@ -231,10 +208,7 @@ def _of_parts(opened: "Parts", wanted: _Wanted, *, per_op: bool | None) -> "Join
     return joint_annotation(opened.kind.name, list(opened.names), found, missing)
 
 
-def _of_folder(folder: Path, wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
-    from profdiff.session.session import Session
-
-    opened = Session.open(folder)
+def _of_session(opened: "Session", wanted: _Wanted, *, per_op: bool | None) -> "Annotation":
     return _found(opened, wanted, _setting(opened.manifest, wanted.at), per_op=per_op)
 
 

@@ -6,7 +6,7 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
-from profdiff.commands.suite_report import tell_damaged
+from profdiff.commands.report import tell_damaged
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
 

@@ -6,12 +6,9 @@ from pathlib import Path
 import click
 
 from profdiff.commands import complete
-from profdiff.commands.cell import CELL, locate
-from profdiff.commands.newest import newest
 from profdiff.commands.output import (
     ASCII,
     PER_OP,
-    SESSION,
     TOP,
     WIDTH,
     form_options,
@@ -20,7 +17,10 @@ from profdiff.commands.output import (
     with_options,
     write_forms,
 )
-from profdiff.reports.blame.forms import BLAME_FORMS, Asked
+from profdiff.commands.recording import CELL, SESSION, find
+from profdiff.reports.blame.forms import FORMS, Blamed
+from profdiff.reports.form import Asked, Subject
+from profdiff.views.profile.selection import Selection
 
 
 @click.command()
@@ -67,7 +67,7 @@ from profdiff.reports.blame.forms import BLAME_FORMS, Asked
 @PER_OP
 @WIDTH
 @ASCII
-@partial(with_options, form_options(BLAME_FORMS))
+@partial(with_options, form_options(FORMS))
 def blame(
     session: Path | None,
     repo: Path | None,
@@ -90,19 +90,15 @@ def blame(
     as lines that both kernels have and one executes more often. git blame is asked, nothing is
     built: a commit named here is a suspect, not a culprit.
     """
-    from profdiff.evidence.findings import Findings, choose
-    from profdiff.evidence.results import Results
-    from profdiff.session.session import Session
+    from profdiff.evidence.findings import OneSetting
     from profdiff.views.blame import of_findings
 
-    folder = session or newest(Path())
-    folder, at = locate(folder, cell, at, f"profdiff blame {folder} --cell NAME")
-    opened = Session.open(folder)
-    results = Results.gather(opened.manifest)
-    setting = choose(opened.manifest, at, results)
-    if per_op and setting.ops is None:
+    recording, at = find(session, cell, at, ["session"])
+    (only,) = recording.sessions().values()
+    found = OneSetting.of(only, at)
+    if per_op and found.ops is None:
         refuse_per_op()
-    found = Findings.of(opened, setting, results)
-    made = of_findings(found, repo, (base, new), label, ignore_revs_file)
-    asked = Asked(made, found, top, per_op, width, ascii_only)
-    write_forms(BLAME_FORMS, targets(BLAME_FORMS, forms) or {"text": "-"}, asked)
+    made = of_findings(found.findings, repo, (base, new), label, ignore_revs_file)
+    asked = Asked(Selection(top=top), per_op, width, ascii_only)
+    subject = Subject(recording, lambda: Blamed(made, found.findings), asked)
+    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)

@@ -11,14 +11,15 @@ import click
 from profdiff.base.errors import InputError, ProfdiffError, UndecidedError, told
 from profdiff.base.terminal import say
 from profdiff.commands import complete
-from profdiff.commands.cell import CELL, locate
-from profdiff.commands.newest import newest
-from profdiff.commands.output import SESSION, form_options, targets, with_options, write_forms
-from profdiff.reports.forms import CHECK_FORMS
+from profdiff.commands.output import form_options, targets, with_options, write_forms
+from profdiff.commands.recording import CELL, SESSION, find, works_on
+from profdiff.reports.checks.forms import FORMS
+from profdiff.reports.form import Subject
 
 if TYPE_CHECKING:
     from profdiff.evidence.conditions.judging import Found
     from profdiff.session.kinds import Kind
+    from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
 
@@ -45,13 +46,14 @@ if TYPE_CHECKING:
     shell_complete=complete.labels,
     help="Check only this kernel. Can be repeated.",
 )
-@click.option(
+@works_on(
     "--at",
+    held=("session", "parts"),
     metavar="NAME=VALUE,...",
     help="Check only this point of the sweep.  [default: all points]",
 )
 @CELL
-@partial(with_options, form_options(CHECK_FORMS))
+@partial(with_options, form_options(FORMS))
 def check(
     session: Path | None,
     texts: tuple[str, ...],
@@ -72,21 +74,16 @@ def check(
         from profdiff.evidence.conditions.judging import judge
         from profdiff.evidence.suite.judging import judge_suite
         from profdiff.reports.checks import judgements
-        from profdiff.session.held import held
         from profdiff.session.suite import Suite
 
         conditions = [Condition.parse(text) for text in texts]
-        with _undecided_unless():
-            folder = session or newest(Path())
-        whole = held(folder) == "suite" and cell is None
-        if whole:
-            if at is not None:
-                raise InputError(f"--at {at}: {folder} is a suite: name a cell with --cell")
-            with _undecided_unless(InputError):
-                judged = judge_suite(Suite.open(folder), conditions, labels)
-        else:
-            folder, at = locate(folder, cell, at, "")
-            found, kind = _found(folder, at)
+        with _undecided_unless(InputError):
+            recording, at = find(session, cell, at)
+            whole = isinstance(recording, Suite)
+            if isinstance(recording, Suite):
+                judged = judge_suite(recording, conditions, labels)
+        if not isinstance(recording, Suite):
+            found, kind = _found(recording, at)
             judged = judge(found, conditions, labels, kind)
         for one in judged:
             if whole and one.outcome == "does not hold":
@@ -96,11 +93,11 @@ def check(
         if whole:
             passed = sum(one.outcome == "does not hold" for one in judged)
             say(f"{passed:,} of {len(judged):,} pass")
-        write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), judged)
+        write_forms(FORMS, targets(FORMS, forms), Subject(recording, lambda: judged))
         return exit_status(judged)
 
 
-def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
+def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, Kind]":
     """What was found at each point, by part, and what parts differ by. Raises InputError for a
     point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
@@ -109,7 +106,7 @@ def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
     from profdiff.session.state import compare_states
 
     with _undecided_unless():
-        sessions, kind = _sessions(folder)
+        sessions, kind = _sessions(recording)
         joint = JointResults.gather(sessions, kind)
     chosen = [joint.choose(at)] if at else joint.settings
     found = {}
@@ -124,22 +121,19 @@ def _found(folder: Path, at: str | None) -> "tuple[Found, Kind]":
     return found, kind
 
 
-def _sessions(folder: Path) -> "tuple[dict[str, Session], Kind]":
+def _sessions(recording: "Session | Parts") -> "tuple[dict[str, Session], Kind]":
     """By part, "" where there is one only, and what parts differ by. Raises SessionError,
     UndecidedError."""
-    from profdiff.session.held import held
     from profdiff.session.kinds import ARCHITECTURE
-    from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
-    if held(folder) != "parts":
-        return {"": Session.open(folder)}, ARCHITECTURE
-    several = Parts.open(folder)
-    sessions = several.sessions()
-    for name in several.names:
+    sessions = recording.sessions()
+    if isinstance(recording, Session):
+        return sessions, ARCHITECTURE
+    for name in recording.names:
         if name not in sessions:
             raise UndecidedError(f"{name} was not recorded yet: finish the recording")
-    return sessions, several.kind
+    return sessions, recording.kind
 
 
 @contextlib.contextmanager

@@ -14,10 +14,10 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands.output import Output, output_options, with_options
-from profdiff.reports.forms import Subject
+from profdiff.reports.form import Subject
+from profdiff.reports.forms import FORMS
 
 if TYPE_CHECKING:
-    from profdiff.evidence.findings import Findings
     from profdiff.profile.importing import Imported, Source
 
 _FILES = [
@@ -87,7 +87,7 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
 @click.command()
 @click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
 @partial(with_options, _FILES)
-@output_options
+@partial(output_options, forms=[form for form in FORMS if "session" in form.render])
 def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: Any) -> None:
     """Compare existing recordings: perf.data, perf script text, or folded stacks.
 
@@ -95,26 +95,19 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     with one LABEL are recordings of one kernel, each in a boot of its own: base=a1 base=a2 new=b1
     new=b2. A single FILE is shown without a comparison.
     """
+    from profdiff.evidence.findings import Findings, OneSetting
     from profdiff.profile import importing
+    from profdiff.session.session import Session
 
     imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
 
-    @cache
-    def find() -> "Findings":
-        from profdiff.evidence.findings import Findings
-
-        return Findings.of_recordings(importing.compare(imported, described))
-
-    output.write(
-        Subject(
-            "diff",
-            ops,
-            find,
-            lambda: importing.folded(imported),
-            output.asked,
-        )
+    found = OneSetting(
+        ops,
+        lambda: Findings.of_recordings(importing.compare(imported, described)),
+        lambda: importing.folded(imported),
     )
+    output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 
 def _read(sources: "list[Source]") -> "list[Imported]":

@@ -15,8 +15,9 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
-from profdiff.commands.cell import CELL, locate
+from profdiff.commands.recording import CELL, find, works_on
 from profdiff.mail.sections import SECTIONS
+from profdiff.session.held import EVERY, Held
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
@@ -37,8 +38,10 @@ _FILE, _TOP = click.Path(path_type=Path), click.IntRange(1)
 _KINDS = click.Choice(["folded", "svg"])
 
 
-def _option(name: str, metavar: str, text: str, **more: Any) -> Callable[[Any], Any]:
-    return click.option(*name.split(), metavar=metavar, help=text, **more)
+def _option(
+    name: str, metavar: str, text: str, held: Sequence[Held] = EVERY, **more: Any
+) -> Callable[[Any], Any]:
+    return works_on(*name.split(), metavar=metavar, help=text, held=held, **more)
 
 
 def _repeated(name: str, metavar: str, text: str) -> Callable[[Any], Any]:
@@ -109,6 +112,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     "LINUX",
     "Name suspects: the commits whose lines executed more or less, by profdiff blame in this git "
     "repository.  [default: the one that profdiff built the kernels from, if it did]",
+    held=["session"],
     type=_FILE,
 )
 @_option("--base", "REV", "What the base was built from, for --repo.  [default: its release's tag]")
@@ -136,7 +140,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     is_flag=True,
     help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
 )
-@_option("--attach", "folded|svg", "Attach the difference as text/plain.", type=_KINDS)
+@_option("--attach", "folded|svg", "Attach the difference as text/plain.", ["session"], type=_KINDS)
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
@@ -172,16 +176,12 @@ def mail(
     never sends it. Then it shows what maintainers ask of such a report and whether the session
     has it, and the command that would send the draft.
     """
-    from profdiff.commands.newest import newest
     from profdiff.commands.output import write
-    from profdiff.evidence.findings import Findings, choose
+    from profdiff.evidence.findings import OneSetting
     from profdiff.evidence.parts.findings import JointFindings
-    from profdiff.evidence.results import Results
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
-    from profdiff.session.held import held, refuse
     from profdiff.session.parts import Parts
-    from profdiff.session.session import Session
     from profdiff.views.bisection import fixes, introduced
 
     # Before the work: a draft is edited by hand, unlike what other commands write.
@@ -198,22 +198,18 @@ def mail(
             "--regzbot ^introduced makes the parent mail the report: name the thread with "
             "--thread, or write 'introduced'"
         )
-    folder = session or newest(Path())
-    folder, at = locate(folder, cell, at, f"profdiff mail {folder} --cell NAME")
-    several = held(folder) == "parts"
-    if several and (repo or attach):
-        refuse("--repo" if repo else "--attach", ["session"], folder)
+    recording, at = find(session, cell, at, ["session", "parts"])
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    both = JointFindings.of(Parts.open(folder), at) if several else None
-    opened = next(iter(both.sessions.values())) if both else Session.open(folder)
+    both = JointFindings.of(recording, at) if isinstance(recording, Parts) else None
+    opened = next(iter(recording.sessions().values()))
     bisection = opened.manifest.bisection
     culprit = fixes(bisection)
     if regzbot_introduced:
         if bisection is None:
             raise InputError(
-                f"--regzbot-introduced: {folder} is no bisection's evidence: give the commit with "
-                "--regzbot 'introduced: COMMIT'"
+                f"--regzbot-introduced: {recording.folder} is no bisection's evidence: give the "
+                "commit with --regzbot 'introduced: COMMIT'"
             )
         commands.append(trailers.regzbot(f"introduced: {introduced(bisection)}"))
     if culprit and not given["fixes"]:
@@ -228,10 +224,9 @@ def mail(
         findings = next(iter(both.parts.values()))
         write_letter, boxes = partial(joint.letter, both), partial(joint.boxes, both)
     else:
-        results = Results.gather(opened.manifest)
-        findings = Findings.of(opened, choose(opened.manifest, at, results), results)
+        findings = OneSetting.of(opened, at).findings
         write_letter, boxes = partial(content.letter, findings), partial(content.boxes, findings)
-    if regression and not several:
+    if regression and not both:
         content.refuse_accident(findings)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
@@ -243,7 +238,7 @@ def mail(
         reproducer=source,
         quote=quoted,
         checklist=checklist,
-        blame=None if several else _suspects(findings, repo, (base, new), content.about(findings)),
+        blame=None if both else _suspects(findings, repo, (base, new), content.about(findings)),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],

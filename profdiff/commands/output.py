@@ -1,25 +1,23 @@
-"""The session that a command shows, and the options that say what of it, and in which forms."""
+"""The options that say what of a recording a command shows, and in which forms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
 from profdiff.base import terminal
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
-from profdiff.commands import complete
-from profdiff.reports.forms import DEFAULT_TOP, FORMS, Asked, Files, Form, Shown, Subject
+from profdiff.commands.recording import works_on
+from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject
+from profdiff.reports.forms import FORMS
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.profile.selection import Selection
 
-SESSION = click.argument(
-    "session",
-    required=False,
-    type=click.Path(path_type=Path),
-    shell_complete=complete.sessions,
-)
+if TYPE_CHECKING:
+    from profdiff.evidence.findings import OneSetting
+
 # Options of every text.
 TOP = click.option(
     "--top",
@@ -27,8 +25,10 @@ TOP = click.option(
     metavar="N",
     help=f"Show at most N rows.  [default: {DEFAULT_TOP}]",
 )
-PER_OP = click.option(
+PER_OP = works_on(
     "--per-op/--absolute",
+    held=("session", "parts"),
+    values=[False],
     default=None,
     help="Show counts per op, or whole counts.  [default: per op where ops are known]",
 )
@@ -41,16 +41,19 @@ WIDTH = click.option(
 ASCII = click.option("--ascii", "ascii_only", is_flag=True, help="Write the text in ASCII only.")
 
 _SELECTION = [
-    click.option(
+    works_on(
         "--sort",
+        held=("session", "parts"),
+        values=("total-delta", "self", "total"),
         type=click.Choice(["delta", "total-delta", "self", "total", "name"]),
         default="delta",
         show_default=True,
         help="Sort rows by this column, largest absolute value first.",
     ),
     TOP,
-    click.option(
+    works_on(
         "--min-delta",
+        held=("session", "parts"),
         type=click.IntRange(0),
         default=0,
         metavar="N",
@@ -66,8 +69,9 @@ _SELECTION = [
         is_flag=True,
         help="Show changes in tables as ratios to the base: 1.67x instead of +67.0%.",
     ),
-    click.option(
+    works_on(
         "--classes",
+        held=["session"],
         is_flag=True,
         help="Show also what kind of instructions ran: loads, stores, locked, serialising, "
         "privileged, divisions, repeated, calls, branches, vector. Exact counts only.",
@@ -82,26 +86,34 @@ class Output(NamedTuple):
     asked: Asked
     targets: Mapping[str, str]
 
-    def write(self, subject: Subject) -> None:
+    def write(self, subject: Subject[Any]) -> None:
         """Write the forms that were asked for, or else print the text. Raises InputError."""
-        if self.asked.per_op and subject.ops is None:
+        held = subject.recording.held
+        if self.asked.per_op and held != "suite" and subject.find().ops is None:
             refuse_per_op()
+        if held == "session":
+            self._refuse_profiles(subject)
+        write_forms(FORMS, self.targets or {"text": "-"}, subject)
+        if held == "session" and "csv" in self.targets and "csv-experiment" not in self.targets:
+            found = subject.find().findings
+            if found.results.swept:
+                terminal.tell(
+                    f"--csv has the functions at {found.setting.title}; --csv-experiment FILE has "
+                    "the metrics of every point"
+                )
+
+    def _refuse_profiles(self, subject: "Subject[OneSetting]") -> None:
+        """Raise InputError where a form shows a profile, and there is none."""
         for form in FORMS:
-            if form.profile and form.name in self.targets and not subject.find().comparisons:
+            if form.profile and form.name in self.targets:
+                if subject.find().findings.comparisons:
+                    return
                 from profdiff.collectors import registry
 
                 able = " or ".join(n for n, one in registry.recording().items() if one.profiles)
                 raise InputError(
                     f"--{form.name} needs a profile, which no run of this session has: record with "
                     f"--collector {able}, or use --csv-experiment for what it has"
-                )
-        write_forms(FORMS, self.targets or {"text": "-"}, subject, subject.name)
-        if "csv" in self.targets and "csv-experiment" not in self.targets:
-            found = subject.find()
-            if found.results.swept:
-                terminal.tell(
-                    f"--csv has the functions at {found.setting.title}; --csv-experiment FILE has "
-                    "the metrics of every point"
                 )
 
 
@@ -110,28 +122,32 @@ def refuse_per_op() -> NoReturn:
     raise InputError("--per-op: the number of ops is unknown (record with --ops)")
 
 
-def form_options(forms: Sequence[Form[Shown]]) -> list[Callable[..., Any]]:
+def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:
     """The options of forms; ``targets`` takes their values."""
     optional: dict[str, Any] = {"is_flag": False, "flag_value": ""}
     return [
-        click.option(
+        works_on(
             f"--{form.name}",
             f"form_{form.name.replace('-', '_')}",
             metavar=form.takes,
             help=form.help,
+            held=tuple(form.render),
+            instead=form.instead,
             **(optional if form.default else {}),
         )
         for form in forms
     ]
 
 
-def targets(forms: Sequence[Form[Shown]], values: dict[str, Any]) -> dict[str, str]:
+def targets(forms: Sequence[Form], values: dict[str, Any]) -> dict[str, str]:
     """Where each form that was asked for goes; the options' values are taken from ``values``."""
     given = {form.name: values.pop(f"form_{form.name.replace('-', '_')}") for form in forms}
     return {name: target for name, target in given.items() if target is not None}
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def output_options(
+    command: Callable[..., Any], forms: Sequence[Form] = FORMS
+) -> Callable[..., Any]:
     """Give a command the options, as one argument ``output``."""
 
     def with_output(
@@ -154,11 +170,11 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
         asked = Asked(selection, per_op, width, ascii_only, ratios, classes)
-        return command(output=Output(asked, targets(FORMS, others)), **others)
+        return command(output=Output(asked, targets(forms, others)), **others)
 
     with_output.__doc__ = command.__doc__
     with_output.__name__ = command.__name__
-    return with_options([*_SELECTION, *form_options(FORMS)], with_output)
+    return with_options([*_SELECTION, *form_options(forms)], with_output)
 
 
 def with_options(
@@ -170,11 +186,10 @@ def with_options(
     return command
 
 
-def write_forms(
-    forms: Sequence[Form[Shown]], targets: Mapping[str, str], shown: Shown, name: str = ""
-) -> None:
-    """Write each form that ``targets`` names. ``name``: of files that are given none, which are
-    told. Raises InputError."""
+def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subject[Any]) -> None:
+    """Write each form that ``targets`` names. Files that are given no name have the recording's,
+    and are told. Raises InputError."""
+    name, held = subject.recording.stem, subject.recording.held
     wanted = [
         (form, targets[form.name] or (form.default(name) if form.default else ""))
         for form in forms
@@ -185,23 +200,23 @@ def write_forms(
     for form, target in wanted:
         if form.appends and not target:
             raise InputError(f"--{form.name}: name a FILE, $GITHUB_STEP_SUMMARY is not set")
-        made = form.render(shown, target)
+        made = form.render[held](subject, target)
         if isinstance(made, (str, bytes)):
             write(target, made, appends=form.appends)
         elif made is not None:
-            _write_parts(form, target, made)
+            _write_files(form, target, made)
         if not targets[form.name] and target != "-" and not form.appends:
             taken = any(other == "-" for _, other in wanted)
             (terminal.tell if taken else terminal.say)(target)
 
 
-def _write_parts(form: Form[Shown], target: str, parts: Files) -> None:
+def _write_files(form: Form, target: str, files: Files) -> None:
     """One file for each kernel, with its label in the name where there are several."""
-    if len(parts) > 1 and target == "-":
+    if len(files) > 1 and target == "-":
         raise InputError(f"--{form.name} -: with several kernels, stacks go to files: name a FILE")
-    for label, make in parts:
+    for label, make in files:
         path = Path(target)
-        if len(parts) > 1:
+        if len(files) > 1:
             path = path.with_name(f"{path.stem}.{label}{path.suffix}")
         write(str(path), make())
 

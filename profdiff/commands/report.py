@@ -1,39 +1,67 @@
-"""``profdiff report``: what a session shows."""
+"""``profdiff report``: what a recording shows."""
 
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.commands.cell import CELL, locate
-from profdiff.commands.newest import newest
-from profdiff.commands.output import SESSION, Output, output_options, refuse_per_op
-from profdiff.commands.suite_report import Selected, report_suite, suite_options
-from profdiff.reports.forms import Subject
+from profdiff.base import terminal
+from profdiff.commands.output import Output, output_options
+from profdiff.commands.recording import CELL, SESSION, find, works_on
+from profdiff.reports.form import Subject
+from profdiff.session.held import held
+from profdiff.views.suite.threshold import RELEVANT, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from profdiff.evidence.findings import Findings
-    from profdiff.evidence.results import Results
-    from profdiff.session.points import Setting
-    from profdiff.session.session import Session
+    from profdiff.session.opened import Opened
+    from profdiff.session.suite import SuiteWorkload
+    from profdiff.views.suite.records import SuiteDamage
 
 
 @click.command()
 @SESSION
-@click.option(
+@works_on(
     "--at",
+    held=("session", "parts"),
     metavar="NAME=VALUE,...",
     help="Show functions at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )
 @CELL
-@suite_options
+@works_on(
+    "--threshold",
+    held=["suite"],
+    metavar="PERCENT",
+    help=f"Of a suite, show the cells that changed by at least this.  [default: "
+    f"{100 * RELEVANT:g}%]",
+)
+@works_on(
+    "--only",
+    held=["suite"],
+    multiple=True,
+    metavar="GLOB",
+    help="Of a suite, show only cells with such a name: 'mprotect*'. Can be repeated.",
+)
+@works_on(
+    "--tag",
+    "tags",
+    held=["suite"],
+    multiple=True,
+    metavar="TAG",
+    help="Of a suite, show only cells with this tag. Can be repeated.",
+)
 @output_options
 def report(
-    session: Path | None, at: str | None, cell: str | None, asked: Selected, output: Output
+    session: Path | None,
+    at: str | None,
+    cell: str | None,
+    threshold: str | None,
+    only: Sequence[str],
+    tags: Sequence[str],
+    output: Output,
 ) -> int:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
     functions that cost more. SESSION defaults to the newest session in this folder. With several
@@ -43,68 +71,47 @@ def report(
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
-    from profdiff.evidence.findings import choose
-    from profdiff.evidence.results import Results
-    from profdiff.profile.recordings import Recordings
-    from profdiff.session.held import held
-    from profdiff.session.session import Session
-
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
     # but it is not what was meant.
     page = output.targets.get("html")
     if session is None and page and held(Path(page)):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
-    folder = session or newest(Path())
-    if cell is None and held(folder) == "suite":
-        return report_suite(folder, at, asked, output)
-    asked.refuse(folder)
-    folder, at = locate(folder, cell, at, "")
-    if held(folder) == "parts":
-        _several(folder, at, output)
-        return 0
-    opened = Session.open(folder)
-    results = Results.gather(opened.manifest)
-    setting = choose(opened.manifest, at, results)
-    find = cache(partial(_found, opened, setting, results))
-    output.write(
-        Subject(
-            folder.resolve().name.removesuffix(".profdiff"),
-            setting.ops,
-            find,
-            Recordings(opened, setting).folded,
-            output.asked,
-            lambda: _others(find()),
-        )
-    )
-    return 0
+    recording, at = find(session, cell, at)
+    subject = Subject(recording, cache(_finder(recording, at, threshold, only, tags)), output.asked)
+    output.write(subject)
+    return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0
 
 
-def _several(folder: Path, at: str | None, output: Output) -> None:
-    """Of a folder with several sessions."""
-    from profdiff.commands.output import write_forms
+def _finder(
+    recording: "Opened",
+    at: str | None,
+    threshold: str | None,
+    only: Sequence[str],
+    tags: Sequence[str],
+) -> Callable[[], Any]:
+    """What finds what is reported."""
+    from profdiff.evidence.findings import OneSetting
     from profdiff.evidence.parts.findings import JointFindings
-    from profdiff.reports.joint_forms import JOINT_FORMS, Subject, refuse_others
     from profdiff.session.parts import Parts
+    from profdiff.session.session import Session
 
-    opened = Parts.open(folder)
-    refuse_others(output.targets, output.asked, opened)
-    find = cache(partial(JointFindings.of, opened, at))
-    if output.asked.per_op and not any(part.setting.ops for part in find().parts.values()):
-        refuse_per_op()
-    name = folder.resolve().name.removesuffix(".profdiff")
-    subject = Subject(find, output.asked)
-    write_forms(JOINT_FORMS, output.targets or {"text": "-"}, subject, name)
+    if isinstance(recording, Session):
+        return partial(OneSetting.of, recording, at)
+    if isinstance(recording, Parts):
+        return partial(JointFindings.of, recording, at)
+    from profdiff.evidence.suite.results import SuiteResults
+    from profdiff.reports.documents import suite
+
+    def wanted(name: str, workload: "SuiteWorkload") -> bool:
+        fits = not only or any(fnmatchcase(name, glob) for glob in only)
+        return fits and (not tags or not set(tags).isdisjoint(workload.tags))
+
+    least = parsed(threshold)
+    return lambda: suite.of_results(SuiteResults.gather(recording, wanted=wanted), least)
 
 
-def _found(session: "Session", setting: "Setting", results: "Results") -> "Findings":
-    from profdiff.evidence.findings import Findings
-
-    return Findings.of(session, setting, results)
-
-
-def _others(found: "Findings") -> "Iterator[Findings]":
-    """The findings at the points beside the one that was asked for."""
-    from profdiff.reports.page.points import nearest
-    from profdiff.session.points import settings
-
-    return found.others(nearest(settings(found.manifest), found.setting))
+def tell_damaged(damaged: "Sequence[SuiteDamage]") -> int:
+    """Name what a report leaves out; the exit status: 1 where there is any."""
+    for one in damaged:
+        terminal.tell(f"{one.name} is left out: {one.why}")
+    return 1 if damaged else 0

@@ -1,9 +1,9 @@
 """What a report of a session shows: at one setting, or of recordings that exist."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
@@ -111,6 +111,30 @@ class Findings:
         if self.comparisons:
             return self.comparisons[0].kernels
         return self.results.kernels
+
+
+@dataclass(frozen=True)
+class OneSetting:
+    """What a report of a session is made of, at one setting. Nothing is read of the recordings
+    before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
+    kernel. ``ops``: None where they are unknown."""
+
+    ops: int | None
+    find: Callable[[], Findings]
+    folded: Callable[[], Sequence[tuple[str, Callable[[], bytes]]]]
+
+    @staticmethod
+    def of(session: Session, at: str | None = None) -> "OneSetting":
+        """At the setting that ``choose`` chooses. Raises as it."""
+        results = Results.gather(session.manifest)
+        setting = choose(session.manifest, at, results)
+        find = partial(Findings.of, session, setting, results)
+        return OneSetting(setting.ops, find, Recordings(session, setting).folded)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """Raises as ``Findings.of``."""
+        return self.find()
 
 
 def _differ(session: Session, results: Results, setting: points.Setting) -> dict[str, FunctionKey]:

@@ -161,6 +161,6 @@ def _config(findings: Findings) -> Sequence[Part]:
 
 def _whole(findings: JointFindings, part: Findings) -> Findings:
     """A part's findings with the command that recorded all of them, and the kernels of all."""
-    command = list(findings.several.command)
+    command = list(findings.recording.command)
     kernels = [kernel for one in findings.parts.values() for kernel in one.manifest.kernels]
     return replace(part, manifest=m.replace(part.manifest, command=command, kernels=kernels))

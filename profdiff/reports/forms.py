@@ -1,78 +1,30 @@
-"""The output forms, from which commands make their options. Each loads its module when asked."""
+"""The output forms of ``profdiff report``. Each loads its module when asked."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
-from profdiff.base import terminal, units
-from profdiff.base.errors import InputError
-from profdiff.views.profile.selection import Selection
+from profdiff.reports.form import Files, Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.conditions.condition import Judgement
-    from profdiff.evidence.findings import Findings
+    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.parts.findings import JointFindings
+    from profdiff.views.suite.records import SuiteDocument
 
-DEFAULT_TOP = 20
-
-# Each kernel's label, and what makes its file.
-Files = Sequence[tuple[str, Callable[[], bytes]]]
-# What a command reports: a Subject, or the judgements of check.
-Shown = TypeVar("Shown")
+    OfSession = Subject[OneSetting]
+    OfParts = Subject[JointFindings]
+    OfSuite = Subject[SuiteDocument]
 
 
-class Asked(NamedTuple):
-    """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
-    means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
-    times the base; ``classes``: what kind of instructions ran, too."""
+def _text(subject: "OfSession", target: str) -> str:
+    from profdiff.reports.text import session
 
-    selection: Selection
-    per_op: bool | None
-    width: int | None
-    ascii_only: bool
-    ratios: bool = False
-    classes: bool = False
-
-
-class Subject(NamedTuple):
-    """What is reported. Nothing is read before a form asks for it: ``find`` makes the findings,
-    once, ``others`` those at other points, and ``folded`` each kernel's stacks. ``name``: of a file
-    that is given none."""
-
-    name: str
-    ops: int | None
-    find: "Callable[[], Findings]"
-    folded: Callable[[], Files]
-    asked: Asked
-    others: "Callable[[], Iterator[Findings]]" = lambda: iter(())
-
-
-class Form(NamedTuple, Generic[Shown]):
-    """``--name``. ``render`` gets what is reported, and a path or ``-``. Its text is cleaned before
-    it is written; None: it has written a folder. ``takes``: what stands behind the option; where
-    that may be left out, ``default(name)`` is the target ("": none is known). ``profile``: it shows
-    one, which timed runs do not have. ``appends``: other programs write to the same file."""
-
-    name: str
-    help: str
-    render: Callable[[Shown, str], str | bytes | Files | None]
-    takes: Literal["FILE", "[FILE]", "DIR"] = "FILE"
-    default: Callable[[str], str] | None = None
-    profile: bool = False
-    appends: bool = False
-
-
-def _text(subject: Subject, target: str) -> str:
-    from profdiff.reports.text import session as text
-
-    asked, found = subject.asked, subject.find()
-    return as_text(
-        asked,
+    return text(
+        subject.asked,
         target,
-        lambda selection, width: text.render(
-            found,
-            selection,
+        lambda asked, width: session.render(
+            subject.find().findings,
+            asked.selection,
             width=width,
             per_op=asked.per_op,
             ratios=asked.ratios,
@@ -81,120 +33,189 @@ def _text(subject: Subject, target: str) -> str:
     )
 
 
-def as_text(asked: Asked, target: str, render: Callable[[Selection, int], str]) -> str:
-    """The text that ``render`` makes of a selection, in so many columns."""
-    selection, width = asked.selection, asked.width
-    if selection.top is None:
-        selection = selection._replace(top=DEFAULT_TOP)
-    width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
-    made = render(selection, width)
-    return units.ascii_only(made) if asked.ascii_only else made
+def _parts_text(subject: "OfParts", target: str) -> str:
+    from profdiff.reports.text.parts import report
+
+    return text(
+        subject.asked,
+        target,
+        lambda asked, width: report.render(
+            subject.find(), asked.selection, width=width, per_op=asked.per_op, ratios=asked.ratios
+        ),
+    )
 
 
-def _page(subject: Subject, target: str) -> bytes:
+def _suite_text(subject: "OfSuite", target: str) -> str:
+    from profdiff.reports.text.suite import report
+
+    return text(
+        subject.asked,
+        target,
+        lambda asked, width: report.render(
+            subject.find(),
+            str(subject.recording.folder),
+            width=width,
+            top=asked.selection.top or 0,
+            ratios=asked.ratios,
+            side=asked.selection.side,
+            by_name=asked.selection.sort == "name",
+        ),
+    )
+
+
+def _page(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.page import html
+    from profdiff.reports.page.points import nearest
+    from profdiff.session.points import settings
 
-    return html.render(subject.find(), subject.others()).encode(errors="backslashreplace")
+    found = subject.find().findings
+    others = found.others(nearest(settings(found.manifest), found.setting))
+    return html.render(found, others).encode(errors="backslashreplace")
 
 
-def _site(subject: Subject, target: str) -> None:
-    raise InputError("--site is of a suite: --html makes the page of one session")
+def _parts_page(subject: "OfParts", target: str) -> bytes:
+    from profdiff.reports.page import parts
+
+    return parts.render(subject.find()).encode(errors="backslashreplace")
 
 
-def _folded_diff(subject: Subject, target: str) -> Files:
+def _suite_page(subject: "OfSuite", target: str) -> bytes:
+    from profdiff.reports.page import suite, suite_cells
+
+    shown = subject.find()
+    reports = suite_cells.reports(subject.recording.folder, shown)
+    return suite.render(shown, reports).encode(errors="backslashreplace")
+
+
+def _site(subject: "OfSuite", target: str) -> None:
+    from profdiff.reports.page import site, suite_cells
+
+    shown = subject.find()
+    site.write(Path(target), shown, suite_cells.reports(subject.recording.folder, shown))
+
+
+def _folded(subject: "OfSession", target: str) -> Files:
+    return subject.find().folded()
+
+
+def _folded_diff(subject: "OfSession", target: str) -> Files:
     from profdiff.reports.exports import folded_difference
 
-    files = folded_difference.files(subject.find().comparisons[0])
+    files = folded_difference.files(subject.find().findings.comparisons[0])
     return [(label, partial(bytes, lines)) for label, lines in files]
 
 
-def _charts(subject: Subject, target: str) -> None:
+def _charts(subject: "OfSession", target: str) -> None:
     from profdiff.reports import charts
 
     side, per_op = subject.asked.selection.side, subject.asked.per_op
-    charts.write(subject.find(), Path(target), side=side, per_op=per_op)
+    charts.write(subject.find().findings, Path(target), side=side, per_op=per_op)
 
 
-def _json(subject: Subject, target: str) -> bytes:
-    from profdiff.reports.documents import session as document
+def _parts_charts(subject: "OfParts", target: str) -> None:
+    from profdiff.reports import charts
 
-    return document.encode(document.build(subject.find())) + b"\n"
+    charts.write_joint(subject.find(), Path(target))
 
 
-def _csv(subject: Subject, target: str) -> str:
+def _json(subject: "OfSession", target: str) -> bytes:
+    from profdiff.reports.documents import session
+
+    return session.encode(session.build(subject.find().findings)) + b"\n"
+
+
+def _parts_json(subject: "OfParts", target: str) -> bytes:
+    from profdiff.reports.documents import parts, session
+
+    return session.encode(parts.build(subject.find())) + b"\n"
+
+
+def _suite_json(subject: "OfSuite", target: str) -> bytes:
+    from profdiff.reports.documents import session
+
+    return session.encode(subject.find()) + b"\n"
+
+
+def _csv(subject: "OfSession", target: str) -> str:
     from profdiff.reports.csv import functions
 
-    asked = subject.asked
-    return functions.render(subject.find().comparisons, asked.selection, classes=asked.classes)
+    asked, found = subject.asked, subject.find().findings
+    return functions.render(found.comparisons, asked.selection, classes=asked.classes)
 
 
-def _csv_experiment(subject: Subject, target: str) -> str:
+def _parts_csv(subject: "OfParts", target: str) -> str:
+    from profdiff.reports.csv import parts
+
+    return parts.functions(subject.find(), subject.asked.selection)
+
+
+def _suite_csv(subject: "OfSuite", target: str) -> str:
+    from profdiff.reports.csv import suite
+
+    return suite.render(subject.find())
+
+
+def _csv_experiment(subject: "OfSession", target: str) -> str:
     from profdiff.reports.csv import experiment
 
-    return experiment.render(subject.find().results)
+    return experiment.render(subject.find().findings.results)
 
 
-def _lkp(subject: Subject, target: str) -> str:
+def _parts_csv_experiment(subject: "OfParts", target: str) -> str:
+    from profdiff.reports.csv import parts
+
+    return parts.experiment(subject.find())
+
+
+def _lkp(subject: "OfSession", target: str) -> str:
     from profdiff.reports.exports import lkp
 
-    found, top = subject.find(), subject.asked.selection.top
+    found, top = subject.find().findings, subject.asked.selection.top
     return lkp.render(found.comparisons, lkp.workload_series(found), top=top)
 
 
-def _svg(subject: Subject, target: str) -> bytes:
+def _svg(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import svg
 
-    return svg.difference(subject.find().comparisons)
+    return svg.difference(subject.find().findings.comparisons)
 
 
-def _svg_side_by_side(subject: Subject, target: str) -> bytes:
+def _svg_side_by_side(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import svg
 
-    return svg.side_by_side(subject.find().comparisons)
+    return svg.side_by_side(subject.find().findings.comparisons)
 
 
-def _speedscope(subject: Subject, target: str) -> bytes:
+def _speedscope(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import speedscope
 
-    return speedscope.render(subject.find().comparisons)
+    return speedscope.render(subject.find().findings.comparisons)
 
 
-def _firefox(subject: Subject, target: str) -> bytes:
+def _firefox(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import firefox
 
-    return firefox.render(subject.find().comparisons)
+    return firefox.render(subject.find().findings.comparisons)
 
 
-def _pprof(subject: Subject, target: str) -> bytes:
+def _pprof(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import pprof
 
-    return pprof.render(subject.find().comparisons)
+    return pprof.render(subject.find().findings.comparisons)
 
 
-def _junit(judgements: "list[Judgement]", target: str) -> bytes:
-    from profdiff.reports.checks import junit
-
-    return junit.render(judgements)
-
-
-def _github_summary(judgements: "list[Judgement]", target: str) -> bytes:
-    from profdiff.reports.checks import github_summary
-
-    return github_summary.render(judgements)
-
-
-FORMS: tuple[Form[Subject], ...] = (
+FORMS: tuple[Form, ...] = (
     Form(
         "text",
         "Write the report as text.  [default: standard output, unless another form is asked for]",
-        _text,
+        {"session": _text, "parts": _parts_text, "suite": _suite_text},
         "[FILE]",
         lambda _: "-",
     ),
     Form(
         "html",
         "Write the report as a web page.  [default FILE: SESSION.html in this folder]",
-        _page,
+        {"session": _page, "parts": _parts_page, "suite": _suite_page},
         "[FILE]",
         lambda name: f"{name}.html",
     ),
@@ -202,66 +223,67 @@ FORMS: tuple[Form[Subject], ...] = (
         "site",
         "Write a suite's report as a folder of web pages: one for each cell, with the same as JSON "
         "beside it.",
-        _site,
+        {"suite": _site},
         "DIR",
+        instead="--html writes its page",
     ),
     Form(
         "folded",
         "Write folded stacks for flamegraph.pl (-: standard output). With several kernels, write "
         "one file for each, with the label before the suffix.",
-        lambda shown, _: shown.folded(),
+        {"session": _folded},
     ),
     Form(
         "folded-diff",
         "Write folded stacks with the counts of both kernels, as difffolded.pl does (-: standard "
         "output).",
-        _folded_diff,
+        {"session": _folded_diff},
         profile=True,
     ),
     Form(
         "charts",
         "Write charts for print, as SVG and PNG: sweeps, ladders, deltas, totals.",
-        _charts,
+        {"session": _charts, "parts": _parts_charts},
         "DIR",
     ),
-    Form("json", "Write the whole report as JSON (-: standard output).", _json),
-    Form("csv", "Write the function table as CSV (-: standard output).", _csv, profile=True),
+    Form(
+        "json",
+        "Write the whole report as JSON (-: standard output).",
+        {"session": _json, "parts": _parts_json, "suite": _suite_json},
+    ),
+    Form(
+        "csv",
+        "Write the function table as CSV (-: standard output).",
+        {"session": _csv, "parts": _parts_csv, "suite": _suite_csv},
+        profile=True,
+    ),
     Form(
         "csv-experiment",
         "Write the experiment as CSV: a row for each point, kernel and metric (-: standard "
         "output).",
-        _csv_experiment,
+        {"session": _csv_experiment, "parts": _parts_csv_experiment},
     ),
     Form(
         "lkp",
         "Write a table in the layout of the 0-day robot's mails (-: standard output).",
-        _lkp,
+        {"session": _lkp},
         profile=True,
     ),
-    Form("svg", "Write the difference flamegraph as SVG.", _svg, profile=True),
+    Form("svg", "Write the difference flamegraph as SVG.", {"session": _svg}, profile=True),
     Form(
         "svg-side-by-side",
         "Write the kernels' flamegraphs side by side, as SVG.",
-        _svg_side_by_side,
+        {"session": _svg_side_by_side},
         profile=True,
     ),
-    Form("speedscope", "Write a profile for speedscope.", _speedscope, profile=True),
-    Form("firefox", "Write a profile for the Firefox Profiler.", _firefox, profile=True),
+    Form("speedscope", "Write a profile for speedscope.", {"session": _speedscope}, profile=True),
+    Form(
+        "firefox", "Write a profile for the Firefox Profiler.", {"session": _firefox}, profile=True
+    ),
     Form(
         "pprof",
         "Write a profile for pprof, with the base as negative samples.",
-        _pprof,
+        {"session": _pprof},
         profile=True,
-    ),
-)
-CHECK_FORMS: "tuple[Form[list[Judgement]], ...]" = (
-    Form("junit", "Write a JUnit file.", _junit),
-    Form(
-        "github-summary",
-        "Append a table to a step summary.  [default FILE: $GITHUB_STEP_SUMMARY]",
-        _github_summary,
-        "[FILE]",
-        lambda _: os.environ.get("GITHUB_STEP_SUMMARY", ""),
-        appends=True,
     ),
 )

@@ -15,8 +15,7 @@ from synthetic_annotation import On, annotation, row
 from profdiff.base import units
 from profdiff.reports.annotation.json import encode
 from profdiff.reports.annotation.parts_text import render
-from profdiff.reports.annotation.text import Asked
-from profdiff.session.kinds import COMPILER
+from profdiff.reports.form import Asked, Layout
 from profdiff.views.annotation.records import Annotation
 from profdiff.views.parts.annotation import JointAnnotation, joint_annotation, joint_lines, schema
 
@@ -121,14 +120,15 @@ def test_nothing_is_lost_and_all_of_it_fits(made: dict[str, Annotation], width: 
             own = [(line.file, line.lines[label]) for line in one.lines if label in line.lines]
             assert set(own) <= set(places), name
     for by in ("line", "instruction"):
-        drawn = render(joint, COMPILER, Asked(width, by))  # type: ignore[arg-type]
+        drawn = render(joint, Asked(width=width, layout=Layout(by)))  # type: ignore[arg-type]
         assert all(units.width(line.text) <= width for line in drawn)
-        ascii_only = render(joint, COMPILER, Asked(width, by, ascii_only=True))  # type: ignore[arg-type]
+        shown = Asked(width=width, ascii_only=True, layout=Layout(by))  # type: ignore[arg-type]
+        ascii_only = render(joint, shown)
         assert all(line.text.isascii() for line in ascii_only)
 
 
 def test_the_text_by_line() -> None:
-    text = [line.text for line in render(both(), COMPILER, Asked(120, "line"))]
+    text = [line.text for line in render(both(), Asked(width=120, layout=Layout("line")))]
     assert text[0] == "f: instructions, compilers side by side"
     cells = {
         found[1]: line.split() for line in text if (found := re.search(r" line ([^:,]+)", line))
@@ -143,7 +143,7 @@ def test_the_text_by_line() -> None:
 
 def test_the_text_by_instruction_follows_compiler_by_compiler() -> None:
     joint = both()
-    drawn = [line.text for line in render(joint, COMPILER, Asked(100))]
+    drawn = [line.text for line in render(joint, Asked(width=100))]
     assert [line for line in drawn if line.startswith("under ")] == [
         "under gcc-12:",
         "under clang-19:",
@@ -155,7 +155,7 @@ def test_what_is_missing_is_said() -> None:
     why = {"clang-19": "nothing executes f"}
     joint = joint_annotation("compiler", NAMES, made, why)
     for by in ("line", "instruction"):
-        drawn = [line.text for line in render(joint, COMPILER, Asked(100, by))]  # type: ignore[arg-type]
+        drawn = [line.text for line in render(joint, Asked(width=100, layout=Layout(by)))]  # type: ignore[arg-type]
         assert "clang-19: nothing executes f" in drawn
     assert all(line.parts["clang-19"] is None for line in joint.lines)
 

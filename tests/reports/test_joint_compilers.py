@@ -250,7 +250,7 @@ def test_the_text(findings: JointFindings) -> None:
     assert cells["change_pte_range"].split()[-2] == "all"
     assert cells["walk"].split()[-2] == "opposed"
     assert "architecture" not in text
-    folder = findings.several.folder
+    folder = findings.recording.folder
     assert f"  profdiff report {folder}/clang-19" in lines
     assert max(map(len, report.render(findings, Selection(), width=75).splitlines())) <= max(
         75, len(f"  profdiff report {folder}/clang-19")

@@ -19,7 +19,7 @@ from synthetic_joint import POINTS, joint, part
 from synthetic_suite import ABSENT, large_suite
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.commands.cell import locate
+from profdiff.commands.recording import locate
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.suite.results import SuiteResults
@@ -198,14 +198,17 @@ def test_the_commands(folder: Path, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["report", "--at", "folio_kib=4"], "is a suite: name one of its cells with --cell"),
-        (["report", "--folded", "x"], "--folded is of one cell"),
-        (["report", "--sort", "total"], "--sort total is of one cell"),
-        (["report", "--absolute"], "--absolute is of one cell"),
+        (["report", "--folded", "x"], "--folded works only on a session: "),
+        (["report", "--sort", "total"], "--sort total works only on a session or "),
+        (["report", "--absolute"], "--absolute works only on a session or a folder of parts: "),
         (["report", "--cell", "mprotect/4", "--at", "folio_kib=4"], "is one point already"),
-        (["report", "--cell", "mprotect/4", "--threshold", "2%"], "--threshold is of a suite"),
+        (
+            ["report", "--cell", "mprotect/4", "--threshold", "2%"],
+            "--threshold works only on a suite",
+        ),
         (["report", "--only", "nothing*"], "no cell of"),
-        (["blame"], "is a suite: name one of its cells, profdiff blame"),
-        (["mail"], "is a suite: name one of its cells, profdiff mail"),
+        (["blame"], "is a suite: name one of its cells with --cell (profdiff report "),
+        (["mail"], "is a suite: name one of its cells with --cell (profdiff report "),
     ],
 )
 def test_what_is_of_one_cell_is_refused(folder: Path, words: list[str], expected: str) -> None:
@@ -214,10 +217,11 @@ def test_what_is_of_one_cell_is_refused(folder: Path, words: list[str], expected
 
 
 def test_cell_of_what_is_no_suite_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="is no suite"):
-        locate(folder / "getpid", "getpid", None, "")
-    assert locate(folder / "getpid", None, "a=1", "") == (folder / "getpid", "a=1")
-    assert locate(folder, "mprotect", None, "") == (folder / "mprotect", None)
+    said = error_line(profdiff("report", folder / "getpid", "--cell", "getpid", status=2))
+    assert said == (
+        f"--cell works only on a suite: {folder}/getpid is a session: --at names a point of a sweep"
+    )
+    assert locate(Suite.open(folder), "mprotect") == (folder / "mprotect", None)
 
 
 def test_check_judges_every_cell(folder: Path, tmp_path: Path) -> None:
@@ -267,9 +271,9 @@ def test_parts_are_cells_of_their_own(tmp_path: Path) -> None:
     assert cell.part == "arm64" and cell.session == "mprotect/arm64"
     own = Results.gather(Session.open(tmp_path / "S/mprotect/arm64").manifest)
     assert cell.values["new"] == own.every[0].cells[1].medians[0]
-    place, at = locate(tmp_path / "S", "mprotect/4@arm64", None, "")
+    place, at = locate(suite, "mprotect/4@arm64")
     assert (place, at) == (tmp_path / "S/mprotect/arm64", "folio_kib=4")
-    assert locate(tmp_path / "S", "mprotect/4", None, "") == (tmp_path / "S/mprotect", at)
+    assert locate(suite, "mprotect/4") == (tmp_path / "S/mprotect", at)
     shown = profdiff("report", tmp_path / "S", "--cell", "mprotect/4").stdout
     assert "x86_64" in shown and "arm64" in shown
 

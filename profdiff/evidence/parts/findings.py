@@ -17,7 +17,7 @@ class JointFindings:
     """``parts``: by name, the findings at ``setting``; without those that have none there.
     ``missing``: by name, why a part has none."""
 
-    several: Parts
+    recording: Parts
     results: JointResults
     setting: JointSetting
     sessions: Mapping[str, Session]
@@ -25,15 +25,15 @@ class JointFindings:
     missing: Mapping[str, str]
 
     @staticmethod
-    def of(several: Parts, at: str | None = None) -> "JointFindings":
+    def of(recording: Parts, at: str | None = None) -> "JointFindings":
         """Of a folder, at the setting that ``at`` names, or else at the one with the largest
         change. Raises SessionError where no part has findings there, InputError."""
-        sessions = several.sessions()
-        results = JointResults.gather(sessions, several.kind)
+        sessions = recording.sessions()
+        results = JointResults.gather(sessions, recording.kind)
         setting = results.choose(at)
         parts: dict[str, Findings] = {}
         missing: dict[str, str] = {}
-        for name in several.names:
+        for name in recording.names:
             own = setting.parts.get(name)
             if name not in sessions:
                 missing[name] = "not recorded yet"
@@ -46,15 +46,20 @@ class JointFindings:
                     missing[name] = str(error)
         if not parts:
             told = "; ".join(f"{name}: {why}" for name, why in missing.items())
-            raise SessionError(f"no {several.kind.name} has a result: {told}")
-        return JointFindings(several, results, setting, sessions, parts, missing)
+            raise SessionError(f"no {recording.kind.name} has a result: {told}")
+        return JointFindings(recording, results, setting, sessions, parts, missing)
 
     @property
     def names(self) -> Sequence[str]:
         """The parts, with findings or without."""
-        return self.several.names
+        return self.recording.names
 
     @property
     def kind(self) -> Kind:
         """What the parts differ by."""
-        return self.several.kind
+        return self.recording.kind
+
+    @property
+    def ops(self) -> int | None:
+        """Of some part where they are known; None where they are unknown."""
+        return next((one.setting.ops for one in self.parts.values() if one.setting.ops), None)

@@ -1,63 +1,56 @@
 """The output forms of ``profdiff annotate``."""
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from profdiff.base import terminal
-from profdiff.reports.forms import Form
+from profdiff.reports.form import Asked, Form, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from profdiff.reports.annotation.text import Asked
+    from profdiff.base.terminal import Styled
     from profdiff.views.annotation.records import Annotation
+    from profdiff.views.parts.annotation import JointAnnotation
 
 
-class Subject:
-    """What is shown. ``asked`` gets the width of a text that says none."""
-
-    def __init__(self, find: "Callable[[], Annotation]", asked: "Callable[[int], Asked]") -> None:
-        self._find, self.asked = find, asked
-
-    @cached_property
-    def annotation(self) -> "Annotation":
-        """Made once."""
-        return self._find()
-
-
-def _text(subject: Subject, target: str) -> str | None:
+def _text(subject: "Subject[Annotation]", target: str) -> str | None:
     from profdiff.reports.annotation.text import render
 
+    return _styled(subject.asked, target, lambda asked: render(subject.find(), asked))
+
+
+def _parts_text(subject: "Subject[JointAnnotation]", target: str) -> str | None:
+    from profdiff.reports.annotation.parts_text import render
+
+    return _styled(subject.asked, target, lambda asked: render(subject.find(), asked))
+
+
+def _styled(asked: Asked, target: str, render: "Callable[[Asked], list[Styled]]") -> str | None:
+    asked = asked.for_text(target)
     if target != "-":
-        lines = render(subject.annotation, subject.asked(terminal.COLUMNS))
-        return "".join(f"{line.text}\n" for line in lines)
-    asked = ascii_where_needed(subject.asked(terminal.columns()))
-    terminal.say_styled(render(subject.annotation, asked))
+        return "".join(f"{line.text}\n" for line in render(asked))
+    # Some terminals cannot show arrows.
+    ascii_only = asked.ascii_only or not terminal.has("╭▶→")
+    terminal.say_styled(render(asked._replace(ascii_only=ascii_only)))
     return None
 
 
-def ascii_where_needed(asked: "Asked") -> "Asked":
-    """For a terminal that cannot show arrows."""
-    if terminal.has("╭▶→"):
-        return asked
-    from dataclasses import replace
-
-    return replace(asked, ascii_only=True)
-
-
-def _json(subject: Subject, target: str) -> bytes:
+def _json(subject: "Subject[Annotation | JointAnnotation]", target: str) -> bytes:
     from profdiff.reports.annotation import json
 
-    return json.encode(subject.annotation) + b"\n"
+    return json.encode(subject.find()) + b"\n"
 
 
-FORMS: tuple[Form[Subject], ...] = (
+FORMS: tuple[Form, ...] = (
     Form(
         "text",
         "Write the text.  [default: standard output, unless --json is given]",
-        _text,
+        {"session": _text, "parts": _parts_text},
         "[FILE]",
         lambda _: "-",
     ),
-    Form("json", "Write the annotation as JSON (-: standard output).", _json),
+    Form(
+        "json",
+        "Write the annotation as JSON (-: standard output).",
+        {"session": _json, "parts": _json},
+    ),
 )

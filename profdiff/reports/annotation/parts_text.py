@@ -10,10 +10,11 @@ from profdiff.reports.annotation import text as annotation_text
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import notes
 from profdiff.reports.annotation.listing import near_executed, titled
-from profdiff.reports.annotation.text import Asked, ascii_line
+from profdiff.reports.annotation.text import ascii_line
+from profdiff.reports.form import Asked
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
-from profdiff.session.kinds import Kind
+from profdiff.session.kinds import KINDS, Kind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts
 from profdiff.views.results.result import ABSENT
@@ -27,15 +28,17 @@ class _Row(NamedTuple):
     look: Style | None = None
 
 
-def render(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
+def render(joint: JointAnnotation, asked: Asked) -> list[Styled]:
     """The whole text, at most ``asked.width`` columns (from ``MIN_WIDTH``)."""
-    lines = _by_line(joint, kind, asked) if asked.by == "line" else _one_by_one(joint, kind, asked)
+    kind = next(one for one in KINDS if one.name == joint.kind)
+    shown = _by_line if asked.layout.by == "line" else _one_by_one
+    lines = shown(joint, kind, asked)
     return [ascii_line(line) for line in lines] if asked.ascii_only else lines
 
 
 def _one_by_one(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
     lines: list[Styled] = []
-    width = max(asked.width, MIN_WIDTH)
+    width = max(asked.width or 0, MIN_WIDTH)
     for name, annotation in joint.parts.items():
         heading = f"{kind.at(name)}:"
         lines += [Styled(heading, [Span(0, len(heading), "bold")]), Styled("")]
@@ -45,12 +48,12 @@ def _one_by_one(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled
 
 
 def _by_line(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
-    width = max(asked.width, MIN_WIDTH)
+    width = max(asked.width or 0, MIN_WIDTH)
     figures = {
         name: Figures(one, Numbers(one.ops if asked.per_op is not False else None))
         for name, one in joint.parts.items()
     }
-    columns, rows = _columns(figures), list(_rows(joint, asked.context or 0))
+    columns, rows = _columns(figures), list(_rows(joint, asked.layout.context or 0))
     whole = _Row("all", {name: one.self for name, one in joint.parts.items()})
     body = [[*_cells(figures, row), row.text] for row in rows]
     tail = [[*_cells(figures, whole, absolute=True), whole.text]]

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from profdiff.base import units
 from profdiff.base.terminal import Styled
@@ -19,13 +17,13 @@ from profdiff.reports.annotation.columns import (
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import head
 from profdiff.reports.annotation.listing import Entry, listings
+from profdiff.reports.form import Asked, Layout
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.annotation.records import Annotation
 
-By = Literal["instruction", "line"]
 # So many never-executed instructions, or lines, stand around an executed one.
-_CONTEXT: dict[By, int] = {"instruction": 2, "line": 0}
+_CONTEXT = {"instruction": 2, "line": 0}
 # Of the texts of listings: another number on each kernel, a jump within the physical function.
 _NUMBERED = re.compile(r"^\S*(line |:)[\d-]+/")
 _WITHIN = re.compile(r"^\S+ +\+0x")
@@ -33,50 +31,34 @@ _WITHIN = re.compile(r"^\S+ +\+0x")
 _NUMBERS = 36
 
 
-@dataclass(frozen=True)
-class Asked:
-    """How an annotation is to be shown. ``side_by_side``, ``per_op``: None means where there is
-    room, where ops are known; ``context``: so many never-executed lines around an executed one;
-    ``cold``: with the instructions that carry none of the cost."""
-
-    width: int
-    by: By = "instruction"
-    side_by_side: bool | None = None
-    per_op: bool | None = None
-    context: int | None = None
-    addresses: bool = False
-    ascii_only: bool = False
-    cold: bool = False
-
-
 def render(annotation: Annotation, asked: Asked) -> list[Styled]:
     """The whole text, at most ``asked.width`` columns (from ``MIN_WIDTH``)."""
-    width = max(asked.width, MIN_WIDTH)
+    width, layout = max(asked.width or 0, MIN_WIDTH), asked.layout
     numbers = Numbers(annotation.ops if asked.per_op is not False else None)
     figures = Figures(annotation, numbers)
-    look = Look(width, not numbers.ops, asked.ascii_only, asked.addresses)
-    context = _CONTEXT[asked.by] if asked.context is None else asked.context
+    look = Look(width, not numbers.ops, asked.ascii_only, layout.addresses)
+    context = _CONTEXT[layout.by] if layout.context is None else layout.context
     entries: list[Entry]
-    if asked.by == "line":
+    if layout.by == "line":
         entries = annotation_lines.entries(figures, context)
         drawn = line_table(figures, entries, look)
     else:
-        beside = _beside(annotation, asked, width)
-        shown = listings(annotation, context, side_by_side=beside, cold=asked.cold)
+        beside = _beside(annotation, layout, width)
+        shown = listings(annotation, context, side_by_side=beside, cold=layout.cold)
         entries = [entry for listing in shown for entry in listing.entries]
         drawn = (side_by_side if beside else one_column)(figures, shown, look)
     lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]
-    lines += [Styled(text) for text in units.wrap(_legend(figures, entries, drawn, asked), width)]
+    lines += [Styled(text) for text in units.wrap(_legend(figures, entries, drawn, layout), width)]
     return [ascii_line(line) for line in lines] if asked.ascii_only else lines
 
 
-def _beside(annotation: Annotation, asked: Asked, width: int) -> bool:
-    if asked.side_by_side is None:
+def _beside(annotation: Annotation, layout: Layout, width: int) -> bool:
+    if layout.side_by_side is None:
         return len(annotation.labels) > 1 and width >= 2 * BESIDE + _NUMBERS
-    return asked.side_by_side
+    return layout.side_by_side
 
 
-def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Asked) -> str:
+def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, layout: Layout) -> str:
     """Of the signs that are shown."""
     base, *others = figures.labels
     code = [entry for entry in entries if entry.kind == "code"]
@@ -85,12 +67,12 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, asked: Ask
     else:
         told = [f"share: part of the function's {figures.unit}"]
         told.append("samples: how many a line's figures are known from")
-    sources = [one for one in entries if one.kind == "source" or asked.by == "line"]
+    sources = [one for one in entries if one.kind == "source" or layout.by == "line"]
     if others and any(_NUMBERED.search(text) for one in sources for text in one.texts.values()):
         told.append(f"line: its number on {' / '.join(figures.labels)}, - where it has none")
     if others:
         told.append(f"delta: {figures.unit}, relative to {base}")
-    if asked.by == "instruction":
+    if layout.by == "instruction":
         signs = {entry.sign for entry in code}
         new = others[0] if len(others) == 1 else f"not on {base}"
         told += [

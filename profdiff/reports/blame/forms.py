@@ -1,56 +1,59 @@
-"""The output forms of blame."""
+"""The output forms of ``profdiff blame``."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from profdiff.base import terminal, units
-from profdiff.reports.forms import DEFAULT_TOP, Form
+from profdiff.reports import form
+from profdiff.reports.form import Form, Subject
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.views.blame import Blame
 
 
-class Asked(NamedTuple):
-    """``blame``, what it is of, and how it is to be shown: ``top``, ``per_op`` and ``width`` are
-    None where nothing was said of them."""
+class Blamed(NamedTuple):
+    """``blame``, and what it is of."""
 
     blame: "Blame"
     findings: "Findings"
-    top: int | None
-    per_op: bool | None
-    width: int | None
-    ascii_only: bool
 
 
-def _text(asked: Asked, target: str) -> str:
+def _text(subject: Subject[Blamed], target: str) -> str:
     from profdiff.reports.blame import text
 
-    width = asked.width or (terminal.columns() if target == "-" else terminal.COLUMNS)
-    top = DEFAULT_TOP if asked.top is None else asked.top
-    made = text.render(asked.blame, width=width, top=top, per_op=asked.per_op)
-    return units.ascii_only(made) if asked.ascii_only else made
+    return form.text(
+        subject.asked,
+        target,
+        lambda asked, width: text.render(
+            subject.find().blame, width=width, top=asked.selection.top, per_op=asked.per_op
+        ),
+    )
 
 
-def _page(asked: Asked, target: str) -> bytes:
+def _page(subject: Subject[Blamed], target: str) -> bytes:
     from profdiff.reports.page import html
 
-    return html.render(asked.findings, blame=asked.blame).encode(errors="backslashreplace")
+    blame, findings = subject.find()
+    return html.render(findings, blame=blame).encode(errors="backslashreplace")
 
 
-def _json(asked: Asked, target: str) -> bytes:
+def _json(subject: Subject[Blamed], target: str) -> bytes:
     from profdiff.reports.blame import json
 
-    return json.render(asked.blame)
+    return json.render(subject.find().blame)
 
 
-BLAME_FORMS: tuple[Form[Asked], ...] = (
+FORMS: tuple[Form, ...] = (
     Form(
         "text",
         "Write the table as text.  [default: standard output, unless another form is asked for]",
-        _text,
+        {"session": _text},
         "[FILE]",
         lambda _: "-",
     ),
-    Form("html", "Write the report's web page with these rows in it.", _page),
-    Form("json", "Write all rows as JSON, profdiff.blame/1 (-: standard output).", _json),
+    Form("html", "Write the report's web page with these rows in it.", {"session": _page}),
+    Form(
+        "json",
+        "Write all rows as JSON, profdiff.blame/1 (-: standard output).",
+        {"session": _json},
+    ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from profdiff.base import units
-from profdiff.reports.forms import DEFAULT_TOP
+from profdiff.reports.form import DEFAULT_TOP
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.blame import Blame, Pair, Row, Share, by_size

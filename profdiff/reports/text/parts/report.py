@@ -99,7 +99,7 @@ def sentences(
 
 def commands(findings: JointFindings) -> dict[str, str]:
     """The command that shows each part alone, of those that were begun."""
-    parts = {name: findings.several.part(name) for name in findings.sessions}
+    parts = {name: findings.recording.part(name) for name in findings.sessions}
     return {
         name: units.printable(f"profdiff report {shlex.quote(str(part))}")
         for name, part in parts.items()

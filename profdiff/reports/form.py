@@ -1,0 +1,86 @@
+"""What every command's output forms have in common; their tables are in ``forms`` modules."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+from profdiff.base import terminal, units
+from profdiff.session.held import Held
+from profdiff.views.profile.selection import Selection
+
+if TYPE_CHECKING:
+    from profdiff.session.session import Recording
+
+DEFAULT_TOP = 20
+
+# Each kernel's label, and what makes its file.
+Files = Sequence[tuple[str, Callable[[], bytes]]]
+# What is reported: findings, an annotation, judgements.
+Found = TypeVar("Found")
+
+
+class Layout(NamedTuple):
+    """How code is shown. ``side_by_side``: None means where there is room; ``context``: so many
+    never-executed lines around an executed one; ``cold``: with the instructions that carry none of
+    the cost."""
+
+    by: Literal["instruction", "line"] = "instruction"
+    side_by_side: bool | None = None
+    context: int | None = None
+    addresses: bool = False
+    cold: bool = False
+
+
+class Asked(NamedTuple):
+    """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
+    means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
+    times the base; ``classes``: what kind of instructions ran, too."""
+
+    selection: Selection = Selection()
+    per_op: bool | None = None
+    width: int | None = None
+    ascii_only: bool = False
+    ratios: bool = False
+    classes: bool = False
+    layout: Layout = Layout()
+
+    def for_text(self, target: str) -> "Asked":
+        """With a width, and a number of rows."""
+        selection, width = self.selection, self.width
+        if selection.top is None:
+            selection = selection._replace(top=DEFAULT_TOP)
+        width = width or (terminal.columns() if target == "-" else terminal.COLUMNS)
+        return self._replace(selection=selection, width=width)
+
+
+class Subject(NamedTuple, Generic[Found]):
+    """What is reported, and how. Nothing is read before a form asks for it: ``find`` finds it,
+    once."""
+
+    recording: "Recording"
+    find: Callable[[], Found]
+    asked: Asked = Asked()
+
+
+class Form(NamedTuple):
+    """``--name``. ``render``: by what a recording may be, what makes the form of it, of a subject
+    and a path or ``-``. Its text is cleaned before it is written; None: it has written all itself.
+    ``takes``: what stands behind the option; where that may be left out, ``default(name)`` is the
+    target ("": none is known). ``profile``: of a session, it shows one, which timed runs do not
+    have. ``appends``: other programs write to the same file. ``instead``: what to ask for of other
+    recordings."""
+
+    name: str
+    help: str
+    render: Mapping[Held, Callable[[Subject[Any], str], str | bytes | Files | None]]
+    takes: Literal["FILE", "[FILE]", "DIR"] = "FILE"
+    default: Callable[[str], str] | None = None
+    profile: bool = False
+    appends: bool = False
+    instead: str = ""
+
+
+def text(asked: Asked, target: str, render: Callable[[Asked, int], str]) -> str:
+    """The text that ``render`` makes in so many columns."""
+    asked = asked.for_text(target)
+    made = render(asked, asked.width or terminal.COLUMNS)
+    return units.ascii_only(made) if asked.ascii_only else made
