@@ -99,7 +99,7 @@ def test_every_statistic_and_reason_is_told() -> None:
     for field in re.findall(r"^    pub (\w+):", rust, re.MULTILINE):
         # Where nothing was mapped, the frame itself says so: it is unresolved.
         assert f'"{field}"' in source or field == "unmapped", field
-    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("report", "perf-data"))
+    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("report-formats", "perf-data"))
     for reason in reasons()[1:]:
         assert f"`{reason}`" in text, reason
 
@@ -115,7 +115,7 @@ def test_marks_of_sampled_rows_are_explained() -> None:
 
 
 def test_the_reports_schema_is_named() -> None:
-    assert SCHEMA in (ROOT / "docs/report.md").read_text()
+    assert SCHEMA in (ROOT / "docs/report-data.md").read_text()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

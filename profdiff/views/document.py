@@ -1,6 +1,6 @@
 """The report's data, ``profdiff.report/1``: what ``--json`` writes and the page shows.
 
-``profdiff/report.schema.json`` is made of these records; ``docs/report.md`` explains it.
+``profdiff/report.schema.json`` is made of these records; ``docs/report-data.md`` explains it.
 """
 
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ def test_the_schema_is_that_of_the_records() -> None:
 
 
 def test_every_field_is_documented() -> None:
-    written = (ROOT / "docs/report.md").read_text()
+    written = (ROOT / "docs/report-data.md").read_text()
     section = written.partition("## JSON: `profdiff.report/1`")[2].partition("\n### ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = {name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")}

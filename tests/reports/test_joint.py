@@ -511,7 +511,7 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
 
 
 def test_every_field_is_documented() -> None:
-    written = (ROOT / "docs/report.md").read_text()
+    written = (ROOT / "docs/report-data.md").read_text()
     section = written.partition("profdiff.joint-report/2`\nSchema")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = [name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")]

@@ -1,6 +1,6 @@
 """The data of a report of several architectures, or compilers, ``profdiff.joint-report/2``:
 what ``--json`` writes. ``profdiff/joint-report.schema.json`` is made of these records;
-``docs/report.md`` explains it."""
+``docs/report-data.md`` explains it."""
 
 from typing import Annotated, Any, Final, Literal
 
