@@ -43,9 +43,16 @@ class Failure(Part, frozen=True, kw_only=False):
     message: str
     console: list[str] = []
 
+    @property
+    def lacks(self) -> str:
+        """What the kernel lacks, as the workload named it; "" for another failure."""
+        return self.message.removeprefix(NOT_THERE) if self.kind == ABSENT else ""
+
 
 ABSENT = "absent"
 """The failure of a run whose kernel lacks what the workload calls."""
+NOT_THERE = "not there: "
+"""How a workload's last line on stderr begins that names it."""
 FAILURES = (
     "boot",
     "panic",

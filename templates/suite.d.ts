@@ -25,7 +25,7 @@ export interface SuiteChange {
 }
 
 /** Why a kernel has no value. */
-export interface SuiteMissing { kind: "not there" | "failed" | "not recorded"; why: string }
+export interface SuiteMissing { kind: "not there" | "failed" | "not recorded"; why: string; lacks: string }
 
 /** A function's part of a cell's delta. */
 export interface SuiteCellFunction {

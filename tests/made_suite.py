@@ -69,7 +69,9 @@ def _cell(
     for label in labels[1:]:
         if workload == "io-uring" and label != labels[-1]:
             values[label] = None
-            missing[label] = v.SuiteMissing(kind="not there", why="not there: io_uring (ENOSYS)")
+            missing[label] = v.SuiteMissing(
+                kind="not there", why="not there: io_uring (ENOSYS)", lacks="io_uring (ENOSYS)"
+            )
             continue
         relative = chance.choice([0, 0, 0, 0.001, -0.004, 0.02, 0.08, -0.07, 0.3, -0.4, 1.6])
         delta = round(base * relative)

@@ -14,6 +14,7 @@ from profdiff.collectors.guest import console
 from profdiff.collectors.messages import last_line, read_end, short
 from profdiff.collectors.records import (
     ABSENT,
+    NOT_THERE,
     Failure,
     Instructions,
     Measured,
@@ -23,8 +24,8 @@ from profdiff.collectors.records import (
 from profdiff.collectors.workload.usage import Usage, parse_usage
 
 # How a workload says that the kernel lacks what it calls: what the kernel's selftests exit with
-# (tools/testing/selftests/kselftest.h, KSFT_SKIP), and how the last line on stderr begins.
-_SKIPPED, _NOT_THERE = 4, "not there: "
+# (tools/testing/selftests/kselftest.h, KSFT_SKIP), besides ``NOT_THERE``.
+_SKIPPED = 4
 # Large text is compressed.
 _COMPRESSED = ("kallsyms", "config", "dmesg")
 
@@ -154,7 +155,7 @@ def with_output(failure: Failure, left: Left, status: int | None) -> Failure:
     if failure.kind != "workload":
         return failure
     text = last_line(left.end("stderr"))
-    if status == _SKIPPED and text.startswith(_NOT_THERE):
+    if status == _SKIPPED and text.startswith(NOT_THERE):
         return Failure(ABSENT, text)
     message = f"{failure.message} ({text})" if text else failure.message
     trouble = (

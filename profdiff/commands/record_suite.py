@@ -43,9 +43,9 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
         replace(one, experiment=experiment)
         for one, experiment in zip(asked.each, prepared.each, strict=True)
     ]
-    for note in dict.fromkeys(f"{one.name}: {one.experiment.note}" for one in each):
-        if not note.endswith(": None"):
-            tell(f"note: {note}")
+    for name, note in dict.fromkeys((one.name, one.experiment.note) for one in each):
+        if note:
+            tell(f"note: {name}: {note}")
     with asked.recording() as suite, temporary_folder() as temporary:
         begun = [
             (one, batch)

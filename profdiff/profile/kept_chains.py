@@ -114,7 +114,6 @@ def _finished(session: Session, label: str) -> list[Run]:
 
 
 def _resolve(session: Session, run: Run, places: Places, modules: Modules) -> Chains:
-    kernel = session.kernel(run.kernel)
     files = {
         file.guest_path: session.path(file.path)
         for file in session.manifest.workload.files
@@ -122,7 +121,7 @@ def _resolve(session: Session, run: Run, places: Places, modules: Modules) -> Ch
     }
     if "vdso" in run.files:
         files[VDSO] = session.path(run.files["vdso"])
-    # A guest has no other files than those that travelled; another machine's are known by id.
-    local = kernel.spec.partition(",")[0] == "running"
     symbols = kernel_symbols(session, run, modules)
-    return symbolize(places, symbols, Binaries(files, local=local), symbol_cache())
+    # A guest has no other files than those that travelled; another machine's are known by id.
+    binaries = Binaries(files, local=session.kernel(run.kernel).local)
+    return symbolize(places, symbols, binaries, symbol_cache())

@@ -68,6 +68,7 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
         build_id=built or known,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
         source=files.source,
+        local=files.machine is not None and not files.machine.host,
     )
 
 

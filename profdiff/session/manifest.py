@@ -103,7 +103,8 @@ class Kernel(Part, frozen=True):
     the exact collector, ``code`` that of its functions' code; ``image_sha256`` is there if an image
     was booted. ``twin_of``: it is the kernel of that label once more, measured to see what differs
     where nothing does (A/A). ``source``: what profdiff built it from. ``hole``: why there is no
-    such kernel, "" for one that there is; a hole has no image and no runs."""
+    such kernel, "" for one that there is; a hole has no image and no runs. ``local``: it is the one
+    that ran on the recording machine, whose files are its processes'."""
 
     label: Label
     spec: str
@@ -119,6 +120,7 @@ class Kernel(Part, frozen=True):
     twin_of: Label | None = None
     source: BuiltFrom | None = None
     hole: Text = ""
+    local: bool = False
 
 
 class Run(Part, frozen=True, kw_only=True):

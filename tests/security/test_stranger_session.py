@@ -89,7 +89,7 @@ def test_recording_does_not_follow_the_lock_either(session: Path, tmp_path: Path
 def test_recorders_keep_each_other_out(session: Path) -> None:
     with recording(session):
         other = (
-            "from pathlib import Path; import sys; from profdiff.session.session import recording\n"
+            "from pathlib import Path; import sys; from profdiff.session.lock import recording\n"
         )
         other += "with recording(Path(sys.argv[1])): pass"
         command = [sys.executable, "-c", other, str(session)]

@@ -29,10 +29,12 @@ _SURE = (Verdict.CHANGED, Verdict.EXACT)
 
 
 class Absence(NamedTuple):
-    """Why a kernel has no value in a cell: ``why`` is one line."""
+    """Why a kernel has no value in a cell: ``why`` is one line. ``lacks``: what is not there, ""
+    where something else is the matter."""
 
     kind: AbsenceKind
     why: str
+    lacks: str = ""
 
 
 class CellChange(NamedTuple):
@@ -244,7 +246,7 @@ class SessionCells:
         ]
         lacking = [one for one in failures if one.kind == _ABSENT]
         if lacking:
-            return Absence("not there", lacking[-1].message)
+            return Absence("not there", lacking[-1].message, lacking[-1].lacks)
         if failures:
             return Absence("failed", failures[-1].message)
         return Absence("not recorded", "no run was recorded yet")

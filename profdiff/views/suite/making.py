@@ -63,7 +63,9 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.Sui
         },
         missing={
             label: records.SuiteMissing(
-                kind=one.absent[label].kind, why=units.printable(one.absent[label].why)
+                kind=one.absent[label].kind,
+                why=units.printable(one.absent[label].why),
+                lacks=units.printable(one.absent[label].lacks),
             )
             if label in one.absent
             else records.SuiteMissing(kind="not recorded", why="no run was recorded yet")

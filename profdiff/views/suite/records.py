@@ -44,10 +44,12 @@ class SuiteChange(Record, frozen=True):
 
 
 class SuiteMissing(Record, frozen=True):
-    """Why a kernel has no value in a cell. ``why``: one line, of the run that failed."""
+    """Why a kernel has no value in a cell. ``why``: one line, of the run that failed; ``lacks``:
+    what is not there, "" where something else is the matter."""
 
     kind: MissingKind
     why: str
+    lacks: str = ""
 
 
 class SuiteCellFunction(Record, frozen=True):

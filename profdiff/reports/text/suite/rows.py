@@ -82,8 +82,8 @@ def worsening(document: SuiteDocument, change: SuiteChange) -> float:
 
 
 class Lacking(NamedTuple):
-    """Cells that lack the values of the same kernels for the same reason. ``why``: without what
-    ``kind`` says already."""
+    """Cells that lack the values of the same kernels for the same reason. ``why``: what of the
+    kernel is not there, or else the whole reason."""
 
     kind: str
     why: str
@@ -97,8 +97,7 @@ def lacking(document: SuiteDocument) -> Iterator[Lacking]:
     for cell in document.cells:
         reasons: dict[tuple[str, str], list[str]] = {}
         for label, one in cell.missing.items():
-            why = one.why.removeprefix(f"{one.kind}: ")
-            reasons.setdefault((one.kind, why), []).append(label)
+            reasons.setdefault((one.kind, one.lacks or one.why), []).append(label)
         for (kind, why), labels in reasons.items():
             found.setdefault((kind, why, tuple(labels)), []).append(cell.name)
     order = ("not there", "failed", "not recorded")
