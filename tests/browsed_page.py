@@ -12,7 +12,7 @@ import pytest
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.page import html, parts
 from profdiff.views.blame import Blame
@@ -51,7 +51,7 @@ class Page:
     def __init__(
         self,
         browser: Any,
-        shown: Comparison | Findings | JointFindings,
+        shown: Comparison | Findings | PartsFindings,
         folder: Path,
         width: int,
         others: Iterable[Findings] = (),
@@ -62,7 +62,7 @@ class Page:
             shown = Findings.of_recordings([shown])
         script = html.joined_modules() + INSPECTED
         with patch.object(html, "joined_modules", return_value=script):
-            if isinstance(shown, JointFindings):
+            if isinstance(shown, PartsFindings):
                 file.write_text(parts.render(shown))
             else:
                 file.write_text(html.render(shown, others, blame))

@@ -185,11 +185,11 @@ def _arguments(first: str | None, second: str | None) -> tuple[Path | None, str]
 def _of_parts(opened: "Parts", wanted: _Wanted, *, per_op: bool | None) -> "JointAnnotation":
     """The annotation of each part at one setting. Raises as the first part does, where none has
     the function."""
-    from profdiff.evidence.parts.results import JointResults
-    from profdiff.views.parts.annotation import joint_annotation
+    from profdiff.evidence.parts.results import PartsResults
+    from profdiff.views.parts.annotation import parts_annotation
 
     sessions = opened.sessions()
-    setting = JointResults.gather(sessions, opened.kind).choose(wanted.at)
+    setting = PartsResults.gather(sessions, opened.kind).choose(wanted.at)
     found: dict[str, Annotation] = {}
     errors: dict[str, ProfdiffError] = {}
     for name, session in sessions.items():
@@ -205,7 +205,7 @@ def _of_parts(opened: "Parts", wanted: _Wanted, *, per_op: bool | None) -> "Join
         raise type(first)(f"{name}: {first}")
     missing = {name: str(error) for name, error in errors.items()}
     missing |= {name: "not recorded yet" for name in opened.names if name not in sessions}
-    return joint_annotation(opened.kind.name, list(opened.names), found, missing)
+    return parts_annotation(opened.kind.name, list(opened.names), found, missing)
 
 
 def _of_session(opened: "Session", wanted: _Wanted, *, per_op: bool | None) -> "Annotation":

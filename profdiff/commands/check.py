@@ -101,13 +101,13 @@ def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, Kind]"
     """What was found at each point, by part, and what parts differ by. Raises InputError for a
     point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
-    from profdiff.evidence.parts.results import JointResults
+    from profdiff.evidence.parts.results import PartsResults
     from profdiff.profile import session_facts
     from profdiff.session.state import compare_states
 
     with _undecided_unless():
         sessions, kind = _sessions(recording)
-        joint = JointResults.gather(sessions, kind)
+        joint = PartsResults.gather(sessions, kind)
     chosen = [joint.choose(at)] if at else joint.settings
     found = {}
     with _undecided_unless():

@@ -178,7 +178,7 @@ def mail(
     """
     from profdiff.commands.output import write
     from profdiff.evidence.findings import OneSetting
-    from profdiff.evidence.parts.findings import JointFindings
+    from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
     from profdiff.session.parts import Parts
@@ -201,7 +201,7 @@ def mail(
     recording, at = find(session, cell, at, ["session", "parts"])
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    both = JointFindings.of(recording, at) if isinstance(recording, Parts) else None
+    both = PartsFindings.of(recording, at) if isinstance(recording, Parts) else None
     opened = next(iter(recording.sessions().values()))
     bisection = opened.manifest.bisection
     culprit = fixes(bisection)
@@ -219,10 +219,10 @@ def mail(
     if source is None and (with_source or thread is None):
         source = Reproducer.of(opened)
     if both:
-        from profdiff.mail import joint
+        from profdiff.mail import parts
 
         findings = next(iter(both.parts.values()))
-        write_letter, boxes = partial(joint.letter, both), partial(joint.boxes, both)
+        write_letter, boxes = partial(parts.letter, both), partial(parts.boxes, both)
     else:
         findings = OneSetting.of(opened, at).findings
         write_letter, boxes = partial(content.letter, findings), partial(content.boxes, findings)

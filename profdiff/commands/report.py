@@ -91,14 +91,14 @@ def _finder(
 ) -> Callable[[], Any]:
     """What finds what is reported."""
     from profdiff.evidence.findings import OneSetting
-    from profdiff.evidence.parts.findings import JointFindings
+    from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
         return partial(OneSetting.of, recording, at)
     if isinstance(recording, Parts):
-        return partial(JointFindings.of, recording, at)
+        return partial(PartsFindings.of, recording, at)
     from profdiff.evidence.suite.results import SuiteResults
     from profdiff.reports.documents import suite
 

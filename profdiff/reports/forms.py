@@ -8,11 +8,11 @@ from profdiff.reports.form import Files, Form, Subject, text
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import OneSetting
-    from profdiff.evidence.parts.findings import JointFindings
+    from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.views.suite.records import SuiteDocument
 
     OfSession = Subject[OneSetting]
-    OfParts = Subject[JointFindings]
+    OfParts = Subject[PartsFindings]
     OfSuite = Subject[SuiteDocument]
 
 
@@ -115,7 +115,7 @@ def _charts(subject: "OfSession", target: str) -> None:
 def _parts_charts(subject: "OfParts", target: str) -> None:
     from profdiff.reports import charts
 
-    charts.write_joint(subject.find(), Path(target))
+    charts.write_parts(subject.find(), Path(target))
 
 
 def _json(subject: "OfSession", target: str) -> bytes:

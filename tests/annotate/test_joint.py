@@ -17,7 +17,7 @@ from profdiff.reports.annotation.json import encode
 from profdiff.reports.annotation.parts_text import render
 from profdiff.reports.form import Asked, Layout
 from profdiff.views.annotation.records import Annotation
-from profdiff.views.parts.annotation import JointAnnotation, joint_annotation, joint_lines, schema
+from profdiff.views.parts.annotation import JointAnnotation, parts_annotation, parts_lines, schema
 
 FILE = ROOT / "profdiff/joint-annotation.schema.json"
 NAMES = ["gcc-12", "clang-19"]
@@ -52,7 +52,7 @@ def both() -> JointAnnotation:
             ({"new": 20}, {"new": 450}),
         ),
     }
-    return joint_annotation("compiler", NAMES, made, {})
+    return parts_annotation("compiler", NAMES, made, {})
 
 
 def test_lines_of_one_kernel_are_one_row() -> None:
@@ -73,7 +73,7 @@ def test_lines_that_parts_match_otherwise_stay_apart() -> None:
     """Without sources, lines of kernels are matched by their code, which compilers differ in."""
     one = lines(({"base": 10, "new": 11}, {"base": 1, "new": 1}))
     other = lines(({"base": 10, "new": 12}, {"base": 2, "new": 2}))
-    found = joint_lines({"a": one, "b": other}, ["a", "b"])
+    found = parts_lines({"a": one, "b": other}, ["a", "b"])
     assert [line.lines for line in found] == [{"base": 10, "new": 11}, {"base": 10, "new": 12}]
     assert [line.parts["b"] for line in found] == [None, {"base": 2, "new": 2}]
 
@@ -81,7 +81,7 @@ def test_lines_that_parts_match_otherwise_stay_apart() -> None:
 def test_lines_of_other_files_are_others() -> None:
     code = ({"base": 10, "new": 10}, {"base": 1, "new": 1})
     made = {"a": lines(code), "b": lines(code, file="mm/y.c")}
-    assert [one.file for one in joint_lines(made, ["a", "b"])] == ["mm/x.c", "mm/y.c"]
+    assert [one.file for one in parts_lines(made, ["a", "b"])] == ["mm/x.c", "mm/y.c"]
 
 
 @st.composite
@@ -109,7 +109,7 @@ def annotations(draw: st.DrawFn) -> dict[str, Annotation]:
 @given(annotations(), st.integers(60, 200))
 def test_nothing_is_lost_and_all_of_it_fits(made: dict[str, Annotation], width: int) -> None:
     names = list(made)
-    joint = joint_annotation("compiler", names, made, {})
+    joint = parts_annotation("compiler", names, made, {})
     for name, one in made.items():
         counted = [line.parts[name] or {} for line in joint.lines]
         for label in one.labels:
@@ -153,7 +153,7 @@ def test_the_text_by_instruction_follows_compiler_by_compiler() -> None:
 def test_what_is_missing_is_said() -> None:
     made = {"gcc-12": both().parts["gcc-12"]}
     why = {"clang-19": "nothing executes f"}
-    joint = joint_annotation("compiler", NAMES, made, why)
+    joint = parts_annotation("compiler", NAMES, made, why)
     for by in ("line", "instruction"):
         drawn = [line.text for line in render(joint, Asked(width=100, layout=Layout(by)))]  # type: ignore[arg-type]
         assert "clang-19: nothing executes f" in drawn

@@ -10,8 +10,8 @@ from support import error_line, profdiff
 from synthetic_joint import example, joint
 
 from profdiff.base import units
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.mail import joint as mail
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.mail import parts as mail
 from profdiff.mail.content import Wishes
 from profdiff.mail.letter import LINES
 from profdiff.session import manifest as m
@@ -31,12 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def findings(folder: Path) -> JointFindings:
+def findings(folder: Path) -> PartsFindings:
     """Of that recording."""
-    return JointFindings.of(Parts.open(folder))
+    return PartsFindings.of(Parts.open(folder))
 
 
-def test_it_begins_with_the_claim_and_the_trade_off(findings: JointFindings) -> None:
+def test_it_begins_with_the_claim_and_the_trade_off(findings: PartsFindings) -> None:
     said = mail.letter(findings, WISHES)
     assert said.subject == "mm/x: work: instructions per op +97.0% on x86_64, +33.0% on arm64"
     paragraphs = [" ".join(one.split()) for one in said.render().split("\n\n")]
@@ -50,7 +50,7 @@ def test_it_begins_with_the_claim_and_the_trade_off(findings: JointFindings) -> 
     )
 
 
-def test_the_joint_table_fits(findings: JointFindings) -> None:
+def test_the_joint_table_fits(findings: PartsFindings) -> None:
     text = mail.letter(findings, WISHES).render()
     lines = text.splitlines()
     assert max(map(units.width, lines)) <= 75
@@ -63,7 +63,7 @@ def test_the_joint_table_fits(findings: JointFindings) -> None:
     assert not any(line.endswith("main (work)") for line in lines)
 
 
-def test_what_architectures_have_alike_is_said_once(findings: JointFindings) -> None:
+def test_what_architectures_have_alike_is_said_once(findings: PartsFindings) -> None:
     text = mail.letter(findings, WISHES).render()
     assert text.count("Workload:") == 1
     assert text.count("compiler: gcc 12.2.0") == 1
@@ -82,7 +82,7 @@ def test_what_differs_names_its_architecture(tmp_path: Path) -> None:
     session = Session.open(made.part("arm64"))
     kernels = [m.replace(one, release=f"{one.release}-arm64") for one in session.manifest.kernels]
     session.save(m.replace(session.manifest, kernels=kernels))
-    text = mail.letter(JointFindings.of(made), WISHES).render()
+    text = mail.letter(PartsFindings.of(made), WISHES).render()
     assert "arm64: base: Linux 6.0.0-arm64" in text
     assert "x86_64: base: Linux 6.0.0," in text
 
@@ -102,7 +102,7 @@ def test_many_functions_are_bounded(tmp_path: Path) -> None:
         }
         for name, kernels in example().items()
     }
-    findings = JointFindings.of(joint(tmp_path / "S", parts))
+    findings = PartsFindings.of(joint(tmp_path / "S", parts))
     said = mail.letter(findings, Wishes(command=[], top=70))
     assert said.excess <= LINES
     body = said.render().partition("How to reproduce")[0]
@@ -122,13 +122,13 @@ def test_no_kernels_path_is_in_it(tmp_path: Path) -> None:
         session.save(m.replace(session.manifest, kernels=kernels))
         words += [word for one in kernels for word in ("--kernel", f"{one.label}={one.spec}")]
     opened = Parts(made.folder, made.names, words)
-    text = mail.letter(JointFindings.of(opened), WISHES).render()
+    text = mail.letter(PartsFindings.of(opened), WISHES).render()
     assert "riley" not in text
     assert "--kernel base=6.1-x86_64" in text
     assert "--kernel base=6.1-arm64" in text
 
 
-def test_sections_can_be_left_out(findings: JointFindings) -> None:
+def test_sections_can_be_left_out(findings: PartsFindings) -> None:
     without = Wishes(command=[], without=["functions", "measured"])
     text = mail.letter(findings, without).render()
     assert "change_pte_range" not in text
@@ -136,7 +136,7 @@ def test_sections_can_be_left_out(findings: JointFindings) -> None:
     assert "198 -> 390" in text
 
 
-def test_the_checklist_is_that_of_all(findings: JointFindings) -> None:
+def test_the_checklist_is_that_of_all(findings: PartsFindings) -> None:
     lines = mail.boxes(findings, WISHES)
     assert any(line.startswith("[x] Work per op") for line in lines)
     assert len(lines) == len(mail.content.boxes(findings.parts["arm64"], WISHES))
@@ -189,7 +189,7 @@ def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
     ],
 )
 def test_the_state_of_each_architecture_is_said(
-    findings: JointFindings, arm64: State, said: list[str]
+    findings: PartsFindings, arm64: State, said: list[str]
 ) -> None:
     states = {"x86_64": State(equal={"minor_faults": "7"}), "arm64": arm64}
     parts = {name: replace(one, state=states[name]) for name, one in findings.parts.items()}

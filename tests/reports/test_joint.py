@@ -21,11 +21,11 @@ from synthetic_joint import POINTS, example, joint, part
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.evidence.parts.results import JointResults
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts.results import PartsResults
 from profdiff.evidence.results import Results
-from profdiff.reports.csv import parts as joint_csv
-from profdiff.reports.documents import parts as joint_document
+from profdiff.reports.csv import parts as parts_csv
+from profdiff.reports.documents import parts as parts_document
 from profdiff.reports.documents import session as report_document
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.text.parts import report
@@ -33,8 +33,8 @@ from profdiff.session import manifest as m
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 from profdiff.views.parts import document
-from profdiff.views.parts.claim import joint_claim
-from profdiff.views.parts.functions import JointFunction, PartRest, joint_functions
+from profdiff.views.parts.claim import parts_claim
+from profdiff.views.parts.functions import JointFunction, PartRest, parts_functions
 from profdiff.views.parts.results import JointChange, JointTable, PartChange, changes, grids
 from profdiff.views.profile.selection import Selection
 from profdiff.views.results import experiment
@@ -50,18 +50,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def findings(folder: Path) -> JointFindings:
+def findings(folder: Path) -> PartsFindings:
     """Of that recording."""
-    return JointFindings.of(Parts.open(folder))
+    return PartsFindings.of(Parts.open(folder))
 
 
-def text(findings: JointFindings, width: int = 100, **options: Any) -> str:
+def text(findings: PartsFindings, width: int = 100, **options: Any) -> str:
     """The report."""
     return report.render(findings, Selection(top=20), width=width, **options)
 
 
-def test_the_claim_and_the_trade_off(findings: JointFindings) -> None:
-    claim = joint_claim(findings.results, findings.setting, NAMES)
+def test_the_claim_and_the_trade_off(findings: PartsFindings) -> None:
+    claim = parts_claim(findings.results, findings.setting, NAMES)
     assert claim is not None
     assert claim.sentence == (
         "The same change: +97.0% on x86_64, +33.0% on arm64 (instructions per op, new against base "
@@ -73,7 +73,7 @@ def test_the_claim_and_the_trade_off(findings: JointFindings) -> None:
     )
 
 
-def test_the_table_is_what_the_issue_asks_for(findings: JointFindings) -> None:
+def test_the_table_is_what_the_issue_asks_for(findings: PartsFindings) -> None:
     lines = text(findings).splitlines()
     (group,) = [line for line in lines if "x86_64 -" in line and "arm64 -" in line][:1]
     (small,) = [line for line in lines if line.startswith("4 ")]
@@ -120,7 +120,7 @@ def experiments(draw: st.DrawFn) -> dict[str, m.Manifest]:
 @given(experiments())
 def test_each_number_is_that_of_the_parts_own_report(made: dict[str, m.Manifest]) -> None:
     parts = {name: Results.gather(one) for name, one in made.items()}
-    both = JointResults.of(parts)
+    both = PartsResults.of(parts)
     names = ["arm64", "x86_64"]
     several = len(both.labels) > 2
     cells: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
@@ -160,7 +160,7 @@ def test_each_number_is_that_of_the_parts_own_report(made: dict[str, m.Manifest]
     # What no architecture measured is no number.
     assert seen == sum(ABSENT not in own for own in cells.values())
     assert all(set(own) == {ABSENT} for own in cells.values() if ABSENT in own)
-    claim = joint_claim(both, both.choose(None), names)
+    claim = parts_claim(both, both.choose(None), names)
     assert claim is not None
     absent = [name for name in names if name not in both.choose(None).parts]
     assert all(f"no result on {name}" in claim.sentence for name in absent)
@@ -200,8 +200,8 @@ def test_what_changes_have_in_common(x86: tuple[int, int], arm: tuple[int, int],
         )
         for name, (base, other) in (("x86_64", x86), ("arm64", arm))
     }
-    both = JointResults.of({name: Results.gather(one) for name, one in made.items()})
-    claim = joint_claim(both, both.settings[0], NAMES)
+    both = PartsResults.of({name: Results.gather(one) for name, one in made.items()})
+    claim = parts_claim(both, both.settings[0], NAMES)
     assert claim is not None
     assert claim.sentence.startswith(lead)
     assert claim.over == ""
@@ -239,8 +239,8 @@ def test_a_label_of_different_versions_is_not_the_same_change(
             for kernel, release in zip(described.kernels, releases, strict=True)
         ]
         made[name] = Results.gather(msgspec.structs.replace(described, kernels=kernels))
-    both = JointResults.of(made)
-    claim = joint_claim(both, both.settings[0], NAMES)
+    both = PartsResults.of(made)
+    claim = parts_claim(both, both.settings[0], NAMES)
     assert claim is not None
     assert claim.unlike == told
     assert claim.sentences == [claim.sentence, *([told] if told else [])]
@@ -253,8 +253,8 @@ def test_what_is_not_certain_is_said() -> None:
         "x86_64": recorded({"base": scattered[0], "new": scattered[1]}),
         "arm64": recorded({"base": [[[1.0]] * 3], "new": [[[2.0]] * 3]}),
     }
-    both = JointResults.of({name: Results.gather(one) for name, one in made.items()})
-    claim = joint_claim(both, both.settings[0], NAMES)
+    both = PartsResults.of({name: Results.gather(one) for name, one in made.items()})
+    claim = parts_claim(both, both.settings[0], NAMES)
     assert claim is not None
     assert claim.sentence.startswith("The same change, not certain on x86_64")
     assert "(unsure) on x86_64" in claim.sentence
@@ -265,8 +265,8 @@ def test_what_is_not_certain_is_said() -> None:
     assert any("unsure" in line for line in lines)
 
 
-def test_functions_are_those_of_the_parts_own_reports(findings: JointFindings) -> None:
-    found = joint_functions(findings, Selection())
+def test_functions_are_those_of_the_parts_own_reports(findings: PartsFindings) -> None:
+    found = parts_functions(findings, Selection())
     assert found is not None
     for name, one in findings.parts.items():
         (comparison,) = one.comparisons
@@ -288,9 +288,9 @@ def test_functions_are_those_of_the_parts_own_reports(findings: JointFindings) -
     assert only["change_pte_range"] == list(NAMES)
 
 
-def test_rows_add_up_on_each_architecture(findings: JointFindings) -> None:
+def test_rows_add_up_on_each_architecture(findings: PartsFindings) -> None:
     for top in range(6):
-        found = joint_functions(findings, Selection(top=top))
+        found = parts_functions(findings, Selection(top=top))
         assert found is not None
         assert len(found.rows) == min(top, 5)
         for name, rest in found.rest.items():
@@ -300,8 +300,8 @@ def test_rows_add_up_on_each_architecture(findings: JointFindings) -> None:
                 assert shown + rest.hidden[label] + unresolved == total
 
 
-def test_rows_stand_in_each_architectures_own_order(findings: JointFindings) -> None:
-    found = joint_functions(findings, Selection())
+def test_rows_stand_in_each_architectures_own_order(findings: PartsFindings) -> None:
+    found = parts_functions(findings, Selection())
     assert found is not None
     names = [row.name for row in found.rows]
     # x86-64: prot_commit 120, change 50, flush 22; arm64: prot_commit 70, contpte 23, change 20.
@@ -310,20 +310,20 @@ def test_rows_stand_in_each_architectures_own_order(findings: JointFindings) -> 
     assert names[3:] == ["flush", "main"]
 
 
-def test_what_an_architecture_does_not_have_is_no_zero(findings: JointFindings) -> None:
+def test_what_an_architecture_does_not_have_is_no_zero(findings: PartsFindings) -> None:
     lines = text(findings).splitlines()
     (flush,) = [line for line in lines if line.endswith("  flush")]
     assert flush.split() == ["+22.00", "+55.0%", "11.5%", ABSENT, ABSENT, ABSENT, "flush"]
     (main,) = [line for line in lines if line.endswith("main (work)")]
     assert main.split()[:6] == ["0", "0%", "0.0%", "0", "0%", "0.0%"]
-    rows = list(csv.DictReader(io.StringIO(joint_csv.functions(findings, Selection()))))
+    rows = list(csv.DictReader(io.StringIO(parts_csv.functions(findings, Selection()))))
     (row,) = [row for row in rows if row["name"] == "flush"]
     assert row["self arm64 base"] == row["delta arm64 new"] == ""
     assert (row["self x86_64 base"], row["delta x86_64 new"]) == ("40000", "22000")
 
 
 @pytest.mark.parametrize("width", [60, 75, 100, 140])
-def test_it_fits(findings: JointFindings, width: int) -> None:
+def test_it_fits(findings: PartsFindings, width: int) -> None:
     for options in ({}, {"ratios": True}, {"per_op": False}):
         lines = text(findings, width, **options).splitlines()
         table = [line for line in lines if not line.startswith("  profdiff report ")]
@@ -331,7 +331,7 @@ def test_it_fits(findings: JointFindings, width: int) -> None:
     assert units.ascii_only(text(findings)).isascii()
 
 
-def test_numbers_of_the_text_are_whole_counts_if_asked(findings: JointFindings) -> None:
+def test_numbers_of_the_text_are_whole_counts_if_asked(findings: PartsFindings) -> None:
     lines = text(findings, per_op=False).splitlines()
     (flush,) = [line for line in lines if line.endswith("  flush")]
     assert flush.split()[0] == Numbers().delta(22_000) == "+22,000"
@@ -339,7 +339,7 @@ def test_numbers_of_the_text_are_whole_counts_if_asked(findings: JointFindings) 
 
 def test_kernels_beside_the_base_are_rows(tmp_path: Path) -> None:
     parts = {name: {**kernels, "newest": kernels["base"]} for name, kernels in example().items()}
-    both = JointFindings.of(joint(tmp_path / "S", parts))
+    both = PartsFindings.of(joint(tmp_path / "S", parts))
     (grid,) = grids(both.results, both.setting, NAMES)
     table = grid.table
     assert table.header[:2] == ["folio_kib", "kernel"]
@@ -354,14 +354,14 @@ def test_kernels_beside_the_base_are_rows(tmp_path: Path) -> None:
 
 def test_a_kernel_alone_has_values_and_no_change(tmp_path: Path) -> None:
     parts = {name: {"base": kernels["base"]} for name, kernels in example().items()}
-    both = JointFindings.of(joint(tmp_path / "S", parts))
+    both = PartsFindings.of(joint(tmp_path / "S", parts))
     (grid,) = grids(both.results, both.setting, NAMES)
     assert grid.table.header == ["folio_kib", "value", "value"]
     assert grid.table.rows == [["4", "198", "203"], ["64", "198", "285"]]
     assert text(both).startswith("workload: ./work 1 (1,000 ops")
     assert "\nx86_64: base (6.0.0" in text(both)
     assert "minus" not in text(both)
-    json.loads(report_document.encode(joint_document.build(both)))
+    json.loads(report_document.encode(parts_document.build(both)))
 
 
 def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
@@ -374,7 +374,7 @@ def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
 
     common, own = "mm/flush.c", ("arch/x86/flush.c", "arch/arm64/flush.c")
     parts = {"x86_64": rows(common, own[0]), "arm64": rows(common, own[1])}
-    found = joint_functions(JointFindings.of(joint(tmp_path / "S", parts)), Selection())
+    found = parts_functions(PartsFindings.of(joint(tmp_path / "S", parts)), Selection())
     assert found is not None
     by_file = {row.file: [name for name, one in row.parts.items() if one] for row in found.rows}
     assert by_file[common] == list(NAMES)
@@ -384,7 +384,7 @@ def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
 def test_a_part_that_was_not_recorded_is_said(tmp_path: Path) -> None:
     made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
     part(made.part("x86_64"), example()["x86_64"])
-    both = JointFindings.of(Parts.open(tmp_path / "S"))
+    both = PartsFindings.of(Parts.open(tmp_path / "S"))
     lines = text(both).splitlines()
     assert "arm64: not recorded yet" in lines
     assert any("no result on arm64" in line for line in lines)
@@ -400,10 +400,10 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
     part(made.part("x86_64"), kernels["x86_64"])
     part(made.part("arm64"), kernels["arm64"], POINTS[:1])
     opened = Parts.open(tmp_path / "S")
-    at_large = JointFindings.of(opened, "folio_kib=64")
+    at_large = PartsFindings.of(opened, "folio_kib=64")
     assert at_large.missing == {"arm64": "it does not have this point"}
     assert "arm64: it does not have this point" in text(at_large)
-    assert JointFindings.of(opened, "folio_kib=4").missing == {}
+    assert PartsFindings.of(opened, "folio_kib=4").missing == {}
 
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_bases_that_differ_are_refused(tmp_path: Path) -> None:
     arm = dict(zip(("old", "new"), kernels["arm64"].values(), strict=True))
     made = joint(tmp_path / "S", {"x86_64": kernels["x86_64"], "arm64": arm})
     with pytest.raises(SessionError, match=r"different bases: base on x86_64, old on arm64"):
-        JointFindings.of(made)
+        PartsFindings.of(made)
 
 
 def test_a_point_that_a_session_has_twice_is_refused(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_point_that_a_session_has_twice_is_refused(tmp_path: Path) -> None:
     session = Session.open(mixed.part("arm64"))
     session.save(m.replace(session.manifest, points=[*POINTS, POINTS[1]]))
     with pytest.raises(SessionError, match="arm64 has the same point twice: folio_kib 64"):
-        JointFindings.of(mixed)
+        PartsFindings.of(mixed)
 
 
 def test_the_schema_is_that_of_the_records() -> None:
@@ -503,7 +503,7 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
     made = joint(tmp_path / "S")
     for file in (made.part("arm64") / "runs").glob("*/counts"):
         file.write_bytes(b"PDCOUNTS")
-    assert "is not a counts file" in JointFindings.of(made).missing["arm64"]
+    assert "is not a counts file" in PartsFindings.of(made).missing["arm64"]
     shown = profdiff("report", made.folder).stdout
     # What the manifest has is still there.
     assert "203 -> 270" in shown

@@ -16,15 +16,15 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, frame
 from synthetic_joint import by_compiler, joint
 
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.mail import joint as mail
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.mail import parts as mail
 from profdiff.mail.content import Wishes
 from profdiff.profile.function_identity import match
 from profdiff.reports import charts
-from profdiff.reports.csv import parts as joint_csv
-from profdiff.reports.documents import parts as joint_document
+from profdiff.reports.csv import parts as parts_csv
+from profdiff.reports.documents import parts as parts_document
 from profdiff.reports.documents import session as document
-from profdiff.reports.page import parts as joint_page
+from profdiff.reports.page import parts as parts_page
 from profdiff.reports.page import points
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
@@ -32,7 +32,7 @@ from profdiff.session.kinds import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 from profdiff.views.parts.function_claim import function_sentences
-from profdiff.views.parts.functions import joint_functions
+from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.verdicts import extents, verdicts
 from profdiff.views.profile.selection import Selection
 
@@ -54,13 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def findings(folder: Path) -> JointFindings:
+def findings(folder: Path) -> PartsFindings:
     """Of that recording."""
-    return JointFindings.of(Parts.open(folder))
+    return PartsFindings.of(Parts.open(folder))
 
 
-def test_each_function_has_its_verdict(findings: JointFindings) -> None:
-    found = joint_functions(findings, Selection())
+def test_each_function_has_its_verdict(findings: PartsFindings) -> None:
+    found = parts_functions(findings, Selection())
     assert found is not None
     told = {one.name: (v.extent, v.under) for one in found.rows for v in [one.verdicts["new"]]}
     assert told == EXPECTED
@@ -74,8 +74,8 @@ def test_each_function_has_its_verdict(findings: JointFindings) -> None:
     }
 
 
-def test_the_sentences(findings: JointFindings) -> None:
-    found = joint_functions(findings, Selection())
+def test_the_sentences(findings: PartsFindings) -> None:
+    found = parts_functions(findings, Selection())
     assert found is not None
     assert function_sentences(found) == [
         "Under all compilers: commit and change_pte_range (of what differs: 87.2% under gcc-12, "
@@ -89,7 +89,7 @@ def test_the_sentences(findings: JointFindings) -> None:
         "gcc-12, 1.9% under gcc-14, 0.0% under clang-19).",
     ]
     # Functions that are not shown are counted.
-    one = joint_functions(findings, Selection(top=1))
+    one = parts_functions(findings, Selection(top=1))
     assert one is not None
     assert function_sentences(one)[:2] == [
         "Under all compilers: commit and 1 more (of what differs: 87.2% under gcc-12, 96.8% under "
@@ -184,7 +184,7 @@ def test_a_function_that_others_have_no_code_of_is_no_ones(tmp_path: Path) -> No
         for label, rows in kernels["clang-19"].items()
     }
     made = joint(tmp_path / "S", {"gcc-12": kernels["gcc-12"], "clang-19": merged}, kind=COMPILER)
-    found = joint_functions(JointFindings.of(Parts.open(made.folder)), Selection())
+    found = parts_functions(PartsFindings.of(Parts.open(made.folder)), Selection())
     assert found is not None
     (flush,) = [one.verdicts["new"] for one in found.rows if one.name == "flush"]
     assert (flush.extent, flush.under) == ("elsewhere", ["gcc-12"])
@@ -199,8 +199,8 @@ def test_one_compiler_alone_has_no_verdict(tmp_path: Path) -> None:
     made = joint(tmp_path / "S", kind=COMPILER)
     for name in NAMES[1:]:
         (made.part(name) / "manifest.json").unlink()
-    found = JointFindings.of(Parts.open(made.folder))
-    told = joint_functions(found, Selection())
+    found = PartsFindings.of(Parts.open(made.folder))
+    told = parts_functions(found, Selection())
     assert told is not None
     assert told.extents == []
     assert not any(one.verdicts for one in told.rows)
@@ -218,8 +218,8 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     hole = m.Kernel(label=new.label, spec="git:x@new", hole="mm/x.c:1: error")
     runs = [run for run in session.manifest.runs if run.kernel == "base"]
     session.save(m.replace(session.manifest, kernels=[base, hole], runs=runs))
-    found = JointFindings.of(Parts.open(made.folder))
-    functions = joint_functions(found, Selection())
+    found = PartsFindings.of(Parts.open(made.folder))
+    functions = parts_functions(found, Selection())
     assert functions is not None
     assert [one.unmeasured for one in functions.extents] == [["clang-19"]]
     text = " ".join(report.render(found, Selection(), width=120).split())
@@ -231,14 +231,14 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
 
 
 def test_architectures_have_no_verdicts(tmp_path: Path) -> None:
-    found = JointFindings.of(joint(tmp_path / "S"))
-    told = joint_functions(found, Selection())
+    found = PartsFindings.of(joint(tmp_path / "S"))
+    told = parts_functions(found, Selection())
     assert told is not None
     assert told.extents == []
     assert "changed under" not in report.render(found, Selection(), width=200)
 
 
-def test_the_text(findings: JointFindings) -> None:
+def test_the_text(findings: PartsFindings) -> None:
     text = report.render(findings, Selection(top=20), width=140)
     lines = text.splitlines()
     assert lines[0].startswith(
@@ -257,23 +257,23 @@ def test_the_text(findings: JointFindings) -> None:
     )
 
 
-def test_json_and_csv_say_the_same(findings: JointFindings) -> None:
-    data = json.loads(document.encode(joint_document.build(findings)))
+def test_json_and_csv_say_the_same(findings: PartsFindings) -> None:
+    data = json.loads(document.encode(parts_document.build(findings)))
     jsonschema.validate(data, json.loads((ROOT / "profdiff/joint-report.schema.json").read_text()))
     assert (data["kind"], data["names"]) == ("compiler", NAMES)
     by_json = {
         row["name"]: (row["verdicts"]["new"]["extent"], row["verdicts"]["new"]["under"])
         for row in data["functions"]["rows"]
     }
-    table = list(csv.DictReader(io.StringIO(joint_csv.functions(findings, Selection()))))
+    table = list(csv.DictReader(io.StringIO(parts_csv.functions(findings, Selection()))))
     by_csv = {row["name"]: (row["extent new"], row["under new"].split()) for row in table}
     assert by_json == by_csv == EXPECTED
-    experiment = csv.DictReader(io.StringIO(joint_csv.experiment(findings)))
+    experiment = csv.DictReader(io.StringIO(parts_csv.experiment(findings)))
     assert {row["compiler"] for row in experiment} == set(NAMES)
 
 
-def test_the_page_and_the_charts(findings: JointFindings, tmp_path: Path) -> None:
-    made = joint_page.joint(findings)
+def test_the_page_and_the_charts(findings: PartsFindings, tmp_path: Path) -> None:
+    made = parts_page.joint(findings)
     assert made["where"] == "under gcc-12, gcc-14, clang-19"
     assert any(text.startswith("Only or mostly under one compiler") for text in made["sentences"])
     table = made["tables"][-1]
@@ -287,11 +287,11 @@ def test_the_page_and_the_charts(findings: JointFindings, tmp_path: Path) -> Non
     assert small["at"] == "compiler=clang-19,folio_kib=4"
     assert large["title"] == "clang-19, folio_kib 64"
     assert small["command"] == "profdiff report SESSION/clang-19 --at folio_kib=4 --html"
-    charts.write_joint(findings, tmp_path)
+    charts.write_parts(findings, tmp_path)
     assert (tmp_path / "compilers-instructions.svg").is_file()
 
 
-def test_the_mail(findings: JointFindings) -> None:
+def test_the_mail(findings: PartsFindings) -> None:
     letter = mail.letter(findings, Wishes(command=["profdiff", "mail"]))
     assert letter.subject.startswith("mm/x: work: instructions per op +86.7% under gcc-12")
     text = " ".join(letter.render().split())

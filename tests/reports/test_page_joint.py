@@ -12,9 +12,9 @@ from support import page_data, profdiff
 from synthetic_experiment import boots, recorded
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.documents import session as document
-from profdiff.reports.page import parts as joint_page
+from profdiff.reports.page import parts as parts_page
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
 from profdiff.session.parts import Parts
@@ -33,9 +33,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(joint(tmp_path_factory.mktemp("joint") / "S").folder)
 
 
-def findings(folder: Path, at: str | None = None) -> JointFindings:
+def findings(folder: Path, at: str | None = None) -> PartsFindings:
     """Of a recording."""
-    return JointFindings.of(Parts.open(folder), at)
+    return PartsFindings.of(Parts.open(folder), at)
 
 
 def test_the_joint_tables_come_first(browser: Any, folder: Path, tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_each_architecture_is_its_own_report(folder: Path, tmp_path: Path) -> No
     )
 
 
-def written(shown: JointFindings, folder: Path) -> Path:
+def written(shown: PartsFindings, folder: Path) -> Path:
     """The page as a file."""
     file = folder / "page.html"
-    file.write_text(joint_page.render(shown))
+    file.write_text(parts_page.render(shown))
     return file
 
 

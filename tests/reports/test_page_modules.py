@@ -19,9 +19,9 @@ from synthetic_experiment import boots, found, recorded
 from synthetic_joint import joint
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.page import html, packed_code
-from profdiff.reports.page import parts as joint_page
+from profdiff.reports.page import parts as parts_page
 from profdiff.session import manifest as m
 from profdiff.views import bisection
 from profdiff.views.blame import Blame
@@ -157,7 +157,7 @@ def test_types_name_what_the_document_has(tmp_path: Path) -> None:
             parts={},
         )
     )
-    both = joint_page.joint(JointFindings.of(joint(tmp_path / "S")))
+    both = parts_page.joint(PartsFindings.of(joint(tmp_path / "S")))
     (metric,) = document["metrics"]
     rows = {label: [(row, "nop") for row in rows] for label, rows in example().items()}
     exact = html.session.build(Findings.of_recordings([executed_code(rows)]))

@@ -6,30 +6,30 @@ from dataclasses import dataclass
 
 from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.results import JointResults, JointSetting
+from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.session.kinds import Kind
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)
-class JointFindings:
+class PartsFindings:
     """``parts``: by name, the findings at ``setting``; without those that have none there.
     ``missing``: by name, why a part has none."""
 
     recording: Parts
-    results: JointResults
-    setting: JointSetting
+    results: PartsResults
+    setting: PartsSetting
     sessions: Mapping[str, Session]
     parts: Mapping[str, Findings]
     missing: Mapping[str, str]
 
     @staticmethod
-    def of(recording: Parts, at: str | None = None) -> "JointFindings":
+    def of(recording: Parts, at: str | None = None) -> "PartsFindings":
         """Of a folder, at the setting that ``at`` names, or else at the one with the largest
         change. Raises SessionError where no part has findings there, InputError."""
         sessions = recording.sessions()
-        results = JointResults.gather(sessions, recording.kind)
+        results = PartsResults.gather(sessions, recording.kind)
         setting = results.choose(at)
         parts: dict[str, Findings] = {}
         missing: dict[str, str] = {}
@@ -47,7 +47,7 @@ class JointFindings:
         if not parts:
             told = "; ".join(f"{name}: {why}" for name, why in missing.items())
             raise SessionError(f"no {recording.kind.name} has a result: {told}")
-        return JointFindings(recording, results, setting, sessions, parts, missing)
+        return PartsFindings(recording, results, setting, sessions, parts, missing)
 
     @property
     def names(self) -> Sequence[str]:

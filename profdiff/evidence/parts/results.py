@@ -16,7 +16,7 @@ from profdiff.session.points import Setting, named, varied_names
 from profdiff.session.session import Session
 
 
-class JointMetric(NamedTuple):
+class PartsMetric(NamedTuple):
     """What values are of. ``per_op``: whether they are divided by operations."""
 
     collector: Collector
@@ -24,13 +24,13 @@ class JointMetric(NamedTuple):
     per_op: bool
 
     @staticmethod
-    def of(result: Result) -> "JointMetric":
+    def of(result: Result) -> "PartsMetric":
         """That of a result."""
-        return JointMetric(result.collector, result.metric, result.per_op)
+        return PartsMetric(result.collector, result.metric, result.per_op)
 
 
 @dataclass(frozen=True)
-class JointSetting:
+class PartsSetting:
     """One setting of all parts that have it. ``parts``: what it is in the session of each;
     ``varied``: what differs from one joint setting to another."""
 
@@ -52,37 +52,37 @@ class JointSetting:
         return self.one.title
 
 
-class JointLargest(NamedTuple):
+class PartsLargest(NamedTuple):
     """The largest change of all parts, and at which setting."""
 
     part: str
-    setting: JointSetting
+    setting: PartsSetting
     change: LargestChange
 
 
 @dataclass(frozen=True)
-class JointResults:
+class PartsResults:
     """``parts``: the results of each part that was begun, in order. ``settings``: of all, those of
     the first part first; ``labels``: of the kernels, the base's first; ``kind``: what parts differ
     by."""
 
     parts: Mapping[str, Results]
-    settings: Sequence[JointSetting]
+    settings: Sequence[PartsSetting]
     labels: Sequence[str]
     kind: Kind = ARCHITECTURE
 
     @staticmethod
-    def gather(sessions: Mapping[str, Session], kind: Kind) -> "JointResults":
+    def gather(sessions: Mapping[str, Session], kind: Kind) -> "PartsResults":
         """Of the sessions of a folder, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:
             raise SessionError(f"no {kind.name} was recorded yet: finish the recording")
-        return JointResults.of(
+        return PartsResults.of(
             {name: Results.gather(session.manifest) for name, session in sessions.items()}, kind
         )
 
     @staticmethod
-    def of(parts: Mapping[str, Results], kind: Kind = ARCHITECTURE) -> "JointResults":
+    def of(parts: Mapping[str, Results], kind: Kind = ARCHITECTURE) -> "PartsResults":
         """Of the results of each part. Raises SessionError as ``gather``, and where one
         has the same point twice."""
         bases = {name: results.labels[0] for name, results in parts.items()}
@@ -90,18 +90,18 @@ class JointResults:
             told = ", ".join(f"{base} {kind.at(name)}" for name, base in bases.items())
             raise SessionError(f"the {kind.plural} have different bases: {told}")
         labels = dict.fromkeys(label for results in parts.values() for label in results.labels)
-        return JointResults(parts, _settings(parts), list(labels), kind)
+        return PartsResults(parts, _settings(parts), list(labels), kind)
 
     @property
     def swept(self) -> Sequence[str]:
         """What differs from setting to setting."""
         return self.settings[0].varied
 
-    def metrics(self) -> list[JointMetric]:
+    def metrics(self) -> list[PartsMetric]:
         """What was measured of any part, in order."""
         return list(self._by_metric)
 
-    def of_metric(self, metric: JointMetric) -> list[tuple[JointSetting, dict[str, Result]]]:
+    def of_metric(self, metric: PartsMetric) -> list[tuple[PartsSetting, dict[str, Result]]]:
         """The results of a metric by setting; of each those of the parts that have one."""
         found = self._by_metric.get(metric, {})
         rows = []
@@ -115,7 +115,7 @@ class JointResults:
                 rows.append((setting, by_part))
         return rows
 
-    def largest(self, setting: JointSetting | None = None) -> JointLargest | None:
+    def largest(self, setting: PartsSetting | None = None) -> PartsLargest | None:
         """The largest change at a setting, or of all, by its ratio and as ``largest_change``
         chooses; of the metric that it chooses of the first part that has one. None where
         nothing can be compared."""
@@ -127,17 +127,17 @@ class JointResults:
                 found.append((name, one))
         if not found:
             return None
-        metric = JointMetric.of(found[0][1].result)
-        some = [(name, one) for name, one in found if JointMetric.of(one.result) == metric]
+        metric = PartsMetric.of(found[0][1].result)
+        some = [(name, one) for name, one in found if PartsMetric.of(one.result) == metric]
         chosen = largest([one for _, one in some], next(iter(self.parts.values())).rule)
         name = next(name for name, one in some if one is chosen)
         point = chosen.result.setting.point
         where = next(
             one for one in self.settings if name in one.parts and one.parts[name].point == point
         )
-        return JointLargest(name, where, chosen)
+        return PartsLargest(name, where, chosen)
 
-    def choose(self, wanted: str | None) -> JointSetting:
+    def choose(self, wanted: str | None) -> PartsSetting:
         """The setting that ``NAME=VALUE,...`` names; without it the one with the largest change, or
         the last. Raises InputError when it names none or several."""
         if wanted is None:
@@ -146,16 +146,16 @@ class JointResults:
         return named(self.settings, wanted)
 
     @cached_property
-    def _by_metric(self) -> dict[JointMetric, dict[tuple[str, int], Result]]:
-        found: dict[JointMetric, dict[tuple[str, int], Result]] = {}
+    def _by_metric(self) -> dict[PartsMetric, dict[tuple[str, int], Result]]:
+        found: dict[PartsMetric, dict[tuple[str, int], Result]] = {}
         for name, results in self.parts.items():
             for result in results.every:
-                of = found.setdefault(JointMetric.of(result), {})
+                of = found.setdefault(PartsMetric.of(result), {})
                 of[name, result.setting.point] = result
         return found
 
 
-def _settings(parts: Mapping[str, Results]) -> list[JointSetting]:
+def _settings(parts: Mapping[str, Results]) -> list[PartsSetting]:
     """Settings with the same parameters and vCPUs are one. Raises SessionError."""
     found: dict[Hashable, dict[str, Setting]] = {}
     for name, results in parts.items():
@@ -166,6 +166,6 @@ def _settings(parts: Mapping[str, Results]) -> list[JointSetting]:
                 at = f": {setting.title}" if setting.title else ""
                 raise SessionError(f"{name or 'the session'} has the same point twice{at}")
             by_part[name] = setting
-    joint = [JointSetting(by_part) for by_part in found.values()]
+    joint = [PartsSetting(by_part) for by_part in found.values()]
     varied = varied_names([one.one.parameters for one in joint], [one.one.cpus for one in joint])
     return [replace(one, varied=varied) for one in joint]

@@ -18,7 +18,7 @@ from profdiff.profile.comparison import Side
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from profdiff.evidence.parts.findings import JointFindings
+    from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.reports.charts.layout import Chart
 
 _DPI = 200  # what print needs
@@ -58,16 +58,16 @@ def write(
     return _write(lambda: _charts(findings, side, per_op), folder)
 
 
-def write_joint(findings: "JointFindings", folder: Path) -> list[Path]:
+def write_parts(findings: "PartsFindings", folder: Path) -> list[Path]:
     """The same of several architectures, or compilers: their plural with each metric's name behind
     it. Raises as ``write``."""
-    return _write(lambda: _joint_charts(findings), folder)
+    return _write(lambda: _parts_charts(findings), folder)
 
 
-def joint_figures(findings: "JointFindings") -> list[dict[str, str]]:
+def parts_figures(findings: "PartsFindings") -> list[dict[str, str]]:
     """As ``figures``, of several parts."""
     with matplotlib_as_ours():
-        return _figures(_joint_charts(findings))
+        return _figures(_parts_charts(findings))
 
 
 def _write(charts: "Callable[[], Iterator[Chart]]", folder: Path) -> list[Path]:
@@ -115,10 +115,10 @@ def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iter
     )
 
 
-def _joint_charts(findings: "JointFindings") -> "Iterator[Chart]":
-    from profdiff.reports.charts import joint
+def _parts_charts(findings: "PartsFindings") -> "Iterator[Chart]":
+    from profdiff.reports.charts import parts
 
-    yield from _named(joint.charts(findings))
+    yield from _named(parts.charts(findings))
 
 
 def _named(charts: "Iterable[Chart]") -> "Iterator[Chart]":

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.csv import experiment as csv_experiment
 from profdiff.reports.csv.rows import Line, text, written
-from profdiff.views.parts.functions import JointFunctions, joint_functions
+from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.verdicts import FunctionVerdict
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts
 
 
-def functions(findings: JointFindings, selection: Selection) -> str:
+def functions(findings: PartsFindings, selection: Selection) -> str:
     """One line for each function, one for those left out, one for each reason of unresolved
     addresses: of each part the self columns sum to all of the side that was asked for. What a part
     does not have is empty. Raises InputError where there is no profile."""
-    found = joint_functions(findings, selection)
+    found = parts_functions(findings, selection)
     if found is None:
         raise InputError(
             "--csv needs a profile, which no run of these sessions has: --csv-experiment has their "
@@ -86,7 +86,7 @@ def _verdict(one: FunctionVerdict) -> list[str]:
     return [one.extent, " ".join(one.under), " ".join(one.hardly)]
 
 
-def experiment(findings: JointFindings) -> str:
+def experiment(findings: PartsFindings) -> str:
     """What ``csv_experiment`` writes of each part, whose name is in the first column.
     Raises InputError where nothing was measured."""
     joint = findings.results

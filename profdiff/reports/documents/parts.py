@@ -1,22 +1,22 @@
 """The data of a report of several architectures, or compilers, put together."""
 
 from profdiff import __version__
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.documents import session
 from profdiff.reports.text.parts.report import commands
-from profdiff.views.parts import document as joint_document
-from profdiff.views.parts.claim import joint_claim
-from profdiff.views.parts.functions import joint_functions
+from profdiff.views.parts import document as parts_document
+from profdiff.views.parts.claim import parts_claim
+from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import changes, grids
 from profdiff.views.profile.selection import Selection
 
 
-def build(findings: JointFindings) -> joint_document.JointDocument:
+def build(findings: PartsFindings) -> parts_document.JointDocument:
     """Everything that was found, all functions; counts are integers, each of one part."""
     results, setting, names = findings.results, findings.setting, list(findings.names)
-    claim = joint_claim(results, setting, names)
-    return joint_document.JointDocument(
-        schema=joint_document.SCHEMA,
+    claim = parts_claim(results, setting, names)
+    return parts_document.JointDocument(
+        schema=parts_document.SCHEMA,
         profdiff=__version__,
         kind=findings.kind.name,
         names=names,
@@ -25,7 +25,7 @@ def build(findings: JointFindings) -> joint_document.JointDocument:
         sentences=claim.sentences if claim else [],
         changes=changes(results, names),
         tables=[grid.table for grid in grids(results, setting, names)],
-        functions=joint_functions(findings, Selection()),
+        functions=parts_functions(findings, Selection()),
         commands=commands(findings),
         missing=dict(findings.missing),
         parts={name: session.build(part) for name, part in findings.parts.items()},

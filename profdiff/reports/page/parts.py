@@ -7,25 +7,25 @@ from typing import Any
 import msgspec
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports import charts
 from profdiff.reports.documents import session
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page import html
 from profdiff.reports.page import points as page_points
-from profdiff.reports.text.parts import functions as joint_function_table
+from profdiff.reports.text.parts import functions as parts_function_table
 from profdiff.reports.text.parts import report
 from profdiff.session import points
-from profdiff.views.parts.claim import joint_claim
+from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.function_claim import function_sentences
-from profdiff.views.parts.functions import JointFunctions, joint_functions
+from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import grids
 from profdiff.views.profile.selection import Selection
 
 _FUNCTIONS = 20
 
 
-def render(findings: JointFindings) -> str:
+def render(findings: PartsFindings) -> str:
     """The page. The first part with a result is the page's own; of each of the others it
     holds the report at the same setting, and what of its points has room."""
     parts = findings.parts
@@ -58,14 +58,14 @@ def _part(part: Findings, shown: Any) -> dict[str, Any]:
     return {**msgspec.to_builtins(shown), "charts": charts_of}
 
 
-def joint(findings: JointFindings) -> dict[str, Any]:
+def joint(findings: PartsFindings) -> dict[str, Any]:
     """``Joint`` of ``templates/document.d.ts``."""
     results, setting, names = findings.results, findings.setting, findings.names
-    claim = joint_claim(results, setting, names)
+    claim = parts_claim(results, setting, names)
     tables = [
         {**msgspec.to_builtins(grid.table), "foot": []} for grid in grids(results, setting, names)
     ]
-    found = joint_functions(findings, Selection(top=_FUNCTIONS))
+    found = parts_functions(findings, Selection(top=_FUNCTIONS))
     functions = _functions(findings, found)
     said = function_sentences(found) if found else []
     where = findings.kind.at(" and ".join(findings.parts))
@@ -79,13 +79,13 @@ def joint(findings: JointFindings) -> dict[str, Any]:
             *([report.order(findings.kind, found)] if found and functions else []),
         ],
         "missing": [f"{name}: {why}" for name, why in findings.missing.items()],
-        "charts": [html.with_scheme(chart) for chart in charts.joint_figures(findings)],
+        "charts": [html.with_scheme(chart) for chart in charts.parts_figures(findings)],
     }
 
 
-def _functions(findings: JointFindings, found: JointFunctions | None) -> list[dict[str, Any]]:
+def _functions(findings: PartsFindings, found: JointFunctions | None) -> list[dict[str, Any]]:
     """The table of functions, with names first."""
-    made = joint_function_table.texts(findings, found) if found else None
+    made = parts_function_table.texts(findings, found) if found else None
     if made is None:
         return []
     return [

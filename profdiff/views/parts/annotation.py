@@ -46,7 +46,7 @@ class JointAnnotation(Record, frozen=True):
     parts: dict[str, Annotation]
 
 
-def joint_annotation(
+def parts_annotation(
     kind: KindName,
     names: list[str],
     parts: Mapping[str, Annotation],
@@ -61,13 +61,13 @@ def joint_annotation(
         function=first.function,
         metric=first.metric,
         unit=first.unit,
-        lines=joint_lines(parts, names),
+        lines=parts_lines(parts, names),
         missing=dict(missing),
         parts=dict(parts),
     )
 
 
-def joint_lines(parts: Mapping[str, Annotation], names: list[str]) -> list[JointLine]:
+def parts_lines(parts: Mapping[str, Annotation], names: list[str]) -> list[JointLine]:
     """The source lines of all parts, those that are one together, by file and number.
 
     Kernels of one label are of the same sources in every part, so a line has one number there. Two

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from profdiff.base import units
-from profdiff.evidence.parts.results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.session.kinds import Kind
 from profdiff.views.record import Record
@@ -19,7 +19,7 @@ _VALUES = 4
 _VERSION = re.compile(r"\d[\d.]*(-rc\d+)?(\+[\w.~]+)?(-\d+(?=-|$))?")
 
 
-class JointClaim(Record, frozen=True):
+class PartsClaim(Record, frozen=True):
     """``sentence``: of the setting; ``unlike``: which label has kernels of different versions, ""
     where none has; ``over``: of all settings, "" where there is one only; ``subject``: of a
     mail."""
@@ -45,7 +45,7 @@ class _Seen(NamedTuple):
 
     part: str
     where: str
-    setting: JointSetting
+    setting: PartsSetting
     change: Estimate
 
     @property
@@ -74,9 +74,9 @@ class _Seen(NamedTuple):
         return f"{self.amount} {self.where}"
 
 
-def joint_claim(
-    joint: JointResults, setting: JointSetting, names: Sequence[str], workload: str = ""
-) -> JointClaim | None:
+def parts_claim(
+    joint: PartsResults, setting: PartsSetting, names: Sequence[str], workload: str = ""
+) -> PartsClaim | None:
     """Of the metric and the kernel of the largest change at a setting; None where nothing can be
     compared there. ``names``: the parts in order; ``workload``: what is measured, where
     nothing else says it."""
@@ -84,7 +84,7 @@ def joint_claim(
     if found is None:
         return None
     one = found.change.result
-    metric = JointMetric.of(one)
+    metric = PartsMetric.of(one)
     label = joint.parts[found.part].labels[found.change.kernel]
     every = _seen(joint, metric, label, names)
     here = [seen for seen in every if seen.setting is setting]
@@ -99,7 +99,7 @@ def joint_claim(
     what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
     listed = ", ".join(told)
     unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
-    return JointClaim(
+    return PartsClaim(
         sentence=units.printable(f"{_lead(here, joint.kind, bool(unlike))}: {listed} ({what})."),
         unlike=units.printable(unlike),
         over=units.printable(_over(joint, every)),
@@ -124,7 +124,7 @@ def _lead(here: Sequence[_Seen], kind: Kind, unlike: bool) -> str:
     return change
 
 
-def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
+def _unlike(joint: PartsResults, labels: Sequence[str]) -> str:
     """Which of the compared labels has kernels of different versions: their change is not the same
     one of each part."""
     told = []
@@ -144,7 +144,7 @@ def _unlike(joint: JointResults, labels: Sequence[str]) -> str:
 
 
 def _seen(
-    joint: JointResults, metric: JointMetric, label: str, names: Sequence[str]
+    joint: PartsResults, metric: PartsMetric, label: str, names: Sequence[str]
 ) -> list[_Seen]:
     """At every setting of every part where it can be compared."""
     found = []
@@ -156,7 +156,7 @@ def _seen(
     return found
 
 
-def _over(joint: JointResults, every: Sequence[_Seen]) -> str:
+def _over(joint: PartsResults, every: Sequence[_Seen]) -> str:
     """At which settings there is more, and at which less: by the values of one parameter, where
     that tells them apart for all parts."""
     if len(joint.settings) < 2:
@@ -180,7 +180,7 @@ def _over(joint: JointResults, every: Sequence[_Seen]) -> str:
     return f"Over all points: {'; '.join(told)}." if told else ""
 
 
-def _deciding(joint: JointResults, every: Sequence[_Seen]) -> str:
+def _deciding(joint: PartsResults, every: Sequence[_Seen]) -> str:
     """The parameter whose value alone tells in which direction everything changes; "" where none
     does, or all goes one way."""
     for name in joint.swept:

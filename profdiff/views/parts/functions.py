@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function, match
 from profdiff.session.kinds import COMPILER
@@ -100,7 +100,7 @@ class _Part:
     place: NDArray[np.int64]
 
 
-def comparisons(findings: JointFindings) -> dict[str, Comparison]:
+def comparisons(findings: PartsFindings) -> dict[str, Comparison]:
     """Of each part, the one of the metric whose functions are shown: the first of the first part
     that has a profile."""
     found: dict[str, Comparison] = {}
@@ -116,7 +116,7 @@ def _metric(comparison: Comparison) -> tuple[str, str]:
     return comparison.runs[0].collector, comparison.metric.name
 
 
-def joint_functions(findings: JointFindings, selection: Selection) -> JointFunctions | None:
+def parts_functions(findings: PartsFindings, selection: Selection) -> JointFunctions | None:
     """None where no part has a profile. Each part chooses and sorts by
     ``selection`` as in its own report; a row that one of them shows is shown of all."""
     of = comparisons(findings)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from profdiff.base import guest_clock
-from profdiff.evidence.parts.results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.views.record import Record
@@ -53,7 +53,7 @@ class JointTable(Record, frozen=True):
     rows: list[list[str]]
 
 
-class JointGrid(Record, frozen=True):
+class PartsGrid(Record, frozen=True):
     """A joint table whose cells know their values. ``needed``: how badly a reader needs each
     column, 0 most."""
 
@@ -64,7 +64,7 @@ class JointGrid(Record, frozen=True):
     needed: list[int]
     rows: list[list[Entry]]
 
-    def in_ratios(self) -> "JointGrid":
+    def in_ratios(self) -> "PartsGrid":
         """The same with changes as ratios."""
         header, rows = in_ratios(self.header, self.rows)
         return msgspec.structs.replace(self, header=header, rows=rows)
@@ -81,7 +81,7 @@ class JointGrid(Record, frozen=True):
         )
 
 
-def changes(joint: JointResults, names: Sequence[str]) -> list[JointChange]:
+def changes(joint: PartsResults, names: Sequence[str]) -> list[JointChange]:
     """Every metric at every setting on every kernel but the base; ``names``: the parts."""
     return [
         JointChange(
@@ -101,7 +101,7 @@ def changes(joint: JointResults, names: Sequence[str]) -> list[JointChange]:
     ]
 
 
-def _part(joint: JointResults, name: str, one: Result | None, label: str) -> PartChange | None:
+def _part(joint: PartsResults, name: str, one: Result | None, label: str) -> PartChange | None:
     if one is None:
         return None
     pair, change = _on(joint.parts[name], one, label)
@@ -121,13 +121,13 @@ def _on(results: Results, one: Result, label: str) -> tuple[Pair, Estimate | Non
     return Pair(base=Median.of(one.cells[0]), other=other), results.change(one, label)
 
 
-def grids(joint: JointResults, setting: JointSetting, names: Sequence[str]) -> list[JointGrid]:
+def grids(joint: PartsResults, setting: PartsSetting, names: Sequence[str]) -> list[PartsGrid]:
     """A sweep has a table for each metric, with a row for each setting; without one, metrics are
     the rows. With several kernels beside the base, each row is of one."""
     if joint.swept:
         metrics = joint.metrics()
         return [_grid(joint, [one], joint.of_metric(one), names) for one in metrics]
-    by_source: dict[str, list[JointMetric]] = {}
+    by_source: dict[str, list[PartsMetric]] = {}
     for metric in joint.metrics():
         ((_, by_part),) = joint.of_metric(metric)
         source = result.source(next(iter(by_part.values())))
@@ -139,11 +139,11 @@ def grids(joint: JointResults, setting: JointSetting, names: Sequence[str]) -> l
 
 
 def _grid(
-    joint: JointResults,
-    metrics: Sequence[JointMetric],
-    found: Sequence[tuple[JointSetting, dict[str, Result]]],
+    joint: PartsResults,
+    metrics: Sequence[PartsMetric],
+    found: Sequence[tuple[PartsSetting, dict[str, Result]]],
     names: Sequence[str],
-) -> JointGrid:
+) -> PartsGrid:
     every = [one for _, by_part in found for one in by_part.values()]
     base, *others = joint.labels
     several = len(others) > 1
@@ -176,7 +176,7 @@ def _grid(
             rows.append(row)
     what = result.heading(every[0]) if joint.swept else result.source(every[0])
     against = f"{base} -> {'each kernel' if several else others[0]}" if others else base
-    return JointGrid(
+    return PartsGrid(
         title=f"{what}, {against}",
         names=len(header),
         header=[*header, *(title for _ in names for title in columns)],

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from profdiff.base import units
-from profdiff.evidence.parts.findings import JointFindings
+from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column
 from profdiff.reports.table import draw as drawn
@@ -33,7 +33,7 @@ class Texts(NamedTuple):
 
 
 def draw(
-    findings: JointFindings,
+    findings: PartsFindings,
     found: JointFunctions,
     width: int,
     *,
@@ -48,7 +48,7 @@ def draw(
 
 
 def texts(
-    findings: JointFindings,
+    findings: PartsFindings,
     found: JointFunctions,
     *,
     per_op: bool | None = None,
@@ -86,7 +86,7 @@ def texts(
     return Texts(f"{found.metric}{sampled}{title}, {label} minus {base}{at}", columns, body, tail)
 
 
-def shown_kernel(findings: JointFindings, found: JointFunctions) -> str | None:
+def shown_kernel(findings: PartsFindings, found: JointFunctions) -> str | None:
     """The kernel whose deltas are shown: that of the largest change, or else the last; None where
     there is none beside the base."""
     largest = findings.results.largest(findings.setting)

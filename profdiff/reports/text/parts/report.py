@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.evidence.parts.results import JointResults, JointSetting
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.reports import table
 from profdiff.reports.table import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
@@ -15,10 +15,10 @@ from profdiff.session.kinds import Kind
 from profdiff.session.parts import Parts
 from profdiff.views.alike import alike
 from profdiff.views.kernels import built_from, state
-from profdiff.views.parts.claim import joint_claim
+from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.function_claim import function_sentences, under
-from profdiff.views.parts.functions import JointFunctions, joint_functions
-from profdiff.views.parts.results import JointGrid, grids
+from profdiff.views.parts.functions import JointFunctions, parts_functions
+from profdiff.views.parts.results import PartsGrid, grids
 from profdiff.views.profile.selection import Selection
 from profdiff.views.results import recording
 from profdiff.views.results.result import ABSENT
@@ -43,7 +43,7 @@ def order(kind: Kind, found: JointFunctions) -> str:
 
 
 def render(
-    findings: JointFindings,
+    findings: PartsFindings,
     selection: Selection,
     *,
     width: int,
@@ -60,7 +60,7 @@ def render(
         shown = grid.in_ratios() if ratios else grid
         lines += ["", *table.joined(draw(shown, width))]
     lines += ["", *units.wrap(read(findings.kind), width, 2)]
-    found = joint_functions(findings, selection)
+    found = parts_functions(findings, selection)
     if found is not None:
         told = [one for text in function_sentences(found) for one in units.wrap(text, width)]
         lines += ["", *told] if told else []
@@ -77,7 +77,7 @@ def summary(several: Parts, columns: int) -> list[str]:
     """What is said of a recording over several architectures, or compilers, at its end: the
     sentences, and the tables; nothing where there is no result. Raises SessionError."""
     sessions = several.sessions()
-    joint = JointResults.gather(sessions, several.kind) if sessions else None
+    joint = PartsResults.gather(sessions, several.kind) if sessions else None
     if joint is None or not joint.metrics():
         return []
     setting = joint.choose(None)
@@ -89,15 +89,15 @@ def summary(several: Parts, columns: int) -> list[str]:
 
 
 def sentences(
-    joint: JointResults, setting: JointSetting, names: Sequence[str], width: int
+    joint: PartsResults, setting: PartsSetting, names: Sequence[str], width: int
 ) -> list[str]:
     """What is claimed, wrapped; none where nothing can be compared."""
-    claim = joint_claim(joint, setting, names)
+    claim = parts_claim(joint, setting, names)
     said = claim.sentences if claim else []
     return [line for text in said for line in units.wrap(text, width)]
 
 
-def commands(findings: JointFindings) -> dict[str, str]:
+def commands(findings: PartsFindings) -> dict[str, str]:
     """The command that shows each part alone, of those that were begun."""
     parts = {name: findings.recording.part(name) for name in findings.sessions}
     return {
@@ -106,7 +106,7 @@ def commands(findings: JointFindings) -> dict[str, str]:
     }
 
 
-def draw(grid: JointGrid, width: int) -> list[Block]:
+def draw(grid: PartsGrid, width: int) -> list[Block]:
     """A joint table in blocks of at most ``width`` columns. Values go first, if anything must."""
     shown = grid.table
     columns = [
@@ -120,11 +120,11 @@ def draw(grid: JointGrid, width: int) -> list[Block]:
     return table.draw(shown.title, columns, shown.rows, width)
 
 
-def _part(grid: JointGrid, number: int) -> int:
+def _part(grid: PartsGrid, number: int) -> int:
     return list(dict.fromkeys(grid.groups)).index(grid.groups[number])
 
 
-def _alike(findings: JointFindings, tell: Callable[[Findings], list[str]], width: int) -> list[str]:
+def _alike(findings: PartsFindings, tell: Callable[[Findings], list[str]], width: int) -> list[str]:
     """What is told of each part, once where all have it alike."""
     told = {name: tell(part) for name, part in findings.parts.items()}
     same, own = alike(told, findings.missing)
@@ -167,7 +167,7 @@ def _kernels(findings: Findings) -> str:
 
 
 def _functions(
-    findings: JointFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
+    findings: PartsFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
 ) -> list[str]:
     blocks = functions.draw(findings, found, width, per_op=per_op, ratios=ratios)
     if not blocks:

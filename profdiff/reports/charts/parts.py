@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.evidence.parts.results import JointMetric, JointResults, JointSetting
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Verdict
 from profdiff.reports.charts import words
@@ -21,7 +21,7 @@ _MOST_PANELS = 16
 _LONGEST = 10.0
 
 
-def charts(findings: JointFindings) -> Iterator[Chart]:
+def charts(findings: PartsFindings) -> Iterator[Chart]:
     """``architectures-METRIC``, ``compilers-METRIC`` of every metric, at most 12."""
     joint, names = findings.results, findings.names
     metrics = [one for one in joint.metrics() if _is_measured(joint, one)]
@@ -44,14 +44,14 @@ def charts(findings: JointFindings) -> Iterator[Chart]:
         yield Chart(name, "parts", caption, figure)
 
 
-def _is_measured(joint: JointResults, metric: JointMetric) -> bool:
+def _is_measured(joint: PartsResults, metric: PartsMetric) -> bool:
     return len(joint.labels) > 1 and any(
         any(result.changes) for _, by_part in joint.of_metric(metric) for result in by_part.values()
     )
 
 
 def _panels(
-    joint: JointResults, row: tuple[JointSetting, dict[str, Result]], names: Sequence[str]
+    joint: PartsResults, row: tuple[PartsSetting, dict[str, Result]], names: Sequence[str]
 ) -> Iterator[Panel]:
     """A row for each part, of each kernel beside the base."""
     setting, by_part = row
@@ -91,7 +91,7 @@ def _row(name: str, results: Results, result: Result, label: str) -> Row:
 
 
 def _notes(
-    findings: JointFindings, rows: Sequence[tuple[JointSetting, dict[str, Result]]]
+    findings: PartsFindings, rows: Sequence[tuple[PartsSetting, dict[str, Result]]]
 ) -> list[str]:
     """Kernels, workload and where values come from: once where all parts have it alike."""
     told: dict[str, list[str]] = {}

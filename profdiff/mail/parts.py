@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
-from profdiff.evidence.parts.findings import JointFindings
-from profdiff.evidence.parts.results import JointMetric
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts.results import PartsMetric
 from profdiff.mail import content, measured, paths
 from profdiff.mail.basis import basis
 from profdiff.mail.content import Wishes
@@ -18,24 +18,24 @@ from profdiff.session import manifest as m
 from profdiff.views.alike import alike
 from profdiff.views.claims import claim as claims
 from profdiff.views.kernels import state
-from profdiff.views.parts.claim import JointClaim, joint_claim
+from profdiff.views.parts.claim import PartsClaim, parts_claim
 from profdiff.views.parts.function_claim import function_sentences
-from profdiff.views.parts.functions import joint_functions
+from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import grids
 from profdiff.views.profile.selection import Selection
 from profdiff.views.results.result import ABSENT
 
 
-def letter(findings: JointFindings, wishes: Wishes) -> Letter:
+def letter(findings: PartsFindings, wishes: Wishes) -> Letter:
     """The letter about what several architectures, or compilers, show."""
     return content.fitting(lambda wishes: _letter(findings, wishes), wishes)
 
 
-def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
+def _letter(findings: PartsFindings, wishes: Wishes) -> Letter:
     parts = findings.parts
     first = next(iter(parts.values()))
     name = claims.workload_name(first)
-    claim = joint_claim(findings.results, findings.setting, findings.names, name)
+    claim = parts_claim(findings.results, findings.setting, findings.names, name)
     subject, sentence = _claimed(findings, name, claim)
     opening: list[Part] = [Prose(text) for text in claim.more] if claim else []
     opening += _alike(parts, measured.state_differences)
@@ -65,7 +65,7 @@ def _letter(findings: JointFindings, wishes: Wishes) -> Letter:
     )
 
 
-def boxes(findings: JointFindings, wishes: Wishes) -> list[str]:
+def boxes(findings: PartsFindings, wishes: Wishes) -> list[str]:
     """The checklist, a line for each item: done where every part has it, and what the first
     that has it not lacks."""
     by_part = {name: content.boxes(part, wishes) for name, part in findings.parts.items()}
@@ -77,7 +77,7 @@ def boxes(findings: JointFindings, wishes: Wishes) -> list[str]:
     return lines
 
 
-def _claimed(findings: JointFindings, name: str, claim: JointClaim | None) -> tuple[str, str]:
+def _claimed(findings: PartsFindings, name: str, claim: PartsClaim | None) -> tuple[str, str]:
     """Subject and sentence."""
     if claim is None:
         where = findings.kind.at(" and ".join(findings.names))
@@ -92,18 +92,18 @@ def _claimed(findings: JointFindings, name: str, claim: JointClaim | None) -> tu
     return subject, claim.sentence
 
 
-def _tables(findings: JointFindings, claim: JointClaim | None) -> list[Part]:
+def _tables(findings: PartsFindings, claim: PartsClaim | None) -> list[Part]:
     """That of the metric that is claimed, or else the first."""
     results, setting = findings.results, findings.setting
     made = grids(results, setting, findings.names)
     largest = results.largest(setting)
     if claim and largest and results.swept:
-        made = [made[results.metrics().index(JointMetric.of(largest.change.result))]]
+        made = [made[results.metrics().index(PartsMetric.of(largest.change.result))]]
     return [table(block) for grid in made[:1] for block in report.draw(grid, WIDTH)]
 
 
-def _functions(findings: JointFindings, top: int) -> list[Part]:
-    found = joint_functions(findings, Selection(top=top, min_delta=1))
+def _functions(findings: PartsFindings, top: int) -> list[Part]:
+    found = parts_functions(findings, Selection(top=top, min_delta=1))
     blocks = functions.draw(findings, found, WIDTH) if found else []
     parts: list[Part] = [Prose(text) for text in function_sentences(found)] if found else []
     parts += [table(block) for block in blocks]
@@ -159,7 +159,7 @@ def _config(findings: Findings) -> Sequence[Part]:
     return [Prose(section.title)] if section.title else section.parts
 
 
-def _whole(findings: JointFindings, part: Findings) -> Findings:
+def _whole(findings: PartsFindings, part: Findings) -> Findings:
     """A part's findings with the command that recorded all of them, and the kernels of all."""
     command = list(findings.recording.command)
     kernels = [kernel for one in findings.parts.values() for kernel in one.manifest.kernels]
