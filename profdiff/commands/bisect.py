@@ -207,7 +207,7 @@ def bisect(
 def _experiment(options: dict[str, Any], folder: Path) -> Asked:
     """The workload and its guests. Raises InputError."""
     from profdiff.recording.experiment import Asked
-    from profdiff.recording.sweep import Asked as Swept
+    from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
 
     context = click.get_current_context()
@@ -230,7 +230,7 @@ def _experiment(options: dict[str, Any], folder: Path) -> Asked:
         collectors=[_COLLECTOR],
         options=collected,
         given=frozenset(),
-        sweep=Swept(*points),
+        sweep=Sweep(*points),
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],

@@ -327,7 +327,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
 def asked(options: dict[str, Any], context: click.Context) -> Asked:
     """What the options of one workload say, which ``context`` parsed. Raises InputError."""
     from profdiff.recording.experiment import Asked
-    from profdiff.recording.sweep import Asked as AskedSweep
+    from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
 
     # What an experiment file says of a collector that the command line replaces counts for nothing.
@@ -349,7 +349,7 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         collectors=options["collectors"] or [],
         options={name: options[name] for name in own},
         given=given,
-        sweep=AskedSweep(*swept),
+        sweep=Sweep(*swept),
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],

@@ -50,7 +50,7 @@ class Asked:
     collectors: Sequence[str]
     options: Mapping[str, Any]
     given: Set[str]
-    sweep: sweep.Asked
+    sweep: sweep.Sweep
     files: Sequence[str]
     no_files: Sequence[str]
     sysroots: Sequence[str]

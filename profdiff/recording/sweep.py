@@ -19,7 +19,7 @@ _MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class Sweep:
     """``texts``, ``difference`` and ``ops`` as --sweep, --difference and --ops have them;
     ``zipped``: parameters side by side instead of crossed."""
 
@@ -59,7 +59,7 @@ class Points:
     note: str | None
 
 
-def points(asked: Asked, command: Sequence[str], *, in_guests: bool, whole: bool = False) -> Points:
+def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool = False) -> Points:
     """All points: parameters crossed, or one by one, each in guests with every number of vCPUs.
 
     ``ops`` is a number, or a product of numbers and ``{NAME}``. ``whole``: the command is counted
@@ -86,12 +86,12 @@ def points(asked: Asked, command: Sequence[str], *, in_guests: bool, whole: bool
     return Points(_points(rows, cpus, rule, pair), pair.note if pair else note)
 
 
-def _takes_ops(asked: Asked, names: Sequence[str]) -> bool:
+def _takes_ops(asked: Sweep, names: Sequence[str]) -> bool:
     """Whether the command names {ops}, of which --difference does not give the values."""
     return OPS in names and not (asked.difference or "").startswith(f"{OPS}=")
 
 
-def _rows(asked: Asked, names: Sequence[str], cpus: int) -> Sequence[Row]:
+def _rows(asked: Sweep, names: Sequence[str], cpus: int) -> Sequence[Row]:
     """Values by parameter at each point, before vCPUs and lengths."""
     parameters = parse_sweep(asked.texts)
     own = _takes_ops(asked, names) and OPS not in parameters

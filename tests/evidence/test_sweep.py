@@ -33,7 +33,7 @@ def found_of(parameters: Any, cpus: Any = (1,), **options: Any) -> sweep.Points:
     words, whole = options.pop("command", command(parameters)), options.pop("whole", False)
     texts = [f"{name}={','.join(values)}" for name, values in parameters.items()]
     chosen = {"zipped": False, "ops": None, "difference": None, **options}
-    asked = sweep.Asked(texts, cpus=cpus, **chosen)
+    asked = sweep.Sweep(texts, cpus=cpus, **chosen)
     return sweep.points(asked, words, in_guests=True, whole=whole)
 
 

@@ -315,6 +315,10 @@ def test_the_command_that_records_a_cell_alone() -> None:
     assert reproduce(["profdiff", "record", "--shard=1/3", "--tag", "x", "--suite", "s"], "a") == (
         "profdiff record --suite s --only a -o a.profdiff"
     )
+    # click takes a value without a space, too.
+    assert reproduce(["profdiff", "record", "--ops", "5", "-oS"], "a", alone=True) == (
+        "profdiff record --ops 5 -o a.profdiff"
+    )
 
 
 def test_many_kernels_are_shown_as_the_base_and_the_last(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ VERDICTS: Mapping[Verdict, records.Verdict] = {
     Verdict.UNSURE: "unsure",
     Verdict.DEPENDS: "depends on state",
 }
-# What a command line says of a recording's extent and place, each with the value behind it.
-_EXTENT = re.compile(r"(--only|--tag|--shard|--output|-o|--cluster)(=.*)?\Z", re.DOTALL)
-_PLACE = re.compile(r"(--output|-o)(=.*)?\Z", re.DOTALL)
+# The options that say where a recording goes, and which of a suite's cells it is of.
+_PLACE = ("--output", "-o")
+_EXTENT = ("--only", "--tag", "--shard", "--cluster")
 
 
 def kernel(one: Kernel) -> records.SuiteKernel:
@@ -89,12 +89,13 @@ def reproduce(command: Sequence[str], name: str, *, alone: bool = False) -> str:
     end = command.index("--") if "--" in command else len(command)
     kept: list[str] = []
     words = iter(command[:end])
+    dropped = _PLACE if alone else (*_PLACE, *_EXTENT)
     for word in words:
-        found = (_PLACE if alone else _EXTENT).match(word)
-        if found is None:
+        option, equals, _ = word.partition("=")
+        if word in dropped:
+            next(words, None)  # its value
+        elif not (option in dropped and equals) and not word.startswith("-o"):
             kept.append(word)
-        elif found[2] is None:
-            next(words, None)
     folder = re.sub(r"[^A-Za-z0-9._+-]+", "-", name)
     only = [] if alone else ["--only", name]
     return shlex.join([*kept, *only, "-o", f"{folder}.profdiff", *command[end:]])

@@ -43,7 +43,7 @@ def _read_toml(data: bytes, folder: Path) -> None:
     for text in given["metrics"]:
         Wanted.parse(text)
     asked = (given[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
-    sweep.points(sweep.Asked(*asked), given["command"], in_guests=True, whole=True)
+    sweep.points(sweep.Sweep(*asked), given["command"], in_guests=True, whole=True)
 
 
 TARGETS = (
