@@ -99,7 +99,8 @@ def test_every_statistic_and_reason_is_told() -> None:
     for field in re.findall(r"^    pub (\w+):", rust, re.MULTILINE):
         # Where nothing was mapped, the frame itself says so: it is unresolved.
         assert f'"{field}"' in source or field == "unmapped", field
-    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("report-formats", "perf-data"))
+    names = ("report-formats", "perf-data")
+    text = "".join((ROOT / f"docs/{name}.md").read_text() for name in names)
     for reason in reasons()[1:]:
         assert f"`{reason}`" in text, reason
 

@@ -94,7 +94,7 @@ class OptionDifference:
 
 
 def is_relevant(option: str) -> bool:
-    """Whether an option can be expected to matter to performance; docs/report-facts.md lists which."""
+    """Whether an option can matter to performance, as docs/report-facts.md lists them."""
     return bool(_RELEVANT.fullmatch(option)) and not _IRRELEVANT.fullmatch(option)
 
 
