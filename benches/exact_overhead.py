@@ -25,8 +25,7 @@ from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.run import GuestRun
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.collectors.records import Failure
 from profdiff.collectors.workload.workload import prepare
 
@@ -90,7 +89,7 @@ def main() -> int:
         architecture,
     )
     spec = options.kernel or KERNELS[options.arch]
-    image = locate(KernelArgument("kernel", str(ROOT / spec) if "/" in spec else spec)).image
+    image = parse(str(ROOT / spec) if "/" in spec else spec).locate("kernel").image
     assert image
     print(f"{qemu.version}, plugin API {qemu.plugin_api}, {image}, {options.pairs} pairs")
     walls: dict[str, list[float]] = {what: [] for what in limits}

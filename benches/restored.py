@@ -24,8 +24,7 @@ from profdiff.collectors.architecture import of_image
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
@@ -89,7 +88,7 @@ def main() -> int:
     options = parser.parse_args()
 
     specs = options.kernel or [str(ROOT / one) for one in KERNELS]
-    kernels = [locate(KernelArgument(f"k{n}", spec)) for n, spec in enumerate(specs)]
+    kernels = [parse(spec).locate(f"k{n}") for n, spec in enumerate(specs)]
     images = [kernel.image for kernel in kernels if kernel.image]
     exact = registry.collector("exact")
     architecture = of_image(images[0])

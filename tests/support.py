@@ -27,8 +27,7 @@ from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
@@ -79,7 +78,7 @@ def need_debian(spec: str) -> KernelFiles:
     """A kernel of Debian's archive, kept in the cache, or skip with a reason that names it."""
     need_program("apt-get", "apt")
     try:
-        return locate(KernelArgument("debian", spec))
+        return parse(spec).locate("debian")
     except ProfdiffError as error:
         pytest.skip(f"{spec} cannot be fetched: {error}")
 

@@ -39,7 +39,7 @@ __all__ = [
 
 
 def is_built(spec: GitSpec) -> bool:
-    """Whether the kernel is in the cache. Raises as ``build``, but BuildError."""
+    """Whether the kernel is in the cache. Raises as ``Job.of``."""
     return kept.kept_folder(Job.of(spec).key).is_dir()
 
 
@@ -52,15 +52,13 @@ def is_known_built(spec: GitSpec) -> bool | None:
     return None if job is None else kept.kept_folder(job.key).is_dir()
 
 
-def build(spec: GitSpec, label: str, *, quiet: bool = False) -> KernelFiles:
-    """The kernel that ``spec`` means. What is not in the cache is built; others that want the same
+def build(job: Job, label: str, *, quiet: bool = False) -> KernelFiles:
+    """The kernel that ``job`` is for. What is not in the cache is built; others that want the same
     wait for it.
 
-    Raises InputError for what there is not (a revision, a file), UnfitError for what a guest needs
-    of a config, DoesNotApply for a patch, BuildError where the source does not build, MissingError
-    where this machine lacks a program, memory or room.
+    Raises UnfitError for what a guest needs of a config, BuildError where the source does not
+    build, MissingError where this machine lacks a program, memory or room.
     """
-    job = Job.of(spec)
     folder = kept.kept_folder(job.key)
     built = False
     while not kept.use(folder):
@@ -74,7 +72,7 @@ def build(spec: GitSpec, label: str, *, quiet: bool = False) -> KernelFiles:
     debug_elf = next((path for path in folder.glob("vmlinux*")), None)
     return KernelFiles(
         label,
-        str(spec),
+        str(job.spec),
         folder / Path(image_of(job.architecture)).name,
         debug_elf=debug_elf,
         config=folder / "config",

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.kernels.built_from import BuiltFrom
+from profdiff.collectors.kernels.efi_image import bootable
 from profdiff.symbolization.kernel_chains import module_name
 
 
@@ -31,3 +33,32 @@ def module_files(folder: Path | None) -> dict[str, Path]:
     for path in sorted(folder.rglob("*.ko*")) if folder else []:
         found.setdefault(module_name(path.name), path)
     return found
+
+
+def unpacked(label: str, spec: str, root: Path) -> KernelFiles:
+    """What was unpacked of a kernel's packages below ``root``. Raises InputError where that is not
+    one kernel."""
+    images = sorted([*root.glob("boot/vmlinuz-*"), *root.glob("usr/lib/modules/*/vmlinuz*")])
+    if not images:
+        raise InputError(
+            f"{spec}: none of the packages holds a kernel image; give linux-image-*.deb, since "
+            "6.19 linux-binary-*.deb"
+        )
+    if len(images) > 1:
+        raise InputError(f"{spec}: the packages hold {len(images)} kernels: name those of one")
+    debug_elfs = sorted(path for path in root.glob("usr/lib/debug/**/vmlinux*") if path.is_file())
+    # Not **/config*: there is a module configfs.
+    configs = sorted([*root.glob("boot/config-*"), *root.glob("usr/lib/modules/*/config")])
+    return KernelFiles(
+        label,
+        spec,
+        bootable(images[0]),
+        debug_elf=debug_elfs[0] if debug_elfs else None,
+        config=configs[0] if configs else None,
+        modules=subfolder(root, "lib/modules", "usr/lib/modules"),
+    )
+
+
+def subfolder(folder: Path, *names: str) -> Path | None:
+    """The first of ``names`` that is a folder below ``folder``."""
+    return next((folder / name for name in names if (folder / name).is_dir()), None)

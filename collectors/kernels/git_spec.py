@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,8 +18,9 @@ from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
 PREFIX = "git:"
-FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
-"""Where the options of a spec begin, and each of them."""
+# Where the options of a spec begin, and each of them.
+_FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
+_PATCH = re.compile(r"\+([^+~]+)")
 _OPTIONS = ("config", "cc", "arch")
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
@@ -58,7 +60,7 @@ class GitSpec:
         body = spec.removeprefix(PREFIX)
         if not is_git(spec) or not body:
             raise InputError(f"{spec}: {_FORM}")
-        body, *options = FIRST_OPTION.split(body)
+        body, *options = _FIRST_OPTION.split(body)
         try:
             repository, rest = split_repository(body, spec)
         except InputError as error:
@@ -90,8 +92,8 @@ class GitSpec:
             self,
             repository=self.repository.expanduser().absolute(),
             changes=tuple(changes),
-            config=_absolute(config) if names_file("config", config) else config,
-            compiler=_absolute(compiler) if names_file("cc", compiler) else compiler,
+            config=_absolute(config) if _names_file("config", config) else config,
+            compiler=_absolute(compiler) if _names_file("cc", compiler) else compiler,
         )
 
     @property
@@ -125,7 +127,31 @@ def git_meant(text: str) -> str:
     return ""
 
 
-def names_file(option: str, value: str) -> bool:
+def beside(spec: str, folder: Path) -> str:
+    """``spec``, written in a file in ``folder``: the repository, patches and a config that are
+    beside that file, as they are seen from the current folder."""
+    body, *options = _FIRST_OPTION.split(spec.removeprefix(PREFIX))
+    try:
+        repository, rest = split_repository(body, spec, folder)
+    except InputError:
+        return spec
+    changes = _PATCH.sub(lambda one: "+" + _beside(folder, one[1]), rest)
+    made = f"{PREFIX}{_beside(folder, repository)}{changes}"
+    for name, _, value in (option.partition("=") for option in options):
+        made += f",{name}={_beside(folder, value) if _names_file(name, value) else value}"
+    return made
+
+
+def _beside(folder: Path, path: str) -> str:
+    """A path as it is seen from the current folder, if it leads anywhere from ``folder``."""
+    if path and not path.startswith(("~", "/")):
+        with contextlib.suppress(OSError):  # a name that is too long
+            if (folder / path).exists():
+                return os.path.relpath(folder / path)
+    return path
+
+
+def _names_file(option: str, value: str) -> bool:
     """Whether the value of an option is a path: a config's, or a compiler's."""
     return value not in ("", "debian") if option == "config" else option == "cc" and "/" in value
 

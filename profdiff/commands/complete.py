@@ -45,20 +45,19 @@ def names(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 @_quiet
 def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """``[LABEL=]SPEC``: registered names, Debian's suites, this machine, folders and files."""
-    from profdiff.collectors.kernels.address import LOCAL
-    from profdiff.collectors.kernels.debian import SUITES
+    from profdiff.collectors.kernels.kinds.registry import KINDS
+    from profdiff.collectors.kernels.label import is_label
     from profdiff.collectors.kernels.registered import registered
-    from profdiff.collectors.kernels.spec import is_label
 
     label, equals, after = typed.partition("=")
     before, spec = (label + equals, after) if equals and is_label(label) else ("", typed)
-    if spec.startswith("git:"):
-        found = _entries(spec.removeprefix("git:"))
-        folders = [entry for entry in found if Path(entry).expanduser().is_dir()]
-        return [f"{before}git:{_shown(entry)}" for entry in folders]
-    known = _beginning(
-        spec, [*registered(), *(f"debian:{suite}" for suite in SUITES), "git:", LOCAL]
-    )
+    for prefix in (kind.prefix for kind in KINDS if kind.of_folder):
+        if spec.startswith(prefix):
+            found = _entries(spec.removeprefix(prefix))
+            folders = [entry for entry in found if Path(entry).expanduser().is_dir()]
+            return [f"{before}{prefix}{_shown(entry)}" for entry in folders]
+    whole = [one for kind in KINDS for one in kind.completions()]
+    known = _beginning(spec, [*registered(), *whole])
     return [before + value for value in (*known, *map(_shown, _entries(spec)))]
 
 

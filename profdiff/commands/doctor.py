@@ -33,8 +33,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
     doctor also shows the settings that make results vary, with their current values. Commands that
     change a machine's settings must be run as root on that machine.
     """
-    from profdiff.collectors.kernels.source import locate
-    from profdiff.collectors.kernels.spec import parse_arguments
+    from profdiff.collectors.kernels.arguments import parse_arguments
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
@@ -45,7 +44,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
         _show("several machines: record --cluster", [_cluster()])
         return
     for argument in parse_arguments(kernels):
-        files = locate(argument)
+        files = argument.spec.locate(argument.label)
         if files.machine is not None:
             _show(f"{argument.label}: {files.machine}", _machine(files.machine))
         elif files.image:

@@ -17,6 +17,7 @@ from profdiff.commands.experiment_file import ExperimentCommand, GivenSuite
 from profdiff.commands.option_types import Collectors, Compilers, Cpus, Memory, Names
 
 if TYPE_CHECKING:
+    from profdiff.collectors.kernels.arguments import KernelArgument
     from profdiff.recording.experiment import Asked
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
@@ -370,10 +371,13 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
     )
 
 
-def _kernels(options: dict[str, Any], context: click.Context) -> tuple[list[str], frozenset[str]]:
+def _kernels(
+    options: dict[str, Any], context: click.Context
+) -> tuple[list[KernelArgument], frozenset[str]]:
     """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
     InputError when there are none."""
-    from profdiff.recording.series import Series, labels
+    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.recording.series import Series
 
     text, kernels = options["series"], list(options["kernels"])
     # What the command line says of kernels replaces what an experiment file says of them.
@@ -381,10 +385,11 @@ def _kernels(options: dict[str, Any], context: click.Context) -> tuple[list[str]
         text, kernels = (None, kernels) if _is_default(context, "series") else (text, [])
     if text:
         series = Series.parse(text).kernels()
-        return [*series, *kernels], frozenset(labels(series)[1:])
+        every = parse_arguments([*series, *kernels], repeated=True)
+        return every, frozenset(one.label for one in every[1 : len(series)])
     if not kernels:
         raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
-    return kernels, frozenset()
+    return parse_arguments(kernels, repeated=True), frozenset()
 
 
 def _is_default(context: click.Context, name: str) -> bool:

@@ -5,7 +5,6 @@ table what it takes as NAME=VALUE. Paths that exist beside the file are meant fr
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,20 +14,12 @@ from typing import Any
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.git_spec import (
-    FIRST_OPTION,
-    PREFIX,
-    is_git,
-    names_file,
-    split_repository,
-)
 from profdiff.commands.suite_file import Entry, SuiteFile, is_suite, load, located
 from profdiff.commands.toml_file import read
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
 _PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
-_PATCH = re.compile(r"\+([^+~]+)")
 # Of the command line alone.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
 # Where a context keeps the suite that its options are of.
@@ -165,13 +156,15 @@ def _text(file: Path, key: str, value: object) -> str:
 
 def _from(file: Path, text: str) -> str:
     """``[LABEL=]PATH...`` with a path that exists beside ``file`` as seen from here."""
+    from profdiff.collectors.kernels.kinds import registry
+
     label, equals, path = text.partition("=")
     # In debian:SUITE,arch=ARCH, what stands before = is no label.
     if not equals or "/" in label or ":" in label:
         label, equals, path = "", "", text
-    if is_git(path):
-        return f"{label}{equals}{_git_from(file, path)}"
-    first, *rest = path.split(":" if ":" in path and not path.startswith("debian:") else ",", 1)
+    if (spec := registry.beside(path, file.parent)) is not None:
+        return f"{label}{equals}{spec}"
+    first, *rest = path.split(":" if ":" in path else ",", 1)
     beside = file.parent / first
     if first and not Path(first).is_absolute() and _exists(beside) and file.parent != Path():
         separator = path[len(first) : len(first) + 1]
@@ -179,27 +172,6 @@ def _from(file: Path, text: str) -> str:
         if "/" not in path:
             path = f"./{path}"
     return f"{label}{equals}{path}"
-
-
-def _git_from(file: Path, spec: str) -> str:
-    """``git:REPO...`` with the repository, patches and a config beside ``file`` as seen from
-    here."""
-    body, *options = FIRST_OPTION.split(spec.removeprefix(PREFIX))
-    try:
-        repository, rest = split_repository(body, spec, file.parent)
-    except InputError:
-        return spec
-    changes = _PATCH.sub(lambda one: "+" + _beside(file, one[1]), rest)
-    made = f"{PREFIX}{_beside(file, repository)}{changes}"
-    for name, _, value in (option.partition("=") for option in options):
-        made += f",{name}={_beside(file, value) if names_file(name, value) else value}"
-    return made
-
-
-def _beside(file: Path, path: str) -> str:
-    """A path as seen from here, if there is such a file or folder beside ``file``."""
-    plain = not path or path.startswith(("~", "/"))
-    return path if plain or not _exists(file.parent / path) else os.path.relpath(file.parent / path)
 
 
 def _exists(path: Path) -> bool:

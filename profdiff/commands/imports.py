@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
 from profdiff.commands.output import Output, output_options, with_options
 from profdiff.reports.form import Subject
@@ -123,19 +123,16 @@ def _read(sources: "list[Source]") -> "list[Imported]":
 def _registered() -> dict[str, Path]:
     """Debug ELFs of registered kernels by build id, of those whose files are here: nothing is
     fetched or unpacked."""
+    from profdiff.collectors.kernels.kinds.registry import parse
     from profdiff.collectors.kernels.registered import registered
-    from profdiff.collectors.kernels.source import locate
-    from profdiff.collectors.kernels.spec import KernelArgument
     from profdiff.symbolization._native import NativeError, elf_build_id
 
-    names = registered()
     found: dict[str, Path] = {}
-    for name, spec in names.items():
-        if spec in names or spec.startswith("debian:") or spec.endswith(".deb"):
-            continue
+    for text in registered().values():
         # A kernel that is no longer there is `profdiff kernel list`'s to tell.
-        with suppress(InputError, NativeError, OSError):
-            debug_elf = locate(KernelArgument(name, spec)).debug_elf
+        with suppress(ProfdiffError, NativeError, OSError):
+            spec = parse(text)
+            debug_elf = spec.locate("", quiet=True).debug_elf if spec.is_here() else None
             build_id = elf_build_id(str(debug_elf)) if debug_elf else None
             if debug_elf and build_id:
                 found.setdefault(build_id, debug_elf)
@@ -150,13 +147,13 @@ def _sources(
     roots: Sequence[str],
 ) -> "list[Source]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
-    from profdiff.collectors.kernels.spec import parse_arguments
+    from profdiff.collectors.kernels.arguments import labelled
     from profdiff.profile.importing import Source
 
-    arguments = parse_arguments(recordings, "FILE", repeated=True)
-    labels = list(dict.fromkeys(argument.label for argument in arguments))
-    files = Counter((argument.label, Path(argument.spec).resolve()) for argument in arguments)
-    if again := next((name for (name, _), times in files.items() if times > 1), None):
+    files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
+    labels = list(dict.fromkeys(label for label, _ in files))
+    times = Counter((label, path.resolve()) for label, path in files)
+    if again := next((name for (name, _), count in times.items() if count > 1), None):
         raise InputError(f"FILE: a recording of {again} is given twice, so it is no other boot")
     given = [
         _by_label(option, texts, labels)
@@ -167,10 +164,15 @@ def _sources(
             ("--symfs", roots),
         )
     ]
-    return [
-        Source(one.label, Path(one.spec), *(known.get(one.label) for known in given))
-        for one in arguments
-    ]
+    return [Source(label, path, *(known.get(label) for known in given)) for label, path in files]
+
+
+def _label(recording: str) -> str:
+    """That of a recording without one: its file's name."""
+    from profdiff.collectors.kernels.label import label_of, name_of
+
+    name = name_of(recording)
+    return label_of(name.removesuffix(".perf.data") if name != ".perf.data" else name)
 
 
 def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str, Path]:

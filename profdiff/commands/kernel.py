@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.near import did_you_mean
 from profdiff.base.terminal import say, tell
-from profdiff.collectors.kernels.spec import KernelArgument, derive_label
 from profdiff.commands import complete
+
+if TYPE_CHECKING:
+    from profdiff.collectors.kernels.files import KernelFiles
 
 _DAYS = 14
 
@@ -50,10 +51,12 @@ def add(name: str, spec: str) -> None:
     kernel image and a vmlinux of the same build.
     """
     from profdiff.collectors.kernels import registered
+    from profdiff.collectors.kernels.kinds.registry import check_name, parse
 
-    registered.check_name(name)
-    _check(registered.absolute(spec), name)
-    registered.add(name, spec)
+    check_name(name)
+    meant = parse(spec).absolute()
+    _tell_of(meant.check(name), name)
+    registered.add(name, str(meant))
     say(f"{name} = {registered.registered()[name]}")
 
 
@@ -71,26 +74,22 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
 
     What is in the cache is not built again.
     """
-    from profdiff.collectors.kernels import registered
-    from profdiff.collectors.kernels.build import build
-    from profdiff.collectors.kernels.git_spec import GitSpec, git_meant, is_git
-    from profdiff.recording.located import check_git
+    from profdiff.collectors.kernels.git_spec import git_meant
+    from profdiff.collectors.kernels.kinds.registry import derive_label, parse
 
-    parsed = []
-    for text in specs:
-        meant = registered.registered().get(text, text)
-        if not is_git(meant):
+    meant = [parse(text) for text in specs]
+    for text, spec in zip(specs, meant, strict=True):
+        if not spec.is_built:
             near = git_meant(text)
             also = f"; did you mean {near}?" if near else ""
             raise InputError(f"{text}: profdiff builds only git:REPO[@REV]{also}")
-        parsed.append(GitSpec.parse(meant))
     # A mistake in the last one shows before the first one is built.
-    for spec in parsed[1:]:
-        check_git(spec)
-    for spec in parsed:
-        files = build(spec, derive_label(str(spec)), quiet=quiet)
+    for spec in meant[1:]:
+        spec.prepare()
+    for spec in meant:
+        files = spec.locate(derive_label(str(spec)), quiet=quiet)
         if not quiet and files.image:
-            say(f"{spec}: {files.image.parent}")
+            say(f"{files.spec}: {files.image.parent}")
 
 
 @kernel.command()
@@ -140,7 +139,7 @@ def list_() -> None:
         tell("no kernels registered yet: use profdiff kernel add NAME SPEC")
     width = max(map(len, names), default=0)
     for name, spec in names.items():
-        say(f"{name:{width}}  {spec}  {_state(name, spec)}".rstrip())
+        say(f"{name:{width}}  {spec}  {_state(spec)}".rstrip())
     if names and built:
         say("")
     for line in built:
@@ -157,10 +156,10 @@ def fetch(specs: tuple[str, ...]) -> None:
     \b
       profdiff kernel fetch debian:bookworm-backports debian:trixie-backports
     """
-    from profdiff.collectors.kernels.source import locate
+    from profdiff.collectors.kernels.kinds.registry import derive_label, parse
 
     for spec in specs:
-        files = locate(KernelArgument(derive_label(spec), spec))
+        files = parse(spec).locate(derive_label(spec))
         say(f"{spec}:")
         paths = (files.image, files.debug_elf, files.config, files.modules)
         for what, path in zip(("image", "debug ELF", "config", "modules"), paths, strict=True):
@@ -184,41 +183,22 @@ def _remove_unused(days: float) -> None:
         say(f"removed {what}: {file_size(size)}")
 
 
-def _check(spec: str, name: str) -> None:
-    """Raises InputError when ``spec`` cannot be recorded, as far as that shows without a network
-    and without unpacking."""
-    from profdiff.collectors.kernels.building.prepared import prepare
-    from profdiff.collectors.kernels.deb_package import check_packages
-    from profdiff.collectors.kernels.debian import SUITES, parse
-    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
-    from profdiff.collectors.kernels.source import locate
+def _tell_of(files: KernelFiles | None, name: str) -> None:
+    """Tell what a kernel that is going to be registered lacks. Raises InputError where its files do
+    not belong together."""
+    from profdiff.collectors.kernels.kinds.spec import NO_DEBUG_ELF
     from profdiff.recording.plan import describe_kernel
     from profdiff.symbolization.kernel_chains import open_index
 
-    if spec.startswith("debian:"):
-        suite, _, _ = parse(spec)
-        if not suite[0].isdigit() and suite not in SUITES:
-            meant = did_you_mean(suite, SUITES)
-            # A suite of a known release (trixie-updates) may exist.
-            if meant and suite.partition("-")[0] not in SUITES:
-                raise InputError(f"{spec}: there is no such suite: {meant}")
-            meant = meant or f"known are {', '.join(SUITES)}"
-            tell(f"{suite} is looked up when it is recorded: {meant}")
+    if files is None:
         return
-    if is_git(spec):
-        prepare(GitSpec.parse(spec))
-        return
-    if spec.endswith(".deb"):
-        check_packages([Path(part) for part in spec.split(",")])
-        return
-    files = locate(KernelArgument(name, spec))
     if files.image and files.debug_elf and files.image.samefile(files.debug_elf):
         raise InputError(f"{files.image} is given twice: as the image and as its vmlinux")
     describe_kernel(files)
     if not files.image:
         return
     if not files.debug_elf:
-        tell(f"{name} has no debug ELF: inlined functions are not visible")
+        tell(f"{name} has {NO_DEBUG_ELF}")
     elif not open_index(files.debug_elf, symbol_cache()).has_inlines:
         tell(
             f"{files.debug_elf} has no DWARF: inlined functions are not visible (build the kernel "
@@ -226,30 +206,12 @@ def _check(spec: str, name: str) -> None:
         )
 
 
-def _state(name: str, spec: str) -> str:
-    """A remark on a spec that can be checked without a network, and without unpacking."""
-    from profdiff.collectors.kernels.build import is_known_built
-    from profdiff.collectors.kernels.git_spec import GitSpec, is_git
-    from profdiff.collectors.kernels.source import locate
+def _state(text: str) -> str:
+    """A remark on what is registered."""
+    from profdiff.collectors.kernels.kinds.registry import parse
 
-    if spec.startswith("debian:"):
-        return ""
-    if is_git(spec):
-        try:
-            known = is_known_built(GitSpec.parse(spec))
-            return {True: "", False: "(not built yet)", None: "(built when asked for)"}[known]
-        except ProfdiffError as error:
-            return f"({error})"
-    packages = [Path(part) for part in spec.split(",")]
-    if all(package.suffix == ".deb" for package in packages):
-        gone = [str(package) for package in packages if not package.is_file()]
-        return f"(no such file: {', '.join(gone)})" if gone else ""
     try:
-        files = locate(KernelArgument(name, spec))
+        told = parse(text).state()
     except ProfdiffError as error:
-        return f"({error})"
-    return (
-        ""
-        if files.debug_elf or files.machine
-        else "(no debug ELF: inlined functions are not visible)"
-    )
+        told = str(error)
+    return f"({told})" if told else ""

@@ -18,6 +18,7 @@ from profdiff.collectors.by_architecture import value_for
 from profdiff.collectors.guest import initramfs, memory
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
@@ -42,7 +43,7 @@ class Asked:
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
     the base's twin."""
 
-    kernels: Sequence[str]
+    kernels: Sequence[KernelArgument]
     series: Set[str]
     architectures: Sequence[Architecture]
     compilers: Sequence[str]

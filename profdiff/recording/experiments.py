@@ -10,7 +10,7 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.by_architecture import unnamed
-from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.recording import located, plan, series
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.recording.known import Known
@@ -50,8 +50,7 @@ class Experiments:
             kernels, labels = series.as_in(recorded, asked.kernels, asked.series)
             asked = replace(asked, kernels=kernels, series=labels)
             # Before anything is built.
-            arguments = parse_arguments(asked.kernels, repeated=True)
-            every = list(dict.fromkeys(one.label for one in arguments))
+            every = list(dict.fromkeys(one.label for one in asked.kernels))
             for session in recorded:
                 plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
@@ -157,7 +156,7 @@ def not_built(asked: Asked) -> list[str]:
     return located.not_built(asked.kernels, architectures, compilers)
 
 
-def asked_kernels(asked: Asked) -> tuple[str | frozenset[str], ...]:
+def asked_kernels(asked: Asked) -> tuple[KernelArgument | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
     return (frozenset(asked.series), *asked.kernels)
 

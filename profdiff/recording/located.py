@@ -9,15 +9,12 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
-from profdiff.collectors.kernels.build import is_known_built
+from profdiff.collectors.kernels.arguments import KernelArgument, once
 from profdiff.collectors.kernels.building.errors import BuildError
-from profdiff.collectors.kernels.building.job import Job
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.git_spec import GitSpec, is_git
-from profdiff.collectors.kernels.registered import absolute
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument, parse_arguments
+from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.spec import Spec
 
 # What takes less was built before; so many builds tell what the next ones take.
 _BUILT, _LATEST = 0.5, 4
@@ -28,7 +25,7 @@ class Hole:
     """A kernel that there is not: ``reason`` says why it could not be built, in one line."""
 
     label: str
-    spec: str
+    spec: Spec
     reason: str
 
 
@@ -41,12 +38,16 @@ def built(kernels: Sequence[Located]) -> list[KernelFiles]:
 
 
 def together(
-    texts: Sequence[str], holes: Set[str] = frozenset()
+    arguments: Sequence[KernelArgument], holes: Set[str] = frozenset()
 ) -> tuple[list[Located], Architecture | None]:
     """The kernels of one experiment, and the architecture of the guests that boot them all; None
     where machines run them. Those with a label of ``holes`` may fail to build. Raises InputError
-    when they run in places that do not compare, and as ``locate``."""
-    every = _located(_arguments(texts), holes)
+    when they run in places that do not compare, or a label is given twice, and as ``locate``."""
+    try:
+        once(arguments)
+    except InputError as error:
+        raise InputError(f"{error} (with --arch, once for each architecture)") from None
+    every = _located(arguments, holes)
     return every, _architecture(built(every))
 
 
@@ -56,11 +57,11 @@ def _located(arguments: Sequence[KernelArgument], holes: Set[str]) -> list[Locat
     found: dict[int, Located] = {}
     building: dict[int, KernelArgument] = {}
     for at, argument in enumerate(arguments):
-        if is_git(spec := absolute(argument.spec)):
+        if argument.spec.is_built:
             building[at] = argument
             # A series has checked its commits, and all have the options of its base.
             if argument.label not in holes:
-                check_git(GitSpec.parse(spec))
+                argument.spec.prepare()
         else:
             found[at] = _locate(argument, holes)
     took: list[float] = []
@@ -84,33 +85,29 @@ def _tell_left(left: int, took: Sequence[float]) -> None:
 
 
 def not_built(
-    texts: Sequence[str], architectures: Sequence[Architecture], compilers: Sequence[str]
+    arguments: Sequence[KernelArgument],
+    architectures: Sequence[Architecture],
+    compilers: Sequence[str],
 ) -> list[str]:
-    """The kernels from git, ``LABEL=SPEC``, that may have to be built before they are there: those
-    that are not in the cache, or of which only the build tells. Nothing is run of their trees, and
-    nothing is written. Raises InputError for what there is not."""
+    """The kernels, ``LABEL=SPEC``, that may have to be built before they are there: those that are
+    not in the cache, or of which only the build tells. Nothing is run of their trees, and nothing
+    is written. Raises InputError for what there is not."""
     if compilers:
-        every = [one for some in specified(texts, compilers).values() for one in some]
+        every = [one for some in specified(arguments, compilers).values() for one in some]
+    elif architectures:
+        every = [one for argument in arguments for one in _for_each(argument, architectures)]
     else:
-        every = parse_arguments(texts, repeated=True)
-        if architectures:
-            every = [one for argument in every for one in _specified(argument, architectures)]
-    found = [(one, absolute(one.spec)) for one in every]
+        every = list(arguments)
     return [
-        f"{one.label}={spec}"
-        for one, spec in found
-        if is_git(spec) and not is_known_built(GitSpec.parse(spec))
+        f"{one.label}={one.spec.absolute()}"
+        for one in every
+        if one.spec.is_built and not one.spec.is_here()
     ]
-
-
-def check_git(spec: GitSpec) -> None:
-    """Raise for a mistake in ``spec``, as building it would, but before anything is built."""
-    Job.of(spec)
 
 
 def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
     try:
-        return locate(argument)
+        return argument.spec.locate(argument.label)
     except BuildError as error:
         if argument.label not in holes:
             raise
@@ -141,16 +138,8 @@ def _architecture(kernels: Sequence[KernelFiles]) -> Architecture | None:
     return next(iter(labels), ARCHITECTURES[0])
 
 
-def _arguments(texts: Sequence[str]) -> list[KernelArgument]:
-    try:
-        return parse_arguments(texts)
-    except InputError as error:
-        parse_arguments(texts, repeated=True)  # what is malformed is told as it is
-        raise InputError(f"{error} (with --arch, once for each architecture)") from None
-
-
 def for_each(
-    texts: Sequence[str],
+    arguments: Sequence[KernelArgument],
     architectures: Sequence[Architecture],
     holes: Set[str] = frozenset(),
 ) -> dict[Architecture, list[Located]]:
@@ -161,9 +150,8 @@ def for_each(
     asked for. Those with a label of ``holes`` may fail to build. Raises InputError when a label
     has no kernel for an architecture, or two, or is a machine; and as ``locate``.
     """
-    arguments = parse_arguments(texts, repeated=True)
     found: dict[tuple[Architecture, str], Located] = {}
-    every = [one for argument in arguments for one in _specified(argument, architectures)]
+    every = [one for argument in arguments for one in _for_each(argument, architectures)]
     for kernel in _located(every, holes):
         key = _architecture_of(kernel), kernel.label
         if key in found:
@@ -187,7 +175,7 @@ def for_each(
 def _architecture_of(kernel: Located) -> Architecture:
     """The one that a kernel is for, or would be. Raises InputError for a machine's."""
     if isinstance(kernel, Hole):
-        return GitSpec.parse(kernel.spec).architecture or host()
+        return _built_for(kernel.spec)
     if kernel.image is None:
         raise InputError(
             f"{kernel.label} is a machine, which has one architecture: leave --arch out"
@@ -195,51 +183,42 @@ def _architecture_of(kernel: Located) -> Architecture:
     return of_image(kernel.image)
 
 
-def _specified(
+def _for_each(
     argument: KernelArgument, architectures: Sequence[Architecture]
 ) -> list[KernelArgument]:
-    """``argument``, or the same for each architecture where it says none."""
-    spec = absolute(argument.spec)
-    if is_git(spec):
-        parsed = GitSpec.parse(spec)
-        if parsed.architecture:
-            return [argument]
-        return [
-            KernelArgument(argument.label, str(replace(parsed, architecture=one)))
-            for one in architectures
-        ]
-    flavour = spec.partition("/")[2].split("-")
-    told = "," in spec or any(one.debian in flavour for one in ARCHITECTURES)
-    if not spec.startswith("debian:") or told:
-        return [argument]
-    return [KernelArgument(argument.label, f"{spec},arch={one.arch}") for one in architectures]
+    return [KernelArgument(argument.label, one) for one in argument.spec.for_each(architectures)]
 
 
-def specified(texts: Sequence[str], compilers: Sequence[str]) -> dict[str, list[KernelArgument]]:
+def _built_for(spec: Spec) -> Architecture:
+    named = spec.git.architecture if isinstance(spec, FromGit) else None
+    return named or host()
+
+
+def specified(
+    arguments: Sequence[KernelArgument], compilers: Sequence[str]
+) -> dict[str, list[KernelArgument]]:
     """The kernels that are to be built by each compiler, with the same labels in the same order for
-    each. Raises InputError for a kernel that is not built from git, and for one whose SPEC names
-    its compiler."""
-    arguments = parse_arguments(texts)
-    for argument in arguments:
-        if not is_git(argument.spec):
+    each. Raises InputError for a kernel that is not built from git, for one whose SPEC names its
+    compiler, and for a label given twice."""
+    found: dict[str, list[KernelArgument]] = {name: [] for name in compilers}
+    for argument in once(arguments):
+        label, spec = argument.label, argument.spec
+        if not isinstance(spec, FromGit):
             raise InputError(
-                f"{argument.label} ({argument.spec}) is already built: --compilers builds kernels "
-                "from git (git:REPO@REV)"
+                f"{label} ({spec}) is already built: --compilers builds kernels from git "
+                "(git:REPO@REV)"
             )
-        if named := GitSpec.parse(argument.spec).compiler:
-            raise InputError(f"{argument.label} says cc={named}: leave out that or --compilers")
-    return {name: [_built_by(name, argument) for argument in arguments] for name in compilers}
-
-
-def _built_by(compiler: str, argument: KernelArgument) -> KernelArgument:
-    spec = replace(GitSpec.parse(argument.spec), compiler=compiler)
-    return KernelArgument(argument.label, str(spec))
+        if named := spec.git.compiler:
+            raise InputError(f"{label} says cc={named}: leave out that or --compilers")
+        for name, each in found.items():
+            each.append(KernelArgument(label, FromGit.of(replace(spec.git, compiler=name))))
+    return found
 
 
 def only_architecture(arguments: Sequence[KernelArgument]) -> Architecture:
     """The one that kernels from git are built for, before they are. Raises InputError for
     several."""
-    found = {GitSpec.parse(one.spec).architecture or host(): one.label for one in arguments}
+    found = {_built_for(one.spec): one.label for one in arguments}
     if len(found) > 1:
         told = ", ".join(f"{label} is for {one.arch}" for one, label in found.items())
         raise InputError(f"the kernels are for different architectures ({told})")
@@ -260,7 +239,7 @@ def under_each(
     found: dict[str, list[Located]] = {name: [] for name in arguments}
     for argument in (one for every in arguments.values() for one in every):
         if argument.label not in holes:
-            check_git(GitSpec.parse(argument.spec))
+            argument.spec.prepare()
     # A revision is checked out once, and then built by all.
     for of_one in zip(*arguments.values(), strict=True):
         for name, argument in zip(found, of_one, strict=True):

@@ -74,7 +74,7 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
 
 def describe_hole(hole: Hole) -> m.Kernel:
     """A kernel that was not built, as the manifest names it."""
-    return m.Kernel(label=hole.label, spec=hole.spec, hole=hole.reason)
+    return m.Kernel(label=hole.label, spec=str(hole.spec), hole=hole.reason)
 
 
 def _known_build_ids(files: KernelFiles) -> list[str]:

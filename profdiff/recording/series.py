@@ -3,11 +3,15 @@
 import contextlib
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.git_spec import GitSpec, is_git, split_repository
+from profdiff.collectors.kernels.arguments import KernelArgument
+from profdiff.collectors.kernels.git_spec import PREFIX, split_repository
+from profdiff.collectors.kernels.kinds import registry as kinds
+from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.session.manifest import Kernel
 from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
@@ -82,9 +86,9 @@ class Series:
 
 def _repository(text: str) -> tuple[str, str]:
     """The repository, as a SPEC has it, and what stands behind it."""
-    if not is_git(text):
+    if not text.startswith(PREFIX):
         return ".", text
-    folder, rest = split_repository(text.removeprefix("git:"), f"--series {text}")
+    folder, rest = split_repository(text.removeprefix(PREFIX), f"--series {text}")
     if not rest.startswith("@"):
         raise InputError(f"--series {text}: write git:REPO@BASE..TIP; {folder} is the repository")
     return folder, rest[1:]
@@ -112,14 +116,9 @@ def label(commit: str, subject: str) -> str:
     return found
 
 
-def labels(kernels: Sequence[str]) -> list[str]:
-    """Those of ``Series.kernels``."""
-    return [one.partition("=")[0] for one in kernels]
-
-
 def as_in(
-    sessions: Sequence[Session], kernels: Sequence[str], series: Set[str]
-) -> tuple[list[str], frozenset[str]]:
+    sessions: Sequence[Session], kernels: Sequence[KernelArgument], series: Set[str]
+) -> tuple[list[KernelArgument], frozenset[str]]:
     """``kernels`` and the labels of the ``series`` among them, but a commit keeps the label that it
     has in a session: once that was its number in the series, and its subject."""
     known = {
@@ -129,14 +128,16 @@ def as_in(
         if (number := re.match(r"[0-9]{1,3}(?=-|$)", one.label))
     }
     found, kept = [], set()
-    for at, text in enumerate(kernels):
-        name, _, spec = text.partition("=")
-        if name in series:
-            name = known.get((at, GitSpec.parse(spec).revision), name)
-            kept.add(name)
-            text = f"{name}={spec}"
-        found.append(text)
+    for at, one in enumerate(kernels):
+        if one.label in series:
+            one = replace(one, label=known.get((at, _revision(one.spec)), one.label))
+            kept.add(one.label)
+        found.append(one)
     return found, frozenset(kept)
+
+
+def _revision(spec: Spec) -> str | None:
+    return spec.git.revision if isinstance(spec, FromGit) else None
 
 
 def _commits(session: Session) -> Iterator[tuple[Kernel, str | None]]:
@@ -147,4 +148,4 @@ def _commits(session: Session) -> Iterator[tuple[Kernel, str | None]]:
         elif one.hole:
             # Its repository may not be here.
             with contextlib.suppress(InputError):
-                yield one, GitSpec.parse(one.spec).revision
+                yield one, _revision(kinds.parse(one.spec))

@@ -19,8 +19,7 @@ from profdiff.collectors.kernels.building.job import Job
 from profdiff.collectors.kernels.building.prepared import prepare
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.git_spec import GitSpec
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.symbolization._native import elf_build_id
 
 
@@ -44,7 +43,7 @@ def repo(tmp_path: Path) -> MadeRepository:
 def test_a_revision_is_built(repo: MadeRepository) -> None:
     spec = GitSpec.parse(f"git:{repo.folder}@other")
     assert not is_built(spec)
-    kernel = build(spec, "k", quiet=True)
+    kernel = build(Job.of(spec), "k", quiet=True)
     assert is_built(spec)
     assert (kernel.label, kernel.spec) == ("k", str(spec))
     assert kernel.config and "CONFIG_SERIAL_8250_CONSOLE=y\n" in kernel.config.read_text()
@@ -64,7 +63,7 @@ def test_a_revision_is_built(repo: MadeRepository) -> None:
 
 
 def test_a_spec_is_located(repo: MadeRepository) -> None:
-    kernel = locate(KernelArgument("k", f"git:{repo.folder}@base"))
+    kernel = parse(f"git:{repo.folder}@base").locate("k")
     assert kernel.source
     assert kernel.source.commit == repo.commits["base"]
 
@@ -282,25 +281,25 @@ def test_a_cache_in_which_linux_does_not_build(
 
 def test_what_is_no_repository(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a git repository"):
-        build(GitSpec.parse(f"git:{tmp_path}"), "k")
+        build(Job.of(GitSpec.parse(f"git:{tmp_path}")), "k")
     subprocess.run(["git", "init", "-q", str(tmp_path / "empty")], check=True, env=ENV)
     with pytest.raises(InputError, match="has no commit yet"):
-        build(GitSpec.parse(f"git:{tmp_path}/empty"), "k")
+        build(Job.of(GitSpec.parse(f"git:{tmp_path}/empty")), "k")
 
 
 def test_a_bare_repository(repo: MadeRepository, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     command = ["git", "clone", "-q", "--bare", str(repo.folder), str(bare)]
     subprocess.run(command, check=True, env=ENV)
-    assert build(GitSpec.parse(f"git:{bare}@fast"), "k", quiet=True).source
+    assert build(Job.of(GitSpec.parse(f"git:{bare}@fast")), "k", quiet=True).source
     with pytest.raises(InputError, match="has no work tree: name a revision"):
-        build(GitSpec.parse(f"git:{bare}"), "k")
+        build(Job.of(GitSpec.parse(f"git:{bare}")), "k")
 
 
 def test_a_clone_builds_the_same_kernel(repo: MadeRepository, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(repo.folder), str(clone)], check=True, env=ENV)
-    one = build(GitSpec.parse(f"git:{clone}@origin/fast"), "k", quiet=True)
+    one = build(Job.of(GitSpec.parse(f"git:{clone}@origin/fast")), "k", quiet=True)
     assert one.image == built(repo, "@fast").image
 
 

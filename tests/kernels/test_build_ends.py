@@ -228,7 +228,7 @@ def test_who_waits_says_so_and_takes_over_a_failure(repo: MadeRepository, cache:
     assert not list(cache.glob("builds/slots/*"))
     # Who did not wait tries anew.
     with pytest.raises(BuildError, match="there_is_no_such_variable"):
-        build(spec, "k", quiet=True)
+        build(Job.of(spec), "k", quiet=True)
 
 
 def test_the_command_that_failed_can_be_run(repo: MadeRepository) -> None:
@@ -346,7 +346,7 @@ def test_a_repository_that_cannot_be_written(repo: MadeRepository) -> None:
     # For root, too.
     (repo.folder / ".git/worktrees").write_text("")
     with pytest.raises(InputError, match="must be writable: name a clone of it"):
-        build(GitSpec.parse(f"git:{repo.folder}@fast"), "k", quiet=True)
+        build(Job.of(GitSpec.parse(f"git:{repo.folder}@fast")), "k", quiet=True)
 
 
 def test_few_folders_of_object_files_are_kept(tmp_path: Path, cache: Path) -> None:

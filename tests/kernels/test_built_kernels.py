@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from built_kernels import built, history
 from made_repository import MadeRepository
-from support import error_line, need_program, profdiff
+from support import error_line, need_profile, need_program, profdiff
 
+from profdiff.collectors.kernels import registered
 from profdiff.collectors.kernels.building.kept import kept_kernels
 from profdiff.commands.built_kernels import age, short_compiler
 
@@ -196,3 +197,15 @@ def test_compilers_in_few_words(said: str, short: str) -> None:
 )
 def test_ages(days: float, words: str) -> None:
     assert age(days) == words
+
+
+def test_diff_builds_no_registered_kernel(repo: MadeRepository, tmp_path: Path) -> None:
+    """Symbols of recordings come from registered kernels that are here: nothing is built, and what
+    would take an answer from git is left out, too."""
+    recordings = [need_profile(name) for name in ("v6.12.107", "v6.18.15")]
+    for name, rest in (("built", "@base"), ("tree", ""), ("changed", "@base~fast")):
+        registered.add(name, f"git:{repo.folder}{rest}")
+    shown = profdiff("diff", *recordings, "--text", tmp_path / "text")
+    assert "built in" not in shown.stderr
+    assert (tmp_path / "text").read_text()
+    assert kept_kernels() == []

@@ -9,8 +9,7 @@ import pytest
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARM64, of_image
 from profdiff.collectors.kernels.efi_image import bootable
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 
 IMAGE = bytes(56) + b"ARMd" + bytes(8000)
 
@@ -33,13 +32,13 @@ def test_what_is_packed_in_it_boots(tmp_path: Path) -> None:
     (folder / "arch/arm64/boot").mkdir(parents=True)
     efi = folder / "arch/arm64/boot/vmlinuz.efi"
     efi.write_bytes(zboot(gzip.compress(IMAGE)))
-    found = locate(KernelArgument("k", str(folder)))
+    found = parse(str(folder)).locate("k")
     assert found.image
     assert found.image.read_bytes() == IMAGE
     assert of_image(found.image) is ARM64
     # Once.
     changed = found.image.stat().st_mtime_ns
-    again = locate(KernelArgument("k", str(efi))).image
+    again = parse(str(efi)).locate("k").image
     assert again == found.image
     assert again.stat().st_mtime_ns == changed
 

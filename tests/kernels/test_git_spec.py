@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64
-from profdiff.collectors.kernels.git_spec import Change, GitSpec, is_git
-from profdiff.collectors.kernels.registered import absolute
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument, derive_label, parse_arguments
+from profdiff.collectors.kernels.arguments import derive_label, parse_arguments
+from profdiff.collectors.kernels.git_spec import Change, GitSpec
+from profdiff.collectors.kernels.kinds.registry import parse
 
 
 @pytest.fixture
@@ -113,9 +112,9 @@ def test_absolute_means_the_same_from_anywhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c").touch()
-    made = absolute("git:linux@HEAD~3+a.patch~cac1db8c,config=c,cc=gcc-13")
+    made = str(parse("git:linux@HEAD~3+a.patch~cac1db8c,config=c,cc=gcc-13").absolute())
     assert made == f"git:{repo}@HEAD~3+{tmp_path}/a.patch~cac1db8c,config={tmp_path}/c,cc=gcc-13"
-    assert absolute("git:linux,config=debian") == f"git:{repo},config=debian"
+    assert str(parse("git:linux,config=debian").absolute()) == f"git:{repo},config=debian"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ def test_labels(repo: Path) -> None:
     assert derive_label(f"git:{repo}@next/master~3") == "next-master-3"
     arguments = parse_arguments([f"base=git:{repo}@v6.16", f"git:{repo}@v6.16,config=debian"])
     assert [one.label for one in arguments] == ["base", "v6.16"]
-    assert all(is_git(one.spec) for one in arguments)
+    assert all(one.spec.is_built for one in arguments)
 
 
 def test_what_was_meant_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +198,7 @@ def test_what_was_meant_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     }
     for text, said in says.items():
         with pytest.raises(InputError, match=re.escape(said)):
-            locate(KernelArgument("k", text))
+            parse(text).locate("k")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="profdiff kernel add v1 FOLDER"):
-        locate(KernelArgument("k", "v1"))
+        parse("v1").locate("k")

@@ -14,8 +14,7 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.kernels import deb_package
 from profdiff.collectors.kernels.deb_package import unpack_kernel
 from profdiff.collectors.kernels.files import module_files
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +57,7 @@ def test_the_layout_until_6_18(tmp_path: Path) -> None:
         "usr/lib/debug/lib/modules/6.12-x/kernel/fs/a.ko",
         links={"usr/lib/debug/lib/modules/6.12-x/vmlinux": "../../../boot/vmlinux-6.12-x"},
     )
-    files = locate(KernelArgument("k", f"{image},{debug}"))
+    files = parse(f"{image},{debug}").locate("k")
     assert files.image.name == "vmlinuz-6.12-x"
     assert files.debug_elf
     assert files.debug_elf.read_text() == "usr/lib/debug/boot/vmlinux-6.12-x"
@@ -73,7 +72,7 @@ def test_the_layout_since_6_19(tmp_path: Path, name: str) -> None:
     binary = package(tmp_path, "linux-binary", f"{folder}/{name}")
     base = package(tmp_path, "linux-base", f"{folder}/config", f"{folder}/System.map")
     debug = package(tmp_path, "linux-image-dbg", "usr/lib/debug/lib/modules/7.0-x/vmlinux")
-    files = locate(KernelArgument("k", f"{binary},{base},{debug}"))
+    files = parse(f"{binary},{base},{debug}").locate("k")
     assert (files.image.name, files.debug_elf and files.debug_elf.name) == (name, "vmlinux")
     assert files.config
     assert not list(files.image.parent.glob("System.map"))
@@ -83,7 +82,7 @@ def test_a_configuration_is_no_module(tmp_path: Path) -> None:
     folder = "usr/lib/modules/7.0-x"
     module = f"{folder}/kernel/fs/configfs/configfs.ko.xz"
     binary = package(tmp_path, "linux-binary", f"{folder}/vmlinuz", module)
-    files = locate(KernelArgument("k", str(binary)))
+    files = parse(str(binary)).locate("k")
     assert files.config is None
     assert list(module_files(files.modules)) == ["configfs"]
 
@@ -91,11 +90,11 @@ def test_a_configuration_is_no_module(tmp_path: Path) -> None:
 def test_packages_without_or_with_two_kernels(tmp_path: Path) -> None:
     empty = package(tmp_path, "meta", "usr/share/doc/meta/copyright")
     with pytest.raises(InputError, match="none of the packages holds a kernel image"):
-        locate(KernelArgument("k", str(empty)))
+        parse(str(empty)).locate("k")
     one = package(tmp_path, "one", "boot/vmlinuz-1")
     two = package(tmp_path, "two", "boot/vmlinuz-2")
     with pytest.raises(InputError, match="hold 2 kernels"):
-        locate(KernelArgument("k", f"{one},{two}"))
+        parse(f"{one},{two}").locate("k")
 
 
 def test_a_corrupt_package_leaves_nothing(tmp_path: Path, cache: Path) -> None:

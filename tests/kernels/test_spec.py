@@ -1,17 +1,26 @@
 """Kernels named on the command line: labels, folders, images, trees, names."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from click.shell_completion import ShellComplete
 from hypothesis import given
 from hypothesis import strategies as st
 from support import error_line, profdiff
 
 from profdiff.base.errors import InputError, MissingError
+from profdiff.cli import cli
+from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.kernels import registered as kernel_registry
+from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.files import KernelFiles, module_files
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument, derive_label, is_label, parse_arguments
+from profdiff.collectors.kernels.kinds import registry
+from profdiff.collectors.kernels.kinds.registry import derive_label, parse
+from profdiff.collectors.kernels.kinds.spec import Spec
+from profdiff.collectors.kernels.label import is_label
+from profdiff.recording import located
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +41,7 @@ def kernel_folder(folder: Path, *names: str) -> Path:
 
 
 def at(spec: str | Path) -> KernelFiles:
-    return locate(KernelArgument("k", str(spec)))
+    return parse(str(spec)).locate("k")
 
 
 def test_labels_given_and_derived() -> None:
@@ -43,7 +52,7 @@ def test_labels_given_and_derived() -> None:
         *("base", "v6.18.15", "sid", "6.17.13-amd64", "v6.18.15-2"),
         *("bzImage", "linux-image-6.12.95+deb12-amd64"),
     ]
-    assert parse_arguments(["base=/k/v6.12"])[0].spec == "/k/v6.12"
+    assert parse_arguments(["base=/k/v6.12"])[0].spec.text == "/k/v6.12"
 
 
 @pytest.mark.parametrize("text", ["", "a=", "a b=/k", "=/k", "-a=x"])
@@ -100,7 +109,7 @@ def test_a_folder_without_a_kernel(tmp_path: Path) -> None:
 def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_folder(tmp_path / "k", "bzImage", "vmlinux")
     monkeypatch.chdir(tmp_path)
-    kernel_registry.add("good", "k")
+    kernel_registry.add("good", str(parse("k").absolute()))
     assert kernel_registry.registered() == {"good": str(tmp_path / "k")}
     monkeypatch.chdir("/")
     assert at("good").image == tmp_path / "k/bzImage"
@@ -150,12 +159,12 @@ def test_a_file_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_paths_in_a_spec_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert kernel_registry.absolute("b/i,vmlinux=v") == f"{tmp_path}/b/i,vmlinux={tmp_path}/v"
-    assert kernel_registry.absolute("a.deb,b.deb") == f"{tmp_path}/a.deb,{tmp_path}/b.deb"
+    assert str(parse("b/i,vmlinux=v").absolute()) == f"{tmp_path}/b/i,vmlinux={tmp_path}/v"
+    assert str(parse("a.deb,b.deb").absolute()) == f"{tmp_path}/a.deb,{tmp_path}/b.deb"
     for folder in ("/k/a=b/linux", "/k/a,b"):
-        assert kernel_registry.absolute(folder) == folder
+        assert str(parse(folder).absolute()) == folder
         both = f"{folder}/bzImage,vmlinux={folder}/vmlinux"
-        assert kernel_registry.absolute(both) == both
+        assert str(parse(both).absolute()) == both
 
 
 def test_listing_unpacks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,3 +208,42 @@ def test_names_in_a_circle() -> None:
     for name in ("a", "c"):
         with pytest.raises(InputError, match="stands for itself"):
             at(name)
+
+
+@dataclass(frozen=True)
+class Rsync(Spec):
+    """A kind of our own: a folder that is said otherwise."""
+
+    prefix: ClassVar[str] = "rsync:"
+
+    @classmethod
+    def parse(cls, text: str) -> "Rsync | None":
+        return cls(text) if text.startswith(cls.prefix) else None
+
+    def locate(self, label: str, *, quiet: bool = False) -> KernelFiles:
+        return replace(parse(self.text.removeprefix(self.prefix)).locate(label), spec=self.text)
+
+
+def test_a_kind_is_one_class_and_one_entry(
+    old_kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What asks for a SPEC knows it: names, labels, experiments, experiment files, completion."""
+    monkeypatch.setattr(registry, "KINDS", [Rsync, *registry.KINDS])
+    spec = f"rsync:{old_kernel}"
+    (argument,) = parse_arguments([spec])
+    assert argument.label == old_kernel.name
+    (kernel,), architecture = located.together([argument])
+    assert (kernel.spec, architecture) == (spec, X86_64)
+    assert located.for_each([argument], [X86_64])[X86_64] == [kernel]
+    assert located.not_built([argument], [], []) == []
+    with pytest.raises(InputError, match=f"{spec}.* is already built"):
+        located.specified([argument], ["gcc"])
+    with pytest.raises(InputError, match="did you mean rsync:/k"):
+        at("rsnyc:/k")
+    assert registry.beside(spec, tmp_path) == spec
+    assert cli.main(["kernel", "add", "good", spec], standalone_mode=False) is None
+    assert kernel_registry.registered() == {"good": spec}
+    assert at("good").spec == spec
+    complete = ShellComplete(cli, {}, "profdiff", "_PROFDIFF_COMPLETE")
+    found = complete.get_completions(["record", "--kernel"], "rs")
+    assert [one.value for one in found] == ["rsync:"]

@@ -10,8 +10,7 @@ import pytest
 import whole_run
 from support import EXAMPLE, RESTORED, error_line, need_kernel, need_program, profdiff
 
-from profdiff.collectors.kernels.source import locate
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.parts import Parts
@@ -137,7 +136,7 @@ def arguments() -> list[str | Path]:
     need_program("apt-get", "apt")
     # Looked up once: each look-up reads Debian's lists.
     found = [
-        locate(KernelArgument(suite, f"debian:{suite}/cloud-arm64"))
+        parse(f"debian:{suite}/cloud-arm64").locate(suite)
         for suite in ("bookworm", "bookworm-backports")
     ]
     old, new = (f"{kernel.image},vmlinux={kernel.debug_elf}" for kernel in found)

@@ -12,13 +12,20 @@ from support import need_program
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARM64, X86_64, Architecture
 from profdiff.collectors.kernels import registered
+from profdiff.collectors.kernels.arguments import KernelArgument, parse_arguments
 from profdiff.collectors.kernels.building.errors import BuildError
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.git_spec import GitSpec
-from profdiff.collectors.kernels.spec import KernelArgument
+from profdiff.collectors.kernels.kinds.debian import Debian
+from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.recording import located
 
 BOTH = [X86_64, ARM64]
+
+
+def kernels(texts: Sequence[str]) -> list[KernelArgument]:
+    """As the command line has them."""
+    return parse_arguments(texts, repeated=True)
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +51,14 @@ def told(found: dict[Architecture, list[located.Located]]) -> dict[str, list[tup
 def test_a_label_has_a_kernel_for_each(images: Path) -> None:
     texts = [f"a={images}/arm64-0", f"b={images}/x86_64-1"]
     texts += [f"b={images}/arm64-1", f"a={images}/x86_64-0"]
-    assert told(located.for_each(texts, BOTH)) == {
+    assert told(located.for_each(kernels(texts), BOTH)) == {
         "x86_64": [("a", "x86_64-0"), ("b", "x86_64-1")],
         "arm64": [("a", "arm64-0"), ("b", "arm64-1")],
     }
     # Of an experiment for both, one can be recorded alone.
-    assert told(located.for_each(texts, [ARM64])) == {"arm64": [("a", "arm64-0"), ("b", "arm64-1")]}
+    assert told(located.for_each(kernels(texts), [ARM64])) == {
+        "arm64": [("a", "arm64-0"), ("b", "arm64-1")]
+    }
 
 
 @given(st.permutations([(label, one) for label in "abc" for one in BOTH]))
@@ -60,7 +69,7 @@ def test_labels_keep_the_order_of_their_first_kernels(
     numbers = {"a": 0, "b": 1, "c": 2}
     texts = [f"{label}={images}/{one.arch}-{numbers[label]}" for label, one in order]
     labels = list(dict.fromkeys(label for label, _ in order))
-    assert told(located.for_each(texts, BOTH)) == {
+    assert told(located.for_each(kernels(texts), BOTH)) == {
         one.arch: [(label, f"{one.arch}-{numbers[label]}") for label in labels] for one in BOTH
     }
 
@@ -78,7 +87,7 @@ def test_labels_keep_the_order_of_their_first_kernels(
 )
 def test_what_is_missing_is_said(images: Path, texts: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        located.for_each([_in(images, text) for text in texts], BOTH)
+        located.for_each(kernels([_in(images, text) for text in texts]), BOTH)
 
 
 def _in(images: Path, text: str) -> str:
@@ -91,14 +100,15 @@ def asked_for(images: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The specs that are looked for; what stands for Debian's archive has an image for each."""
     specs: list[str] = []
 
-    def locate(argument: KernelArgument) -> KernelFiles:
-        specs.append(argument.spec)
-        arm = argument.spec.endswith("arm64")
+    def locate(self: Spec, label: str) -> KernelFiles:
+        specs.append(self.text)
+        arm = self.text.endswith("arm64")
         image = images / ("arm64-0/Image" if arm else "x86_64-0/bzImage")
-        return KernelFiles(argument.label, argument.spec, image)
+        return KernelFiles(label, self.text, image)
 
-    monkeypatch.setattr(located, "locate", locate)
-    monkeypatch.setattr(located, "check_git", lambda spec: None)
+    for kind in (Debian, FromGit):
+        monkeypatch.setattr(kind, "locate", locate)
+        monkeypatch.setattr(kind, "prepare", lambda self: None)
     return specs
 
 
@@ -138,7 +148,7 @@ def test_debian_has_each_unless_told(
     monkeypatch.setenv("PROFDIFF_CONFIG", str(tmp_path))
     monkeypatch.chdir("/")
     registered.add("named", "debian:sid")
-    found = located.for_each(texts, BOTH)
+    found = located.for_each(kernels(texts), BOTH)
     assert asked_for == specs
     labels = [[kernel.label for kernel in kernels] for kernels in found.values()]
     assert labels[0] == labels[1]
@@ -146,19 +156,19 @@ def test_debian_has_each_unless_told(
 
 def test_without_arch_kernels_of_two_are_refused(images: Path) -> None:
     with pytest.raises(InputError, match=r"b is for arm64\): to record each, add --arch x86_64,ar"):
-        located.together([f"a={images}/x86_64-0", f"b={images}/arm64-0"])
+        located.together(kernels([f"a={images}/x86_64-0", f"b={images}/arm64-0"]))
 
 
 def test_without_arch_a_label_is_given_once(images: Path) -> None:
     texts: Sequence[str] = [f"a={images}/x86_64-0", f"a={images}/arm64-0"]
     with pytest.raises(InputError, match=r"a is given twice \(with --arch, once for each"):
-        located.together(texts)
+        located.together(kernels(texts))
 
 
 def test_without_arch_it_is_what_the_kernels_are_for(images: Path) -> None:
-    _, arm = located.together([f"{images}/arm64-0", f"{images}/arm64-1"])
+    _, arm = located.together(kernels([f"{images}/arm64-0", f"{images}/arm64-1"]))
     assert arm == ARM64
-    _, nothing = located.together(["running"])
+    _, nothing = located.together(kernels(["running"]))
     assert nothing is None
 
 
@@ -167,27 +177,26 @@ def test_a_commit_that_does_not_build_is_a_hole_on_each(
 ) -> None:
     """Only kernels of a series may lack: what was named by itself is an error."""
 
-    def locate(argument: KernelArgument) -> KernelFiles:
-        spec = GitSpec.parse(argument.spec)
-        architecture = spec.architecture or X86_64
-        if spec.revision == "bad" and architecture is ARM64:
+    def locate(self: FromGit, label: str) -> KernelFiles:
+        architecture = self.git.architecture or X86_64
+        if self.git.revision == "bad" and architecture is ARM64:
             raise BuildError("bad does not build: x.c:1: no (log: /l)", Path("/l"), "x.c:1: no")
         name = "Image" if architecture is ARM64 else "bzImage"
         image = images / f"{architecture.arch}-0" / name
-        return KernelFiles(argument.label, argument.spec, image)
+        return KernelFiles(label, self.text, image)
 
-    monkeypatch.setattr(located, "locate", locate)
-    monkeypatch.setattr(located, "check_git", lambda spec: None)
+    monkeypatch.setattr(FromGit, "locate", locate)
+    monkeypatch.setattr(FromGit, "prepare", lambda self: None)
     texts = [f"base=git:{tmp_path}@v1", f"1-x=git:{tmp_path}@bad", f"2-y=git:{tmp_path}@v3"]
-    found = located.for_each(texts, BOTH, {"1-x", "2-y"})
+    found = located.for_each(kernels(texts), BOTH, {"1-x", "2-y"})
     assert [type(one).__name__ for one in found[X86_64]] == ["KernelFiles"] * 3
     base, hole, last = found[ARM64]
     assert isinstance(hole, located.Hole)
     assert (hole.label, hole.reason) == ("1-x", "x.c:1: no")
     assert located.built([base, hole, last]) == [base, last]
     with pytest.raises(BuildError):
-        located.for_each(texts, BOTH, {"2-y"})
-    assert located.together(texts, {"1-x"})[1] is X86_64
+        located.for_each(kernels(texts), BOTH, {"2-y"})
+    assert located.together(kernels(texts), {"1-x"})[1] is X86_64
 
 
 @pytest.mark.parametrize("more", ["b=git:{0}@nothing", "b=git:{0}@v1,cc=no-such-cc", "b=nowhere"])
@@ -198,17 +207,17 @@ def test_a_mistake_shows_before_anything_is_built(
     need_program("make")
     need_program("gcc")
     repository = make(tmp_path / "linux", {"v1": Made({"a": "1"})}).folder
-    monkeypatch.setattr("profdiff.collectors.kernels.source.build", None)
+    monkeypatch.setattr("profdiff.collectors.kernels.kinds.git.build", None)
     texts = [f"a=git:{repository}@v1", more.format(repository)]
     with pytest.raises((InputError, MissingError)) as error:
-        located.together(texts)
+        located.together(kernels(texts))
     words = "nothing", "no-such-cc", "nowhere"
     assert any(word in str(error.value) for word in words)
     with pytest.raises((InputError, MissingError), match="|".join(words)):
-        located.for_each(texts, [X86_64])
+        located.for_each(kernels(texts), [X86_64])
     if more.endswith("@nothing"):
         with pytest.raises(InputError, match="nothing"):
-            located.under_each(located.specified(texts, ["gcc"]))
+            located.under_each(located.specified(kernels(texts), ["gcc"]))
 
 
 def test_without_arch_a_kernel_from_git_is_for_this_machine(
@@ -216,8 +225,8 @@ def test_without_arch_a_kernel_from_git_is_for_this_machine(
 ) -> None:
     monkeypatch.setattr(located, "host", lambda: ARM64)
     git = f"git:{tmp_path}@v1"
-    assert located.only_architecture([KernelArgument("a", git)]) is ARM64
-    both = [KernelArgument("a", git), KernelArgument("b", f"{git},arch=x86_64")]
+    assert located.only_architecture(kernels([f"a={git}"])) is ARM64
+    both = kernels([f"a={git}", f"b={git},arch=x86_64"])
     with pytest.raises(InputError, match="a is for arm64, b is for x86_64"):
         located.only_architecture(both)
 

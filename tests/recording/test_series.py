@@ -10,9 +10,9 @@ from made_repository import Made, MadeRepository, make
 from synthetic import manifest
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.spec import parse_arguments
+from profdiff.collectors.kernels.arguments import KernelArgument, parse_arguments
 from profdiff.recording import series
-from profdiff.recording.series import Series, as_in, label, labels
+from profdiff.recording.series import Series, as_in, label
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -35,7 +35,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> MadeRepository:
 def told(repository: MadeRepository, text: str) -> list[tuple[str, str]]:
     """Labels and specs behind the folder's name."""
     found = parse_arguments(Series.parse(f"git:{repository.folder}@{text}").kernels())
-    return [(one.label, one.spec.removeprefix(f"git:{repository.folder}@")) for one in found]
+    return [(one.label, one.spec.text.removeprefix(f"git:{repository.folder}@")) for one in found]
 
 
 def test_each_commit_is_a_kernel_and_what_was_merged_is_one(repository: MadeRepository) -> None:
@@ -122,11 +122,16 @@ def test_an_id_has_so_many_digits_that_each_is_one() -> None:
     assert series._digits(hashes[1:]) == 7
 
 
+def kernels(texts: list[str]) -> list[KernelArgument]:
+    """As the command line has them."""
+    return parse_arguments(texts, repeated=True)
+
+
 def test_a_session_keeps_its_labels(tmp_path: Path) -> None:
     """Of the time when labels were numbers: what was recorded goes on under its names."""
     made = manifest(["base", "1-hoist", "2-a-helper"], runs=1)
     sources = ["a" * 40, "b" * 40, ""]
-    kernels = [
+    recorded = [
         m.replace(
             one,
             source=m.BuiltFrom(
@@ -144,24 +149,20 @@ def test_a_session_keeps_its_labels(tmp_path: Path) -> None:
         )
         for one, commit in zip(made.kernels, sources, strict=True)
     ]
-    session = Session(tmp_path / "s", m.replace(made, kernels=kernels))
+    session = Session(tmp_path / "s", m.replace(made, kernels=recorded))
     named = [f"base=git:{tmp_path}@{'a' * 40}"]
     named += [f"{one * 7}-x=git:{tmp_path}@{one * 40},cc=gcc-13" for one in "bcd"]
     series_labels = frozenset(f"{one * 7}-x" for one in "bcd")
-    kernels_, labels_ = as_in([session], [*named, "7=other"], series_labels)
-    assert [one.partition("=")[0] for one in kernels_] == [
+    kernels_, labels_ = as_in([session], kernels([*named, "7=other"]), series_labels)
+    assert [one.label for one in kernels_] == [
         "base",
         "1-hoist",
         "2-a-helper",
         "ddddddd-x",
         "7",
     ]
-    assert kernels_[1] == f"1-hoist=git:{tmp_path}@{'b' * 40},cc=gcc-13"
+    assert kernels_[1].spec.text == f"git:{tmp_path}@{'b' * 40},cc=gcc-13"
     assert labels_ == {"1-hoist", "2-a-helper", "ddddddd-x"}
     # Another commit in its place is another kernel: what is refused then names both.
-    moved = [named[0], named[2], named[1]]
+    moved = kernels([named[0], named[2], named[1]])
     assert as_in([session], moved, series_labels)[0] == moved
-
-
-def test_labels_of_kernels_are_told_from_their_specs() -> None:
-    assert labels(["base=git:.@a=b", "1-x=git:.@c"]) == ["base", "1-x"]

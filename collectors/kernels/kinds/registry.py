@@ -1,0 +1,95 @@
+"""The kinds of SPEC, and which of them a text is."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.collectors.kernels.address import LOCAL
+from profdiff.collectors.kernels.debian import SUITES
+from profdiff.collectors.kernels.git_spec import git_meant
+from profdiff.collectors.kernels.kinds.debian import Debian
+from profdiff.collectors.kernels.kinds.folder import Folder
+from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.image import Image
+from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.collectors.kernels.kinds.packages import Packages
+from profdiff.collectors.kernels.kinds.path import PathSpec
+from profdiff.collectors.kernels.kinds.spec import Spec
+from profdiff.collectors.kernels.label import is_label, label_of
+from profdiff.collectors.kernels.registered import registered
+
+# Those that their text tells come before those that only the files tell.
+KINDS: list[type[Spec]] = [Machine, FromGit, Debian, Packages, Folder, Image]
+
+
+def parse(text: str, names: tuple[str, ...] = ()) -> Spec:
+    """The SPEC that ``text`` is, or stands for: a folder or file, which can be seen, comes before a
+    registered name. What leads nowhere says so when it is located. ``names``: those that led here.
+    Raises InputError where it is malformed."""
+    for kind in KINDS:
+        if (found := kind.parse(text)) is not None:
+            return found
+    if is_label(text) and (known := registered().get(text)) is not None:
+        if text in names:
+            raise InputError(f"the name {text} stands for itself: register it anew")
+        return parse(known, (*names, text))
+    return _Nowhere(text)
+
+
+def derive_label(text: str) -> str:
+    """A label for a SPEC: the folder's, file's, suite's, revision's or registered name. Raises as
+    ``parse``."""
+    spec = parse(text)
+    # A name that is registered stays; a path's is its last part.
+    return label_of(text if is_label(text) and spec.text != text else spec.name)
+
+
+def beside(text: str, folder: Path) -> str | None:
+    """A SPEC in a file in ``folder``, as it is seen from the current folder; None where it may be
+    a path."""
+    kind = next((kind for kind in KINDS if kind.prefix and text.startswith(kind.prefix)), None)
+    return kind.beside(text, folder) if kind else None
+
+
+def check_name(name: str) -> None:
+    """Raises InputError where ``name`` is no label, or is a SPEC itself."""
+    if not is_label(name):
+        raise InputError(f"{name!r} is not a name: use letters, digits and . _ + - (at most 64)")
+    if any(not issubclass(kind, PathSpec) and kind.parse(name) for kind in KINDS):
+        raise InputError(f"{name} is a SPEC itself, which a name cannot replace: choose another")
+
+
+@dataclass(frozen=True)
+class _Nowhere(PathSpec):
+    """What is none of the kinds, and not registered."""
+
+    @classmethod
+    def parse(cls, text: str) -> "_Nowhere":
+        return cls(text)
+
+    def locate(self, label: str, *, quiet: bool = False) -> NoReturn:
+        meant = self._meant()
+        if is_label(self.text):
+            meant = meant or (
+                f"profdiff kernel add {self} FOLDER registers a folder with bzImage and vmlinux; "
+                "debian:SUITE needs no files"
+            )
+            raise InputError(
+                f"{self} is no folder or file here, and no kernel of that name is registered: "
+                f"{meant}"
+            )
+        meant = meant or "see profdiff record --help for what a SPEC may be"
+        raise InputError(f"no such kernel: {self}: {meant}")
+
+    def _meant(self) -> str:
+        """What was meant, "" if nobody can tell."""
+        before, colon, rest = self.text.partition(":")
+        if colon:
+            prefixes = [kind.prefix for kind in KINDS if kind.prefix]
+            return did_you_mean(before, {one.rstrip(":"): f"{one}{rest}" for one in prefixes})
+        if meant := git_meant(self.text):
+            return f"did you mean {meant}?"
+        suites = {suite: f"{Debian.prefix}{suite}" for suite in SUITES}
+        return did_you_mean(self.text, suites | {name: name for name in (LOCAL, *registered())})
