@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import extent
 import pytest
 import whole_run
 from support import (
@@ -37,10 +38,51 @@ def pytest_sessionstart() -> None:
         raise pytest.UsageError(f"profdiff is imported from {IMPORTED}, which is not in {tested}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with most guests first: the short ones at the end leave no processor without work."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What scripts/test passes on."""
+    parser.addoption("--quick", action="store_true", help="only what needs this checkout alone")
+    parser.addoption("--nightly", action="store_true", help="everything, with all examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before test modules are imported, which ask for it."""
+    extent.configure(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Those that this run leaves out; and files with most guests first: the short ones at the end
+    leave no processor without work."""
+    extent.select(config, items)
     guests = Counter(item.path for item in items if item.get_closest_marker("guest"))
     items.sort(key=lambda item: -guests[item.path])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """With what a test's fixtures take."""
+    with extent.limited():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """With what it takes itself."""
+    with extent.limited():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """Also of what skipped its test."""
+    yield
+    extent.check_started()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _left_out(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What this run leaves out is not there for its tests."""
+    extent.leave_out(tmp_path_factory.mktemp("left-out"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import extent
 import pytest
 import whole_run
 from prepared import Prepared
@@ -68,6 +69,7 @@ def need_program(name: str, package: str | None = None) -> str:
 
 def need_kernel(name: str) -> Path:
     """The folder of a fixture kernel, or skip with a reason that names it."""
+    extent.uses(name, "kernel")
     folder = SHARED / "kernels" / name
     if not folder.is_dir():
         pytest.skip(f"the fixture kernel ../shared/kernels/{name} is absent")
@@ -76,6 +78,7 @@ def need_kernel(name: str) -> Path:
 
 def need_debian(spec: str) -> KernelFiles:
     """A kernel of Debian's archive, kept in the cache, or skip with a reason that names it."""
+    extent.uses(spec, "network")
     need_program("apt-get", "apt")
     try:
         return parse(spec).locate("debian")
@@ -86,6 +89,7 @@ def need_debian(spec: str) -> KernelFiles:
 def need_profile(kernel: str) -> Path:
     """The fixture profile of mprotect() calls on a fixture kernel, or skip with a reason that names
     it."""
+    extent.uses(kernel, "kernel")
     file = SHARED / f"perf-data/mprotect-{kernel}.perf.data"
     if not file.is_file():
         pytest.skip(f"the fixture profile ../shared/perf-data/{file.name} is absent")
