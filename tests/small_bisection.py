@@ -11,7 +11,7 @@ import made_repository
 import small_linux
 import whole_run
 from made_repository import Made, MadeRepository
-from support import EXAMPLE, need_kernel, need_program
+from support import EXAMPLE, LIGHT, need_kernel, need_program
 
 OLD, NEW, NEWEST = "v6.12.107", "v6.18.15", "v7.1.8"
 
@@ -28,6 +28,7 @@ class Bisect:
         last = list(self.repository.commits)[-1]
         asked = ["--repo", str(self.repository.folder), "--good", "c0", "--bad", last, "-o"]
         plain = ["--settle", "0", "--no-call-tree", "--no-observe", "--ops", "4000"]
+        plain += ["--append", LIGHT]
         words = workload or [str(EXAMPLE), "400", "40"]
         program = [sys.executable, "-m", "profdiff", "bisect"]
         return [*program, *asked, str(self.folder / "b"), *plain, *options, "--", *words]

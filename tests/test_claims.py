@@ -79,6 +79,7 @@ def bench() -> ModuleType:
     return module
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("suite", ["", "trixie-backports"])
 def test_perf_shows_what_is_documented(suite: str, tmp_path: Path) -> None:
     """The installed perf, and the newest that Debian has for its stable release."""

@@ -90,6 +90,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_at_a_terminal(shell: str, folder: Path) -> None:
     with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:

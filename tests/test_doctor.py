@@ -53,6 +53,7 @@ def test_a_compiler_without_a_static_libc(tmp_path: Path) -> None:
     assert [line for line in arm64 if line.startswith("ok") and str(compiler) in line]
 
 
+@pytest.mark.kernel
 def test_a_guest() -> None:
     shown = profdiff("doctor", "--kernel", f"k={need_kernel('v6.18.15')}").stdout
     assert "k: a guest, x86_64" in shown

@@ -3,11 +3,13 @@
 import re
 import subprocess
 
+import pytest
 from support import ROOT, need_program
 
 END = "\n\n" + "=" * 100 + "\n"
 
 
+@pytest.mark.build
 def test_notices_are_of_the_locked_crates() -> None:
     """What stands before the licences' texts; those are Debian's, and the crates' own."""
     need_program("cargo")

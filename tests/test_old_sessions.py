@@ -116,6 +116,7 @@ def as_counted(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["4", "40"])
 def test_the_numbers_of_a_session_of_schema_1_stay(session: Path, size: str) -> None:
     kept = lzma.decompress((FIXTURE / f"size_kib-{size}.json.xz").read_bytes()).decode()
@@ -138,6 +139,7 @@ def test_counts_of_each_iteration_are_not_mixed_with_others(session: Path) -> No
         continued(session, replace(manifest, runs=[]))
 
 
+@pytest.mark.slow
 def test_a_session_of_schema_1_has_a_text_report_and_a_page(session: Path, tmp_path: Path) -> None:
     shown = profdiff("report", session, "--at", "size_kib=40").stdout
     for told in ("1.312 times", "+24,943", "28.23", "52.49", "reproduced bit for bit"):

@@ -48,6 +48,7 @@ def prepared() -> Iterator[Prepared]:
     process.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "status"),
     [

@@ -30,6 +30,8 @@ from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
 from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
 from profdiff.reports.forms import FORMS
 
+pytestmark = pytest.mark.build
+
 # What docs/install.md tells a user to install; git is for sources and their history.
 PACKAGES = "python3-venv,qemu-system-x86,busybox-static,cpio,git"
 # In namespaces of its own: mounts end with it, and there is no network but loopback.

@@ -112,6 +112,7 @@ def test_sources_of_another_version(recorded: Path, tmp_path: Path) -> None:
         assert told in line
 
 
+@pytest.mark.kernel
 def test_a_file_of_another_version(imported: Path, tmp_path: Path) -> None:
     """Rather none than wrong lines."""
     tree = tmp_path / "linux"
@@ -126,6 +127,7 @@ def test_a_file_of_another_version(imported: Path, tmp_path: Path) -> None:
     assert "name the top of the tree that" in error_line(profdiff(*asked, status=2))
 
 
+@pytest.mark.kernel
 def test_samples(imported: Path) -> None:
     data = annotated(imported, FUNCTION)
     assert not data["exact"]
@@ -137,17 +139,20 @@ def test_samples(imported: Path) -> None:
     assert re.search(r"\d%  +[+-][\d,]+  +\d+/\d+  ", shown)
 
 
+@pytest.mark.kernel
 def test_the_newest_session_is_the_default(imported: Path) -> None:
     inside = profdiff("annotate", FUNCTION, cwd=imported.parent).stdout
     assert inside == profdiff("annotate", imported, FUNCTION).stdout
 
 
+@pytest.mark.kernel
 def test_by_line(imported: Path) -> None:
     shown = profdiff("annotate", imported, FUNCTION, "--by", "line").stdout
     assert re.search(r"  line \d+/\d+\n", shown)
     assert "%rbp" not in shown
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -177,6 +182,7 @@ def test_errors(imported: Path, arguments: list[str], told: str) -> None:
     assert result.stdout == ""
 
 
+@pytest.mark.kernel
 def test_a_tree_that_is_none_or_does_not_fit(imported: Path, tmp_path: Path) -> None:
     def line(tree: Path) -> str:
         return error_line(
@@ -191,6 +197,7 @@ def test_a_tree_that_is_none_or_does_not_fit(imported: Path, tmp_path: Path) -> 
     assert re.search(r"it has no \w+ in line \d+", line(tmp_path))
 
 
+@pytest.mark.slow
 def test_no_session_here(tmp_path: Path) -> None:
     result = profdiff("annotate", FUNCTION, cwd=tmp_path, status=2)
     assert "no session in this folder" in error_line(result)
@@ -212,6 +219,7 @@ def completed(line: str, typed: str, cwd: Path) -> list[str]:
     return [one.partition(",")[2] for one in result.stdout.splitlines()]
 
 
+@pytest.mark.kernel
 def test_what_a_shell_completes(imported: Path) -> None:
     here = imported.parent
     assert completed("", "perf", here) == ["perf.profdiff"]
@@ -229,6 +237,7 @@ def test_functions_are_completed(recorded: Path) -> None:
     assert "change_protection" in completed(f"{FUNCTION} --inlined-at ", "change_prot", here)
 
 
+@pytest.mark.kernel
 def test_numpy_ma_is_not_loaded(imported: Path) -> None:
     """It takes a tenth of the command's time."""
     child = (

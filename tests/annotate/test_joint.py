@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import jsonschema
 import pytest
+from extent import examples
 from goldens import check_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,7 +106,7 @@ def annotations(draw: st.DrawFn) -> dict[str, Annotation]:
     return made
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(annotations(), st.integers(60, 200))
 def test_nothing_is_lost_and_all_of_it_fits(made: dict[str, Annotation], width: int) -> None:
     names = list(made)

@@ -26,6 +26,7 @@ def refused(bisect: Bisect, *options: str, workload: tuple[str, ...] = ()) -> st
     return error_line(bisect.run(*options, status=2, workload=workload))
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -44,6 +45,7 @@ def test_what_is_wrong_is_one_line(line: Bisect, options: list[str], said: str) 
     assert said in refused(line, *options)
 
 
+@pytest.mark.kernel
 def test_no_command(line: Bisect) -> None:
     done = subprocess.run(
         line.command()[: line.command().index("--")],
@@ -56,12 +58,14 @@ def test_no_command(line: Bisect) -> None:
     assert "no COMMAND" in error_line(done)
 
 
+@pytest.mark.kernel
 def test_a_folder_of_something_else(line: Bisect) -> None:
     (line.folder / "b").mkdir()
     (line.folder / "b/mine").write_text("")
     assert "b exists and is not a bisection" in refused(line)
 
 
+@pytest.mark.kernel
 def test_a_folder_of_another_bisection(line: Bisect) -> None:
     refused(line, "--cc", "gcc-99")
     git = GitBisect.make(
@@ -71,6 +75,7 @@ def test_a_folder_of_another_bisection(line: Bisect) -> None:
     assert "holds a bisection with compiler gcc-99" in refused(line)
 
 
+@pytest.mark.kernel
 def test_what_was_wrong_is_asked_again_in_the_same_folder(line: Bisect) -> None:
     """As long as git has no marks, nothing is lost."""
     refused(line, "--cc", "gcc-99")
@@ -79,6 +84,7 @@ def test_what_was_wrong_is_asked_again_in_the_same_folder(line: Bisect) -> None:
     assert asked["compiler"] == "gcc-98"
 
 
+@pytest.mark.kernel
 def test_killed_as_it_writes_down_what_is_asked(line: Bisect) -> None:
     """What is left of the folder then is the bisection's own."""
     (line.folder / "b/steps.profdiff").mkdir(parents=True)
@@ -88,12 +94,14 @@ def test_killed_as_it_writes_down_what_is_asked(line: Bisect) -> None:
     assert not (line.folder / "b/.bisect.json.k2.part").exists()
 
 
+@pytest.mark.kernel
 def test_two_at_a_time(line: Bisect) -> None:
     refused(line, "--cc", "gcc-99")
     with recording(line.folder / "b/steps.profdiff"):
         assert "by another process" in refused(line)
 
 
+@pytest.mark.kernel
 def test_no_common_history(tmp_path: Path) -> None:
     commits = {"c0": Made(small_linux.tree()), "c1": Made(small_linux.tree("broken"))}
     made = made_repository.make(tmp_path / "linux", commits)

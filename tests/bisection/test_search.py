@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import made_repository
 import pytest
+from extent import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository
@@ -109,9 +110,10 @@ def searched(history: History, marks: dict[int, Mark], suspects: Sequence[int]) 
 
 # Without shrinking: a failing history is small as it is, and each try is twenty processes of git.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-EXAMPLES = settings(max_examples=10, deadline=None, phases=PHASES)
+EXAMPLES = settings(max_examples=examples(10), deadline=None, phases=PHASES)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.data())
 def test_one_culprit_is_found_whatever_does_not_build(data: st.DataObject) -> None:
@@ -141,6 +143,7 @@ def test_one_culprit_is_found_whatever_does_not_build(data: st.DataObject) -> No
             assert commits[following] in now, "what git asks for next was foreseen"
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.data())
 def test_of_several_culprits_a_first_bad_commit_is_found(data: st.DataObject) -> None:
@@ -159,6 +162,7 @@ def test_of_several_culprits_a_first_bad_commit_is_found(data: st.DataObject) ->
     assert all(marks[parent] == "good" for parent in history.parents[number])
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.data())
 def test_an_interrupted_search_goes_on(data: st.DataObject) -> None:
@@ -210,6 +214,7 @@ def test_the_parents_of_a_suspect_are_asked_only_while_they_tell(tmp_path: Path)
     assert oracle.asked[:2] == [5, 3] and 4 not in oracle.asked
 
 
+@pytest.mark.slow
 def test_a_killed_git_is_gone_on_with(tmp_path: Path) -> None:
     """git writes refs, log and BISECT_HEAD one after the other: each may lack."""
     history = History([[], *([i] for i in range(12))])
@@ -298,6 +303,7 @@ def test_the_users_checkout_stays(tmp_path: Path) -> None:
     assert any("first bad commit" in line for line in bisect.log())
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.data())
 def test_every_step_of_a_line_is_found(data: st.DataObject) -> None:
@@ -330,6 +336,7 @@ def test_every_step_of_a_line_is_found(data: st.DataObject) -> None:
         assert len(one.candidates) == (between if between > 1 else 0)
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.data())
 def test_steps_up_and_down_are_real(data: st.DataObject) -> None:

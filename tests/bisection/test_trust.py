@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import synthetic
+from extent import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make
@@ -130,7 +131,8 @@ def searched(
     return session.manifest.bisection, kept
 
 
-@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate])
+@pytest.mark.slow
+@settings(max_examples=examples(5), deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_the_culprit_is_found_whatever_is_taken_over_wrongly(data: st.DataObject) -> None:
     import tempfile
@@ -200,6 +202,7 @@ def test_each_parent_of_a_merge_is_measured(tmp_path: Path, lies: dict[int, int]
     assert kept.content.taking_over is (2 not in lies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lies", [{}, {6: 5}, {5: 7}, {5: 7, 6: 0}])
 def test_the_ends_of_further_steps_are_measured(tmp_path: Path, lies: dict[int, int]) -> None:
     """c2 is the culprit, c6 a further step, which lies would move."""

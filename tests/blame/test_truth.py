@@ -7,6 +7,7 @@ import pytest
 import whole_run
 from blame import truth
 from blame.versions import version
+from extent import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import RESTORED, profdiff
@@ -204,7 +205,9 @@ def test_another_version_is_told(
 
 
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.tuples(*[st.sampled_from(NUMBERS)] * 2))
 def test_any_two_commits_add_up(

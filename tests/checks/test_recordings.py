@@ -21,6 +21,7 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return session
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize(
     ("condition", "status", "words"),
     [
@@ -51,6 +52,7 @@ def folded(folder: Path, name: str, factor: float, seed: int) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 def test_recordings_of_one_kernel_are_boots(tmp_path: Path) -> None:
     files = [
         f"{label}={folded(tmp_path, f'{label}{number}', factor, number)}"
@@ -79,6 +81,7 @@ def test_recordings_of_one_kernel_are_boots(tmp_path: Path) -> None:
     assert "too few runs to tell" in profdiff(*check, status=125).stdout
 
 
+@pytest.mark.kernel
 def test_recordings_that_are_no_boots_of_one_kernel(tmp_path: Path) -> None:
     file = folded(tmp_path, "x", 1, 1)
     assert "given twice" in error_line(profdiff("diff", f"a={file}", f"a={file}", status=2))

@@ -111,6 +111,7 @@ def test_every_text_is_what_stands_at_its_line(
     assert texts > 200 and pairs > 20
 
 
+@pytest.mark.slow
 def test_a_file_of_another_version_is_refused(
     session: Session, comparison: Comparison, tmp_path: Path
 ) -> None:

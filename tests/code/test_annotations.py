@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from annotation_sums import agree
 from classes import compare as compare_code
+from extent import examples
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -86,6 +87,7 @@ def test_samples_of_a_session(counted_and_sampled: Path) -> None:
     assert agree_all(session, sampled, 2) > 60
 
 
+@pytest.mark.kernel
 def test_samples_of_imported_files(tmp_path: Path) -> None:
     arguments = profile_pair()
     sources = []
@@ -274,7 +276,7 @@ def test_inlined_functions_are_shown_where_they_are(recorded: Path) -> None:
 WAYS = st.tuples(*[st.integers(0, 3)] * 3)
 
 
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(WAYS, WAYS), min_size=1, max_size=6))
 def test_a_branch_is_told_only_where_all_its_executions_are(
     branches: list[tuple[tuple[int, int, int], tuple[int, int, int]]],

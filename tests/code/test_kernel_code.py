@@ -70,6 +70,7 @@ def test_instructions_have_their_bytes_and_the_chain_of_their_stretch(tmp_path: 
     assert code.instructions(np.empty(0, np.int64)).code.shape == (0, 16)
 
 
+@pytest.mark.slow
 def test_damage_is_a_session_error(tmp_path: Path) -> None:
     path = tmp_path / "code.npz"
     example().save(path)

@@ -26,6 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(folder / "site"), os.environ.get("PYTHONPATH", "")])}
 
 
+@pytest.mark.slow
 def test_its_options_are_shown(installed: dict[str, str]) -> None:
     shown = " ".join(profdiff("record", "--help", env=installed).stdout.split())
     assert "vmstat: changes of /proc/vmstat" in shown

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
@@ -206,7 +207,7 @@ def test_what_real_programs_pack(tmp_path: Path, options: list[str]) -> None:
     assert left == {"stdout": (out / "stdout").read_bytes()}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.dictionaries(st.sampled_from(sorted(MEMBERS)), st.binary(max_size=1500), max_size=4),
     st.sampled_from(FORMATS),
@@ -220,7 +221,7 @@ def test_what_tarfile_packs_arrives(members: dict[str, bytes], form: int) -> Non
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == members
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_any_bytes_are_an_archive_or_refused(data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(FORMATS))

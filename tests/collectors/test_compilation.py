@@ -78,6 +78,7 @@ def test_a_workload_in_cxx(tmp_path: Path, suffix: str) -> None:
     assert read_elf(ready.files[0].source).needed == ()  # type: ignore[union-attr]
 
 
+@pytest.mark.build
 def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is linked where it is needed, as published reproducers say with -l."""
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
@@ -100,7 +101,7 @@ PIECES = [
 ]
 
 
-@settings(deadline=10_000, max_examples=100)
+@settings(deadline=10_000, max_examples=examples(100))
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), max_size=3))
 def test_any_configuration(texts: list[str]) -> None:
     """It names folders, or nothing; soon."""

@@ -52,6 +52,7 @@ def test_an_arm64_kernel_says_it_too(tmp_path: Path) -> None:
     assert memory.of_image(plain) == 0
 
 
+@pytest.mark.kernel
 def test_what_a_real_kernel_says() -> None:
     """Its load address is 16 MiB, and tinyconfig with little more takes less than 64."""
     assert 16 << 20 < memory.of_image(need_kernel("v6.18.15") / "bzImage") < 64 << 20

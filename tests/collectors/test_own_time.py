@@ -86,6 +86,7 @@ def one_busy_processor() -> Iterator[int]:
         one.wait()
 
 
+@pytest.mark.slow
 def test_a_busy_machine_costs_a_guest_nothing(one_busy_processor: int, tmp_path: Path) -> None:
     """Three seconds of wall time, for one that may take one and hardly gets a processor."""
     need_program("taskset", "util-linux")
@@ -95,6 +96,7 @@ def test_a_busy_machine_costs_a_guest_nothing(one_busy_processor: int, tmp_path:
     assert _outcome(command, tmp_path, 1.0, 4.0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [ASLEEP, BUSY], ids=["asleep", "busy"])
 def test_a_guest_that_had_its_time_ends(tmp_path: Path, command: list[str]) -> None:
     """One that waits forever, too."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from qemus import QEMU_10, QEMU_11, another_qemu
+from qemus import NIGHTLY, QEMU_10, QEMU_11, another_qemu
 from support import need_program, run_guests
 
 from profdiff.collectors.architecture import X86_64
@@ -54,7 +54,7 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize("suite", ["installed", QEMU_10, QEMU_11])
+@pytest.mark.parametrize("suite", ["installed", QEMU_10, pytest.param(QEMU_11, marks=NIGHTLY)])
 def test_paths_of_two_vcpus_are_apart(
     qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path], suite: str
 ) -> None:

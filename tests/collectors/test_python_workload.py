@@ -51,6 +51,7 @@ def places(workload: PreparedWorkload) -> dict[str, Path]:
     return {file.guest_path: file.source for file in workload.files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["", "#!/usr/bin/env python3\n", "#!/usr/bin/env -S python3 -u\n"]
 )
@@ -67,6 +68,7 @@ def test_a_script_brings_python_and_the_modules_beside_it(ready: Ready, first: s
     assert not [path for path in found if "site-packages" in path or "/test/" in path]
 
 
+@pytest.mark.slow
 def test_python_may_be_named_itself(ready: Ready) -> None:
     need_program("python3")
     script()
@@ -76,6 +78,7 @@ def test_python_may_be_named_itself(ready: Ready) -> None:
     assert {"/work/wl.py", "/work/helper.py"} <= places(workload).keys()
 
 
+@pytest.mark.slow
 def test_the_packed_library_is_a_whole_one(ready: Ready, tmp_path: Path) -> None:
     """The interpreter itself is the oracle: it imports from the archive alone."""
     need_program("python3")
@@ -96,6 +99,7 @@ def test_the_packed_library_is_a_whole_one(ready: Ready, tmp_path: Path) -> None
     assert next(p for n, p in places(ready("python3", "-c", "1")).items() if ".zip" in n) == archive
 
 
+@pytest.mark.slow
 def test_a_module_that_is_missing_is_one_line(ready: Ready) -> None:
     need_program("python3")
     script("import sys\nimport no_such_thing.part\n")
@@ -111,6 +115,7 @@ def test_a_module_that_is_missing_is_one_line(ready: Ready) -> None:
     ready("wl.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["#!{}\n", "#!/usr/bin/env -S {} -u\n", None])
 def test_python_of_a_virtual_environment(ready: Ready, tmp_path: Path, first: str | None) -> None:
     """What is installed there is found, whether COMMAND or the script names it."""
@@ -216,6 +221,7 @@ def test_the_script_among_the_arguments(words: list[str], script: str | None) ->
     assert python.script_of(words) == (script and Path(script))
 
 
+@pytest.mark.slow
 def test_a_script_that_is_not_there(ready: Ready) -> None:
     need_program("python3")
     with pytest.raises(InputError, match=r"no such script: wl2\.py"):

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from qemus import QEMU_10, QEMU_11, another_qemu
+from qemus import NIGHTLY, QEMU_10, QEMU_11, another_qemu
 from support import EXAMPLE, need_program, run_guests
 
 from profdiff.collectors.architecture import ARM64, X86_64, Architecture
 from profdiff.collectors.exact.counts import Counts
 
-pytestmark = [pytest.mark.guest, pytest.mark.network]
+pytestmark = [pytest.mark.guest, pytest.mark.network, NIGHTLY]
 
 Cell = Callable[[Architecture, str, int], Counts]
 # So short that a tick hardly ever falls into it: what was interrupted may then call the scheduler.

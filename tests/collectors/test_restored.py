@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from qemus import QEMU_10, QEMU_11, another_qemu
+from qemus import NIGHTLY, QEMU_10, QEMU_11, another_qemu
 from restored import Restorer, replace_guest, wait
 from support import EXAMPLE, LIGHT
 
@@ -94,7 +94,9 @@ def test_each_restore_counts_the_same(
 
 
 @pytest.mark.network
-@pytest.mark.parametrize(("suite", "cpus"), [(QEMU_10, 1), (QEMU_10, 2), (QEMU_11, 2)])
+@pytest.mark.parametrize(
+    ("suite", "cpus"), [(QEMU_10, 1), (QEMU_10, 2), pytest.param(QEMU_11, 2, marks=NIGHTLY)]
+)
 def test_with_a_newer_qemu_too(
     new_kernel: Path, busy: Path, tmp_path: Path, suite: str, cpus: int
 ) -> None:

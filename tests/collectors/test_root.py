@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ ENTRIES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(entries=ENTRIES, asked=st.lists(PATHS, min_size=1, max_size=8))
 def test_a_path_leads_where_the_kernel_says(
     entries: list[tuple[str, str]], asked: list[str]

@@ -17,6 +17,7 @@ from profdiff.collectors.workload.elf_closure import closure
 from profdiff.collectors.workload.root import Root
 
 
+@pytest.mark.build
 def test_what_a_program_of_the_root_folder_needs(ready: Ready, root: Path, build: Build) -> None:
     """Found by a run path, by ld.so.conf, in ld.so's own folders, and through absolute links;
     nothing of this machine's is taken."""
@@ -47,6 +48,7 @@ def test_what_a_program_of_the_root_folder_needs(ready: Ready, root: Path, build
     assert cache.read_bytes() == loader_cache.made(cached, host())
 
 
+@pytest.mark.build
 def test_a_program_of_ones_own(ready: Ready, root: Path, build: Build) -> None:
     """Its libraries are the root folder's, but for those beside it."""
     build(root / "lib/ld-own.so.1", "-shared")
@@ -62,6 +64,7 @@ def test_a_program_of_ones_own(ready: Ready, root: Path, build: Build) -> None:
     }
 
 
+@pytest.mark.build
 def test_a_strangers_program_gets_nothing_of_this_machine(
     ready: Ready, root: Path, build: Build, tmp_path: Path
 ) -> None:
@@ -86,6 +89,7 @@ def test_a_strangers_program_gets_nothing_of_this_machine(
         ready("p0")
 
 
+@pytest.mark.build
 def test_a_program_that_names_too_much(ready: Ready, root: Path, build: Build) -> None:
     """Each library would be looked for in each folder of its run path."""
     build(root / "lib/ld-own.so.1", "-shared")
@@ -104,6 +108,7 @@ def test_a_program_that_names_too_much(ready: Ready, root: Path, build: Build) -
         closure(replace(elf, needed=names), Root(root))
 
 
+@pytest.mark.build
 def test_libraries_that_need_each_other(ready: Ready, root: Path, build: Build) -> None:
     build(root / "lib/ld-own.so.1", "-shared")
     empty = build(root / "empty.so", "-shared", "-Wl,-soname,one.so")
@@ -115,6 +120,7 @@ def test_libraries_that_need_each_other(ready: Ready, root: Path, build: Build) 
     assert len(found) == 5
 
 
+@pytest.mark.build
 def test_where_commands_are_looked_up(ready: Ready, root: Path, build: Build) -> None:
     build(root / "lib/ld-own.so.1", "-shared")
     one = build(root / "usr/bin/one")
@@ -134,6 +140,7 @@ def test_where_commands_are_looked_up(ready: Ready, root: Path, build: Build) ->
         ready("cat")
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     ("first", "expected"),
     [
@@ -160,6 +167,7 @@ def test_a_script_whose_interpreter_is_only_here(ready: Ready, root: Path) -> No
         ready("work.sh")
 
 
+@pytest.mark.build
 def test_words_and_files_of_the_root_folder(
     ready: Ready, root: Path, build: Build, tmp_path: Path
 ) -> None:
@@ -181,6 +189,7 @@ def test_words_and_files_of_the_root_folder(
         ready("one", extra=(f"{root}/etc/large",))
 
 
+@pytest.mark.build
 def test_which_root_folder(ready: Ready, root: Path, build: Build, tmp_path: Path) -> None:
     build(root / "lib/ld-own.so.1", "-shared")
     build(root / "bin/sh")
@@ -207,6 +216,7 @@ def test_which_root_folder(ready: Ready, root: Path, build: Build, tmp_path: Pat
     )
 
 
+@pytest.mark.build
 @pytest.mark.skipif(not X86_64.is_host, reason="this machine is not x86-64")
 def test_programs_for_another_architecture(
     ready: Ready, root: Path, build: Build, tmp_path: Path
@@ -238,6 +248,7 @@ def test_programs_for_another_architecture(
     assert places(ready("there", architecture=ARM64))["/usr/lib/libtwo.so"].exists()
 
 
+@pytest.mark.build
 @pytest.mark.skipif(not X86_64.is_host, reason="this machine is not x86-64")
 def test_what_a_cross_compiler_links_with(ready: Ready) -> None:
     """Without a root folder: the C library that the compiler came with."""
@@ -265,6 +276,7 @@ def test_perf_has_libraries_of_its_own(tmp_path: Path) -> None:
     assert "--call-graph" in done.stdout + done.stderr
 
 
+@pytest.mark.build
 def test_perf_for_another_architecture(
     tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,8 @@ from root_folders import INTERPRETER, Build, Ready, places
 
 from profdiff.base.errors import InputError
 
+pytestmark = [pytest.mark.build, pytest.mark.build]
+
 
 def python(root: Path, build: Build, version: str) -> Path:
     """A folder that looks like Python's standard library, with an interpreter."""

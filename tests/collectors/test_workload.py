@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import need_program
@@ -94,6 +95,7 @@ def test_marks_are_found_wherever_they_are(
     assert ready(program).has_marks
 
 
+@pytest.mark.build
 def test_a_c_file_is_compiled_the_same_anywhere(
     tmp_path: Path, ready: Callable[..., PreparedWorkload]
 ) -> None:
@@ -123,6 +125,7 @@ for _ in range(8):
 """
 
 
+@pytest.mark.build
 def test_recordings_that_compile_at_once(tmp_path: Path) -> None:
     """Two of one source, and one of a source that differs in its header only."""
     need_program("cc", "gcc")
@@ -225,7 +228,7 @@ HEADER = {
 }
 
 
-@settings(deadline=10_000, max_examples=150)
+@settings(deadline=10_000, max_examples=examples(150))
 @given(st.data())
 def test_a_damaged_program(data: st.DataObject) -> None:
     """It is a workload or refused, soon and in one line."""
@@ -265,6 +268,7 @@ SHT_STRTAB, SHT_DYNAMIC = 3, 6
 NEEDED = struct.pack("<QQ", 1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [

@@ -77,6 +77,7 @@ def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_samples_keep_their_addresses(version: str) -> None:
     file = need_profile(version)

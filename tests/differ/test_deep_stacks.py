@@ -101,6 +101,7 @@ def check_shortened(stacks: set[tuple[str, ...]]) -> None:
     }
 
 
+@pytest.mark.slow
 def test_formats_that_repeat_a_stack_shorten_it() -> None:
     deep = recursive(SHALLOWER)
     ((_, difference),) = folded_difference.files(deep)
@@ -142,6 +143,7 @@ def seconds(do: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_depth() -> None:
     """Of reports as well, and of a comparison; where it grew with the square, 16 times."""
     everything(recursive(1_000))

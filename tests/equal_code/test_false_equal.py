@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from equal_code.linked import different, link, verdict
 
+pytestmark = [pytest.mark.build, pytest.mark.build]
+
 # Of arm64: how code reaches a variable or constant other than by two neighbouring instructions.
 FORMS = {
     "only a backward branch": """

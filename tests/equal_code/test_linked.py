@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 from equal_code.linked import COMPILERS, different, link, verdict
+from extent import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+pytestmark = [pytest.mark.build, pytest.mark.build]
 
 KERNEL = r"""// kernel.c
 struct operations { int (*first)(int); const char *name; };
@@ -123,7 +126,9 @@ NUMBERS = st.integers(-(2**31), 2**31 - 1)
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(8),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     order=st.permutations(range(5)),

@@ -16,6 +16,8 @@ from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.symbolization._native import elf_build_id
 
+pytestmark = [pytest.mark.build, pytest.mark.build]
+
 KERNEL = """// kernel.c
 int schedule(int i) { return i + 3; }
 int executed(int i) { return i + 1; }

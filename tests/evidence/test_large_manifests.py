@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import profdiff
@@ -68,6 +69,7 @@ def seconds(do: Callable[[], object], runs: int) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_points(tmp_path: Path) -> None:
     """Of report and check; where it grew with the square, 64 times."""
     few, many = session(tmp_path / "few", 250), session(tmp_path / "many", 2_000)
@@ -82,6 +84,7 @@ def test_check_judges_every_point(tmp_path: Path) -> None:
     assert result.stdout.count("new at size ") == 300
 
 
+@pytest.mark.slow
 def test_how_long_is_left_takes_linear_time(tmp_path: Path) -> None:
     made = session(tmp_path / "s.profdiff", 10_000)
 
@@ -106,7 +109,7 @@ class KernelFilesLike:
 SIDES = st.lists(st.lists(st.floats(0.5, 2), min_size=1, max_size=2), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(SIDES, SIDES), min_size=1, max_size=6), st.booleans())
 def test_estimates_together_are_those_one_by_one(
     pairs: list[tuple[Boots, Boots]], deterministic: bool

@@ -15,6 +15,8 @@ from support import ROOT, need_program
 from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics import Wanted, read
 
+pytestmark = pytest.mark.build
+
 HERE = Path(__file__).resolve().parent
 # The suite's programs have tests of their own, in tests/suite.
 SOURCES = sorted(set(ROOT.glob("examples/*/*.c")) - set(ROOT.glob("examples/suite/*.c")))
@@ -58,6 +60,7 @@ def _calls(program: Path, *arguments: object) -> dict[str, int]:
     return {name: int(count) for count, name in rows if name != "total"}
 
 
+@pytest.mark.build
 def test_mincore(programs: dict[str, Path]) -> None:
     pages = 2048 // PAGE_KIB
     for threads in range(1, min(2, len(os.sched_getaffinity(0))) + 1):

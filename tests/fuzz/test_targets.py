@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent import examples
 from support import IMPORTED, ROOT
 
 from fuzz.mutation import MAX_SIZE, case
@@ -20,7 +21,13 @@ SEED = 11
 
 def fuzz(folder: Path, *arguments: str, module: str = "fuzz") -> subprocess.CompletedProcess[str]:
     """What scripts/fuzz runs; its process forks, so it is none with threads."""
-    settings = {"OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
+    # A module's bytecode, too, is a file that is written.
+    settings = {
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "RAYON_NUM_THREADS": "2",
+        "MALLOC_ARENA_MAX": "2",
+    }
     paths = os.pathsep.join([str(IMPORTED), str(ROOT / "tests")])
     return subprocess.run(
         [sys.executable, "-m", module, "0", *arguments, "--folder", str(folder)],
@@ -32,20 +39,23 @@ def fuzz(folder: Path, *arguments: str, module: str = "fuzz") -> subprocess.Comp
     )
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_nothing_is_found(target: Target, tmp_path: Path) -> None:
-    arguments = ("--cases", str(target.cases), "--seed", str(SEED), "--jobs", "2")
+    cases = examples(target.cases)
+    arguments = ("--cases", str(cases), "--seed", str(SEED), "--jobs", "2")
     result = fuzz(tmp_path, target.name, *arguments)
     if skipped := re.search(r"skipped: (.*)", result.stdout):
         pytest.skip(skipped[1])
     assert result.returncode == 0, result.stdout + result.stderr
-    assert f"{target.cases:,}" in result.stdout.splitlines()[-2]
+    assert f"{cases:,}" in result.stdout.splitlines()[-2]
 
 
 def test_names_are_distinct() -> None:
     assert len({target.name for target in TARGETS}) == len(TARGETS)
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found(tmp_path: Path) -> None:
     """Every kind of defect, and every case behind one that ended its process."""
     result = fuzz(tmp_path, "--cases", "8", "--jobs", "2", "--seed", "1", module="fuzz.planted")
@@ -60,6 +70,7 @@ def test_what_is_planted_is_found(tmp_path: Path) -> None:
         assert cases[target.name] == "8"
 
 
+@pytest.mark.slow
 def test_a_finding_is_shown_again_by_its_number_and_by_its_file(tmp_path: Path) -> None:
     result = fuzz(tmp_path, "exception", "--cases", "8", "--seed", "1", module="fuzz.planted")
     number = re.search(r"--seed 1 --case (\d+)", result.stdout)
@@ -74,6 +85,7 @@ def test_a_finding_is_shown_again_by_its_number_and_by_its_file(tmp_path: Path) 
         assert "KeyError: 'planted'" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_finding_is_made_small(tmp_path: Path) -> None:
     file = tmp_path / "large"
     file.write_bytes(b"some ! text " * 20)

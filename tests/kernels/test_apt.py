@@ -16,6 +16,8 @@ from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.kernels import apt
 from profdiff.collectors.kernels.apt import Apt
 
+pytestmark = [pytest.mark.network, pytest.mark.network]
+
 # What the system's configuration may allow.
 LAX = (
     'Acquire::Check-Valid-Until "false";\nAcquire::Check-Date "false";\n'
@@ -94,6 +96,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive
 DAY = timedelta(days=1)
 
 
+@pytest.mark.network
 @pytest.mark.parametrize(
     ("made", "until", "told"),
     [(-DAY, DAY, None), (-9 * DAY, -DAY, "is expired"), (DAY, 9 * DAY, "is not valid yet")],
@@ -122,6 +125,7 @@ print(userland.foreign_busybox(ARM64).read_text())
 """
 
 
+@pytest.mark.network
 def test_processes_that_want_the_same_programs(archive: Archive, tmp_path: Path) -> None:
     """None removes what another unpacks, and what a killed one left does not confuse them."""
     archive.add("busybox-static", {"usr/bin/busybox": "busybox"}, "arm64")

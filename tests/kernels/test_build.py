@@ -40,6 +40,7 @@ def repo(tmp_path: Path) -> MadeRepository:
     return history(tmp_path / "linux")
 
 
+@pytest.mark.build
 def test_a_revision_is_built(repo: MadeRepository) -> None:
     spec = GitSpec.parse(f"git:{repo.folder}@other")
     assert not is_built(spec)
@@ -62,12 +63,14 @@ def test_a_revision_is_built(repo: MadeRepository) -> None:
     assert source.compiler == first.stdout.splitlines()[0]
 
 
+@pytest.mark.build
 def test_a_spec_is_located(repo: MadeRepository) -> None:
     kernel = parse(f"git:{repo.folder}@base").locate("k")
     assert kernel.source
     assert kernel.source.commit == repo.commits["base"]
 
 
+@pytest.mark.build
 def test_nothing_is_built_twice(repo: MadeRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     before = built(repo, "@base")
     # Another commit with the same files, and no make that could build them.
@@ -80,6 +83,7 @@ def test_nothing_is_built_twice(repo: MadeRepository, monkeypatch: pytest.Monkey
     assert after.source.subject == "again"
 
 
+@pytest.mark.build
 def test_the_next_revision_compiles_what_differs(repo: MadeRepository) -> None:
     built(repo, "@other")
     fast = built(repo, "@fast")
@@ -88,6 +92,7 @@ def test_the_next_revision_compiles_what_differs(repo: MadeRepository) -> None:
     assert compiled(built(repo, "@other")) == ["mm/mmap.o", "mm/mprotect.o"]
 
 
+@pytest.mark.build
 def test_the_repository_stays_as_it_is(repo: MadeRepository) -> None:
     repo.git("checkout", "-q", "other")
     (repo.folder / "mm/mmap.c").write_text("int half(")
@@ -111,6 +116,7 @@ def test_the_repository_stays_as_it_is(repo: MadeRepository) -> None:
     assert not (repo.folder / "hooked").exists()
 
 
+@pytest.mark.build
 def test_a_work_tree_as_it_is(repo: MadeRepository) -> None:
     repo.git("checkout", "-q", "base")
     clean = built(repo, "")
@@ -146,12 +152,14 @@ def test_a_change_at_the_time_of_the_checkout_is_seen(repo: MadeRepository) -> N
     assert repo.git("show", f"{prepared.tree}:include/small.h") == "#define PAGES 7\n"
 
 
+@pytest.mark.build
 def test_a_branch_is_followed(repo: MadeRepository) -> None:
     assert built(repo, "@base").image == built(repo, "@other~other").image
     repo.git("branch", "-f", "base", "fast")
     assert built(repo, "@base").image == built(repo, "@fast").image
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 def test_a_build_is_reproducible(
     repo: MadeRepository, cache: Path, monkeypatch: pytest.MonkeyPatch, compiler: str
@@ -171,6 +179,7 @@ def test_a_build_is_reproducible(
     assert str(cache).encode() not in content(first)
 
 
+@pytest.mark.build
 def test_what_decides_a_build(repo: MadeRepository) -> None:
     need_program("gcc-11")
     need_program("clang-19")
@@ -185,6 +194,7 @@ def test_what_decides_a_build(repo: MadeRepository) -> None:
     assert built(repo, "@fast,cc=/usr/bin/gcc").image == kernels[0].image
 
 
+@pytest.mark.build
 def test_compilers_that_say_the_same_version_are_not_the_same(
     repo: MadeRepository, tmp_path: Path
 ) -> None:
@@ -221,6 +231,7 @@ def test_a_cross_compiler_by_its_whole_name() -> None:
     assert found == find_toolchain("gcc", ARM64) == find_toolchain("", ARM64)
 
 
+@pytest.mark.build
 def test_another_architecture(repo: MadeRepository) -> None:
     need_program("aarch64-linux-gnu-gcc")
     kernel = built(repo, "@fast,arch=arm64")
@@ -235,6 +246,7 @@ def content_of_elf(path: Path | None) -> bytes:
     return subprocess.run(command, capture_output=True, check=True).stdout[:64]
 
 
+@pytest.mark.build
 def test_a_source_that_does_not_build(repo: MadeRepository) -> None:
     with pytest.raises(BuildError) as caught:
         built(repo, "@broken")
@@ -287,6 +299,7 @@ def test_what_is_no_repository(tmp_path: Path) -> None:
         build(Job.of(GitSpec.parse(f"git:{tmp_path}/empty")), "k")
 
 
+@pytest.mark.build
 def test_a_bare_repository(repo: MadeRepository, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     command = ["git", "clone", "-q", "--bare", str(repo.folder), str(bare)]
@@ -296,6 +309,7 @@ def test_a_bare_repository(repo: MadeRepository, tmp_path: Path) -> None:
         build(Job.of(GitSpec.parse(f"git:{bare}")), "k")
 
 
+@pytest.mark.build
 def test_a_clone_builds_the_same_kernel(repo: MadeRepository, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(repo.folder), str(clone)], check=True, env=ENV)
@@ -303,6 +317,7 @@ def test_a_clone_builds_the_same_kernel(repo: MadeRepository, tmp_path: Path) ->
     assert one.image == built(repo, "@fast").image
 
 
+@pytest.mark.build
 def test_a_tree_without_what_the_compiler_needs(tmp_path: Path) -> None:
     # As scripts/Kconfig.include and scripts/min-tool-version.sh of Linux say it.
     makefile = small_linux.MAKEFILE.replace(
@@ -314,6 +329,7 @@ def test_a_tree_without_what_the_compiler_needs(tmp_path: Path) -> None:
         built(old, "@base")
 
 
+@pytest.mark.build
 def test_object_files_that_are_damaged_are_made_again(repo: MadeRepository, cache: Path) -> None:
     built(repo, "@other")
     (damaged,) = cache.glob("builds/slots/*/profdiff-1/.profdiff-*/mm/mmap.o")

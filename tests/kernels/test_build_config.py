@@ -45,6 +45,7 @@ def config_of(repo: MadeRepository, rest: str) -> dict[str, str]:
     return options(kernel.config.read_text())
 
 
+@pytest.mark.build
 def test_the_default_is_tinyconfig_and_what_a_guest_needs(repo: MadeRepository) -> None:
     found = config_of(repo, "@base")
     assert found["CONFIG_TINY"] == found["CONFIG_DEBUG_INFO_DWARF5"] == found["CONFIG_64BIT"] == "y"
@@ -52,6 +53,7 @@ def test_the_default_is_tinyconfig_and_what_a_guest_needs(repo: MadeRepository) 
     assert found["CONFIG_LOCALVERSION"] == '"-profdiff"'
 
 
+@pytest.mark.build
 def test_what_the_source_lacks_is_told(
     repo: MadeRepository, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,6 +72,7 @@ def test_what_the_source_lacks_is_told(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.build
 def test_a_fragment_goes_on_top(repo: MadeRepository, tmp_path: Path) -> None:
     fragment = tmp_path / "more.config"
     fragment.write_text("CONFIG_LARGE=y\n# CONFIG_SWAP is not set\nCONFIG_HZ=250\n")
@@ -84,6 +87,7 @@ def test_a_fragment_goes_on_top(repo: MadeRepository, tmp_path: Path) -> None:
     assert built(repo, f"@base,config={fragment}").image == more.image
 
 
+@pytest.mark.build
 def test_a_whole_config_is_taken_as_it_is(
     repo: MadeRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,11 +103,13 @@ def test_a_whole_config_is_taken_as_it_is(
     assert any(line.endswith(words) for line in told)
 
 
+@pytest.mark.kernel
 def test_a_real_config_is_whole() -> None:
     real = need_kernel("v6.12.107") / "config"
     assert requested(str(real), X86_64).whole
 
 
+@pytest.mark.build
 def test_what_a_guest_lacks_is_refused_before_make(repo: MadeRepository) -> None:
     with pytest.raises(
         InputError,
@@ -155,6 +161,7 @@ def test_lines_need_not_be_just_as_kconfig_writes_them(tmp_path: Path) -> None:
     assert "CONFIG_OLD" not in found
 
 
+@pytest.mark.build
 def test_what_a_build_makes_at_random_is_turned_off(
     repo: MadeRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +192,7 @@ def test_the_default_has_what_guests_need(architecture: Architecture) -> None:
     assert (found.get("CONFIG_SERIAL_AMBA_PL011_CONSOLE") == "y") is (architecture is ARM64)
 
 
+@pytest.mark.kernel
 def test_fixture_kernels_have_what_guests_need() -> None:
     real = options((need_kernel("v6.18.15") / "config").read_text())
     config.check(real, X86_64, "real")
@@ -226,6 +234,7 @@ def test_lost_is_what_differs(asked: dict[str, str], got: dict[str, str]) -> Non
 LINUX = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\n"
 
 
+@pytest.mark.build
 def test_a_config_of_debian_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = small_linux.tree(Makefile=LINUX + small_linux.MAKEFILE)
     linux = make(tmp_path / "debian", {"base": Made(files)})
@@ -256,6 +265,7 @@ def test_a_tree_without_a_version_has_no_config_of_debian(repo: MadeRepository) 
         built(repo, "@base,config=debian")
 
 
+@pytest.mark.build
 def test_kconfig_runs_again_where_options_may_differ(tmp_path: Path) -> None:
     lacks = small_linux.tree(absent=("CONFIG_KPROBES",))
     more = {"mm/more.c": "int more;\n"}

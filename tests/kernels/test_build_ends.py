@@ -92,6 +92,7 @@ def stuck(tree: Path) -> list[int]:
     return found
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_build_dies_with_us_and_the_next_goes_on(
     repo: MadeRepository, tmp_path: Path, cache: Path, sign: signal.Signals
@@ -114,6 +115,7 @@ def test_a_build_dies_with_us_and_the_next_goes_on(
     assert not list(cache.glob("builds/slots/*/*/.profdiff-*/.building"))
 
 
+@pytest.mark.build
 def test_a_killed_build_and_another_in_its_tree(
     repo: MadeRepository, tmp_path: Path, cache: Path
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_killed_build_and_another_in_its_tree(
     assert len(list(cache.glob("builds/slots/*/profdiff-?"))) == 1
 
 
+@pytest.mark.build
 def test_a_killed_compiler_is_not_the_source_s_fault(
     repo: MadeRepository, tmp_path: Path, cache: Path
 ) -> None:
@@ -147,6 +150,7 @@ def test_a_killed_compiler_is_not_the_source_s_fault(
     assert built(repo, "@other").image
 
 
+@pytest.mark.build
 def test_a_damaged_program_of_the_config_is_made_again(tmp_path: Path, cache: Path) -> None:
     conf = (
         "olddefconfig: $(obj)/scripts/kconfig/conf\n\t@$<\n\n"
@@ -163,6 +167,7 @@ def test_a_damaged_program_of_the_config_is_made_again(tmp_path: Path, cache: Pa
     assert program.read_bytes() == Path("/bin/true").read_bytes()
 
 
+@pytest.mark.build
 def test_what_was_half_written_is_made_again(repo: MadeRepository, cache: Path) -> None:
     built(repo, "@other")
     (unclean,) = (path.with_suffix(".unclean") for path in cache.glob("builds/slots/*/profdiff-1"))
@@ -183,6 +188,7 @@ def test_what_was_half_written_is_made_again(repo: MadeRepository, cache: Path) 
     assert not (tree / "mm/left.c").exists()
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 def test_a_full_disk(
     repo: MadeRepository, small_disk: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,6 +208,7 @@ def test_a_full_disk(
     assert content(kernel) == content(built(repo, "@fast"))
 
 
+@pytest.mark.build
 def test_two_at_once_build_one(repo: MadeRepository, cache: Path) -> None:
     spec = f"git:{repo.folder}@fast"
     with building("--quiet", spec) as one, building("--quiet", spec) as two:
@@ -210,6 +217,7 @@ def test_two_at_once_build_one(repo: MadeRepository, cache: Path) -> None:
     assert len(list(cache.glob("builds/slots/*/profdiff-?"))) == 1
 
 
+@pytest.mark.build
 def test_who_waits_says_so_and_takes_over_a_failure(repo: MadeRepository, cache: Path) -> None:
     spec = GitSpec.parse(f"git:{repo.folder}@broken")
     job = Job.of(spec)
@@ -231,6 +239,7 @@ def test_who_waits_says_so_and_takes_over_a_failure(repo: MadeRepository, cache:
         build(Job.of(spec), "k", quiet=True)
 
 
+@pytest.mark.build
 def test_the_command_that_failed_can_be_run(repo: MadeRepository) -> None:
     with pytest.raises(BuildError) as caught:
         built(repo, "@broken")
@@ -256,6 +265,7 @@ def test_a_cache_that_cannot_be_locked(
         pass
 
 
+@pytest.mark.build
 def test_a_kernel_that_is_asked_for_is_not_removed(repo: MadeRepository, cache: Path) -> None:
     built(repo, "@base")
     (one,) = kept.kept_kernels()
@@ -271,6 +281,7 @@ def test_a_kernel_that_is_asked_for_is_not_removed(repo: MadeRepository, cache: 
     assert one.folder.with_name(f".{one.folder.name}.lock").is_file()
 
 
+@pytest.mark.build
 def test_builds_beside_each_other_have_worktrees_of_their_own(
     repo: MadeRepository, cache: Path
 ) -> None:
@@ -282,6 +293,7 @@ def test_builds_beside_each_other_have_worktrees_of_their_own(
     assert trees == ["profdiff-1", "profdiff-2"]
 
 
+@pytest.mark.build
 def test_the_same_key_in_two_worktrees_gives_the_same_kernel(
     repo: MadeRepository, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +328,7 @@ def test_the_nearest_worktree_is_taken(repo: MadeRepository) -> None:
         assert slot.tree == second.tree
 
 
+@pytest.mark.build
 def test_no_more_worktrees_than_that(
     repo: MadeRepository, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -334,6 +347,7 @@ def test_no_more_worktrees_than_that(
     assert held.tree.is_dir()
 
 
+@pytest.mark.build
 def test_a_cache_that_was_emptied(repo: MadeRepository, cache: Path) -> None:
     first = content(built(repo, "@fast"))
     cache.rename(cache.with_name("gone"))
@@ -349,6 +363,7 @@ def test_a_repository_that_cannot_be_written(repo: MadeRepository) -> None:
         build(Job.of(GitSpec.parse(f"git:{repo.folder}@fast")), "k", quiet=True)
 
 
+@pytest.mark.build
 def test_few_folders_of_object_files_are_kept(tmp_path: Path, cache: Path) -> None:
     repository = make(tmp_path / "many", {"base": Made(small_linux.tree(**OTHER, **FAST))})
     for number in range(5):

@@ -39,6 +39,7 @@ def let_pass(days: float) -> None:
             os.utime(lock, (then, then))
 
 
+@pytest.mark.build
 def test_build_says_little_in_a_pipe(repo: MadeRepository, cache: Path) -> None:
     spec = f"git:{repo.folder}@other"
     done = profdiff("kernel", "build", spec)
@@ -56,6 +57,8 @@ def test_build_says_little_in_a_pipe(repo: MadeRepository, cache: Path) -> None:
     assert "; the last such build took " in following
 
 
+@pytest.mark.build
+@pytest.mark.build
 def test_a_bar_of_steps_on_a_terminal(repo: MadeRepository, cache: Path) -> None:
     need_program("script")
     import subprocess
@@ -73,6 +76,7 @@ def test_a_bar_of_steps_on_a_terminal(repo: MadeRepository, cache: Path) -> None
     assert "━" in done.stdout
 
 
+@pytest.mark.build
 def test_what_does_not_build_is_one_line(repo: MadeRepository) -> None:
     line = error_line(profdiff("kernel", "build", f"git:{repo.folder}@broken", status=2))
     assert "does not build: mm/mprotect.c:4:38: error: " in line
@@ -88,6 +92,7 @@ def test_a_mistake_behind_shows_before_the_first_is_built(repo: MadeRepository) 
     assert not list(kept_kernels())
 
 
+@pytest.mark.build
 def test_names_of_kernels_from_a_repository(repo: MadeRepository) -> None:
     profdiff("kernel", "add", "fast", f"git:{repo.folder}@fast")
     (line,) = profdiff("kernel", "list").stdout.splitlines()
@@ -104,6 +109,7 @@ def test_names_of_kernels_from_a_repository(repo: MadeRepository) -> None:
     assert "has no revision 'fast'" in profdiff("kernel", "list").stdout.splitlines()[0]
 
 
+@pytest.mark.build
 def test_unused_kernels_are_removed(repo: MadeRepository, cache: Path) -> None:
     for rest in ("@base", "@other", "@fast"):
         built(repo, rest)
@@ -124,6 +130,7 @@ def test_unused_kernels_are_removed(repo: MadeRepository, cache: Path) -> None:
     assert built(repo, "@other").image
 
 
+@pytest.mark.build
 def test_a_name_keeps_its_kernel_whatever_words_built_it(repo: MadeRepository) -> None:
     built(repo, f"@{repo.commits['fast']},cc=gcc")
     built(repo, "@other")
@@ -154,6 +161,7 @@ def test_remove_wants_a_name_or_unused(words: list[str]) -> None:
     assert line == "give a NAME to forget, or --unused, with or without --older-than DAYS"
 
 
+@pytest.mark.build
 def test_what_is_damaged_is_passed_over(repo: MadeRepository, cache: Path) -> None:
     built(repo, "@base")
     (about,) = cache.glob("builds/kernels/*/build.json")

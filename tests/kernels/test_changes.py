@@ -188,6 +188,7 @@ def test_what_does_not_apply(
     assert repo.git("status", "--porcelain") == ""
 
 
+@pytest.mark.build
 def test_a_patch_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
     small = history(tmp_path / "small")

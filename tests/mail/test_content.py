@@ -261,6 +261,7 @@ def test_the_reproducer_builds_without_profdiff_as_the_mail_says(tmp_path: Path)
     assert "4 KiB:" in ran.stdout
 
 
+@pytest.mark.build
 def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
     need_program("cc", "gcc")
     headers = tmp_path / "include"

@@ -274,6 +274,7 @@ def test_attachments_are_plain_text_and_survive(text: str, tmp_path: Path) -> No
         assert attached.get_content() == text
 
 
+@pytest.mark.slow
 def test_all_of_it_is_below_the_limit() -> None:
     """Headers, attachment and encoding count; the table gives way."""
     rows = [f"{number} {'ä' * 600}" for number in range(400)]

@@ -112,6 +112,7 @@ def mutated(random: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 def test_mutated_threads_are_answered_or_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.mbox"
     for seed in range(MUTATIONS):
@@ -208,6 +209,7 @@ HURTING = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["To", "Subject", "References", "Date", "Content-Type"])
 def test_headers_that_are_made_to_hurt_take_a_moment(field: str) -> None:
     start = time.process_time()

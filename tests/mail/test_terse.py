@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import found, timed
@@ -91,7 +92,8 @@ def test_the_mail_of_a_kept_session_is_short_and_narrow(tmp_path: Path) -> None:
         assert without_paths(said) == said
 
 
-@settings(deadline=None, max_examples=40)
+@pytest.mark.slow
+@settings(deadline=None, max_examples=examples(40))
 @given(
     kernels=st.integers(2, 12),
     points=st.integers(1, 40),
@@ -130,7 +132,7 @@ def test_any_mail_is_short_and_narrow(
     check(text(replace(one, state=State(differ))))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     rows=st.integers(1, 60),
     name=st.text(min_size=1, max_size=300),

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import NEWEST_ID, RILEY, ROOT_ID, THREAD
@@ -219,7 +220,7 @@ def test_any_mail_is_answered_or_refused(headers: dict[str, str]) -> None:
     assert answer.subject.isprintable()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.binary(max_size=2_000).map(lambda data: b"From x\nMessage-ID: <a@b.c>\n" + data))
 def test_any_bytes_are_a_thread_or_refused(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -26,6 +26,8 @@ from profdiff.symbolization.places import Places
 from profdiff.symbolization.running_kernel import running_kallsyms
 from profdiff.symbolization.symbolizer import symbolize
 
+pytestmark = [pytest.mark.kernel, pytest.mark.kernel]
+
 FUNCTION = "commit_anon_folio_batch"
 FIXTURES = ["v6.12.107", "v6.18.15"]
 

@@ -217,6 +217,7 @@ def test_cut_anywhere(tmp_path: Path, mode: str) -> None:
             assert data.statistics["samples"] < 4
 
 
+@pytest.mark.kernel
 def test_a_fixture_cut_anywhere_is_one_line(tmp_path: Path) -> None:
     source = need_profile("v6.12.107")
     whole = source.read_bytes()
@@ -228,6 +229,7 @@ def test_a_fixture_cut_anywhere_is_one_line(tmp_path: Path) -> None:
     assert "cut short" in error_line(profdiff("diff", path, status=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["-z"], ["-o", "-"], []], ids=["compressed", "pipe", "packed"])
 def test_real_recordings(tmp_path: Path, options: list[str]) -> None:
     """perf's own files of these kinds: perf report counts the same events in them."""

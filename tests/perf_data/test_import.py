@@ -23,6 +23,7 @@ def pair() -> list[str]:
     return profile_pair()
 
 
+@pytest.mark.kernel
 def test_the_inlined_function_is_new_with_its_share(pair: list[str]) -> None:
     """2,000 calls over 100 PTEs: 15.5 instructions of each PTE by the exact collector."""
     shown = profdiff("diff", *pair, "--ops", "200000").stdout
@@ -35,6 +36,7 @@ def test_the_inlined_function_is_new_with_its_share(pair: list[str]) -> None:
     assert all(len(line) <= 100 for line in shown.splitlines())
 
 
+@pytest.mark.kernel
 def test_json_and_csv_hold_samples(pair: list[str]) -> None:
     data = json.loads(profdiff("diff", *pair, "--json", "-").stdout)
     jsonschema.validate(data, SCHEMA)
@@ -50,6 +52,7 @@ def test_json_and_csv_hold_samples(pair: list[str]) -> None:
         assert counted == samples[label] - unresolved // 5000
 
 
+@pytest.mark.kernel
 def test_diff_leaves_nothing_and_import_all(pair: list[str], tmp_path: Path) -> None:
     profdiff("diff", *pair, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -71,6 +74,7 @@ def test_diff_leaves_nothing_and_import_all(pair: list[str], tmp_path: Path) -> 
     assert "not empty" in error_line(again)
 
 
+@pytest.mark.kernel
 def test_folded_stacks_come_back(pair: list[str], tmp_path: Path) -> None:
     """What is written is what flamegraph.pl reads, and what profdiff reads again."""
     out = tmp_path / "out.folded"
@@ -92,6 +96,7 @@ def test_folded_stacks_come_back(pair: list[str], tmp_path: Path) -> None:
         assert list(found["self"].values())[label == "new"] == wanted["self"][label], name
 
 
+@pytest.mark.kernel
 def test_perf_script_text_gives_the_same(pair: list[str], tmp_path: Path) -> None:
     need_program("perf", "linux-perf")
     elf = tmp_path / "vmlinux"
@@ -134,12 +139,14 @@ def test_other_text_is_refused(tmp_path: Path, content: str, told: str) -> None:
     assert str(file) in line
 
 
+@pytest.mark.kernel
 def test_a_vmlinux_of_another_build(pair: list[str]) -> None:
     other = need_kernel("v6.18.15") / "vmlinux.zst"
     line = error_line(profdiff("diff", pair[0], "--vmlinux", other, status=2))
     assert "give the vmlinux of that very build" in line
 
 
+@pytest.mark.kernel
 def test_arguments_that_do_not_fit(pair: list[str], tmp_path: Path) -> None:
     assert "no such file" in error_line(
         profdiff("diff", pair[0], "--vmlinux", tmp_path / "x", status=2)
@@ -159,6 +166,7 @@ def recording(path: Path, symbol_offset: int = K) -> Path:
     return path
 
 
+@pytest.mark.kernel
 def test_a_kernel_that_is_hidden_stays_unresolved(tmp_path: Path) -> None:
     """kptr_restrict: where the kernel was is not told, and must not be guessed."""
     elf = need_kernel("v6.12.107") / "vmlinux.zst"
@@ -203,6 +211,7 @@ def test_lost_and_unresolved_shares(tmp_path: Path) -> None:
     assert data["report_command"].endswith("--json -")
 
 
+@pytest.mark.kernel
 def test_the_machine_is_what_the_file_says(pair: list[str]) -> None:
     facts = json.loads(profdiff("diff", *pair, "--json", "-").stdout)["facts"]
     assert facts["machine"]["base"]["architecture"] == "x86_64"

@@ -63,6 +63,7 @@ def events_of_report(path: Path) -> Counter[str]:
     return +found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_events_are_those_of_perf_report(tmp_path: Path, options: list[str]) -> None:
     path = tmp_path / "perf.data"
@@ -117,6 +118,7 @@ def test_statistics_of_threads_are_no_multiplexing(tmp_path: Path) -> None:
         assert running == pytest.approx(enabled, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_recorder_that_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
     # -m 4: many small buffers, so that much is written before.
@@ -151,6 +153,7 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in text.split()]
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_a_fixture_without_its_end(tmp_path: Path, version: str) -> None:
     """A header that does not say how long the records are: each record that is whole is read."""
@@ -172,6 +175,7 @@ def test_a_fixture_without_its_end(tmp_path: Path, version: str) -> None:
         before = samples
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("version", ["v6.12.107", "v6.18.15"])
 def test_a_fixture_cut_anywhere(tmp_path: Path, version: str) -> None:
     """Every length of the head and of the end, and a stride between them."""

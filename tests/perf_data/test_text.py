@@ -96,6 +96,7 @@ def collapsed(script: str) -> str:
     return "".join(f"{stack} {count}\n" for stack, count in found.items())
 
 
+@pytest.mark.kernel
 def test_perf_script_has_the_weights_of_the_recording(fixture: Fixture) -> None:
     text = PerfText.open(str(fixture.text))
     assert text.format == "perf script"
@@ -118,6 +119,7 @@ def test_perf_script_has_the_weights_of_the_recording(fixture: Fixture) -> None:
             assert kernel == (owner == "vmlinux") == (name in fixture.names)
 
 
+@pytest.mark.kernel
 def test_samples_without_their_callers_are_one_line(fixture: Fixture, tmp_path: Path) -> None:
     path = tmp_path / "leaves.txt"
     path.write_text(fixture.script("-G"))
@@ -127,6 +129,7 @@ def test_samples_without_their_callers_are_one_line(fixture: Fixture, tmp_path: 
     assert self_weights(text, fixture) == fixture.own
 
 
+@pytest.mark.kernel
 def test_folded_stacks_have_the_samples_of_the_recording(fixture: Fixture, tmp_path: Path) -> None:
     path = tmp_path / "stacks.folded"
     path.write_text(collapsed(fixture.text.read_text()))
@@ -137,6 +140,7 @@ def test_folded_stacks_have_the_samples_of_the_recording(fixture: Fixture, tmp_p
     assert self_weights(text, fixture) == samples
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_text_may_be_packed(fixture: Fixture, tmp_path: Path, suffix: str) -> None:
     packed = tmp_path / f"script.txt{suffix}"
@@ -163,6 +167,7 @@ def functions(document: dict[str, Any], label: str) -> dict[str, tuple[int, int]
     return found
 
 
+@pytest.mark.kernel
 def test_the_command_line_reads_what_perf_script_printed(fixture: Fixture) -> None:
     done = profdiff("diff", f"text={fixture.text}", "--json", "-")
     document = json.loads(done.stdout)
@@ -180,6 +185,7 @@ def test_the_command_line_reads_what_perf_script_printed(fixture: Fixture) -> No
     assert +found == expected
 
 
+@pytest.mark.kernel
 def test_folded_stacks_come_back_as_they_were(fixture: Fixture, tmp_path: Path) -> None:
     """With threads' names, which are the stacks' roots there, and inlined functions."""
     out = tmp_path / "out.folded"
@@ -256,11 +262,13 @@ def test_an_absent_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         assert str(path) in error_line(profdiff("diff", path, status=2))
 
 
+@pytest.mark.kernel
 def test_symbols_are_not_for_text(fixture: Fixture) -> None:
     result = profdiff("diff", fixture.text, "--vmlinux", fixture.elf, status=2)
     assert "are for perf.data files" in error_line(result)
 
 
+@pytest.mark.kernel
 def test_text_is_not_taken_for_a_recording(fixture: Fixture) -> None:
     assert is_perf_data(str(fixture.file))
     assert not is_perf_data(str(fixture.text))

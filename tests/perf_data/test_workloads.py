@@ -40,6 +40,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.build
 def test_another_workload_is_a_known_difference(recordings: Path, tmp_path: Path) -> None:
     files = [f"old={recordings}/one.data", f"new={recordings}/three.data"]
     said = " ".join(
@@ -54,11 +55,13 @@ def test_another_workload_is_a_known_difference(recordings: Path, tmp_path: Path
     assert "workload differs: ./busy 1 / ./busy 3" in " ".join(mail.split())
 
 
+@pytest.mark.build
 def test_the_same_workload_is_none(recordings: Path) -> None:
     files = [f"old={recordings}/one.data", f"new={recordings}/again.data"]
     assert "workload differs" not in profdiff("diff", *files).stdout
 
 
+@pytest.mark.build
 def test_a_headline_names_no_function_of_a_few_samples(recordings: Path) -> None:
     """Of functions with a few samples, chance alone decides."""
     files = [f"old={recordings}/one.data", f"new={recordings}/three.data"]

@@ -55,6 +55,7 @@ def parts(lines: Sequence[str], folder: Path | str) -> list[str]:
     return [line.removeprefix(f"{folder}/") for line in lines if line.startswith(f"{folder}/")]
 
 
+@pytest.mark.kernel
 def test_each_architecture_is_planned_alike(kernels: list[str], tmp_path: Path) -> None:
     more = ["--sweep", "kib=4,400", "--cpus", "1,2", "--aa", "1", "-o", tmp_path / "s"]
     lines = planned(*QUICK, *ARCH, *kernels, *more, "--", EXAMPLE, "{kib}", "20")
@@ -70,6 +71,7 @@ def test_each_architecture_is_planned_alike(kernels: list[str], tmp_path: Path) 
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("value", ['"arm64,x86_64"', '["arm64", "x86_64"]', '["aarch64", "amd64"]'])
 def test_an_experiment_file_names_them(kernels: list[str], tmp_path: Path, value: str) -> None:
     every = json.dumps([kernel.removeprefix("--kernel=") for kernel in kernels])
@@ -85,6 +87,7 @@ def test_an_experiment_file_names_them(kernels: list[str], tmp_path: Path, value
     assert not parts(lines, "s")
 
 
+@pytest.mark.kernel
 def test_what_a_user_can_get_wrong(kernels: list[str], tmp_path: Path) -> None:
     workload = ["-o", tmp_path / "s", "--", EXAMPLE, "4", "20"]
     for arguments, said in [
@@ -103,6 +106,7 @@ def test_what_a_user_can_get_wrong(kernels: list[str], tmp_path: Path) -> None:
         assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("missing", ["qemu-system-aarch64", "aarch64-linux-gnu-gcc"])
 def test_what_the_last_architecture_lacks_is_said_before_the_first_is_recorded(
     kernels: list[str], tmp_path: Path, missing: str
@@ -120,6 +124,7 @@ def test_what_the_last_architecture_lacks_is_said_before_the_first_is_recorded(
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.kernel
 def test_a_session_of_one_architecture_is_in_the_way(kernels: list[str], tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")
     command = ["plan", *QUICK, *ARCH, *kernels, "-o", tmp_path, "--", EXAMPLE, "4", "20"]

@@ -82,6 +82,7 @@ def test_a_compiler_without_its_libc(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not list(program.parent.iterdir())
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_vmlinux_of_another_build(kernel: Path, tmp_path: Path, packed: bool) -> None:
     """The kernel's own note is one of those in the image; its vDSOs have others."""

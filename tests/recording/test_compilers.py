@@ -100,6 +100,7 @@ def test_what_a_compiler_can_be_called(tmp_path: Path, name: str, known: bool) -
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.kernel
 def test_each_compiler_is_planned_alike(repository: Path, tmp_path: Path) -> None:
     more = ["--collector", "timed", "-o", tmp_path / "s", "--", EXAMPLE, "4", "20"]
     lines = profdiff(
@@ -116,6 +117,7 @@ def test_each_compiler_is_planned_alike(repository: Path, tmp_path: Path) -> Non
     assert lines[0].startswith(f"{tmp_path}/s: 2 kernels, 1 point")
 
 
+@pytest.mark.kernel
 def test_what_a_user_can_get_wrong(repository: Path, tmp_path: Path) -> None:
     joint(tmp_path / "arch")
     workload = ["-o", tmp_path / "s", "--", EXAMPLE, "4", "20"]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_repository import Made, make
@@ -62,7 +63,7 @@ def test_a_label_has_a_kernel_for_each(images: Path) -> None:
 
 
 @given(st.permutations([(label, one) for label in "abc" for one in BOTH]))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_labels_keep_the_order_of_their_first_kernels(
     images: Path, order: list[tuple[str, Architecture]]
 ) -> None:

@@ -46,6 +46,7 @@ def workload(tmp_path: Path) -> Path:
     return source
 
 
+@pytest.mark.build
 def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
     said = profdiff("record", "--kernel", "a=running", "-o", session, "--", workload)
@@ -77,6 +78,7 @@ def test_the_running_kernel_in_two_boots(workload: Path, tmp_path: Path) -> None
     assert "b takes " in profdiff("report", session).stdout
 
 
+@pytest.mark.build
 def test_two_lengths_and_the_session_knows_them(workload: Path, tmp_path: Path) -> None:
     """Samples of both lengths are subtracted; the machine's other kernel runs at the same."""
     session = tmp_path / "s.profdiff"
@@ -110,6 +112,7 @@ def test_two_lengths_and_the_session_knows_them(workload: Path, tmp_path: Path) 
     assert "left out: " in said
 
 
+@pytest.mark.slow
 def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> None:
     line = error_line(profdiff("record", "--kernel", LOCAL, "-o", tmp_path / "x", status=2))
     assert "no COMMAND" in line
@@ -128,12 +131,14 @@ def test_a_machine_needs_a_command_and_perf(workload: Path, tmp_path: Path) -> N
     assert "cannot be used together" in error_line(profdiff(*both, status=2))
 
 
+@pytest.mark.build
 def test_an_event_that_this_machine_lacks(workload: Path, tmp_path: Path) -> None:
     command = ["record", "--event", "no-such-event", "--kernel", LOCAL, "-o", tmp_path / "s"]
     line = error_line(profdiff(*command, "--", workload, status=2))
     assert "perf cannot record there" in line
 
 
+@pytest.mark.slow
 def test_a_workload_that_fails(workload: Path, tmp_path: Path) -> None:
     script = tmp_path / "fails.sh"
     script.write_text("#!/bin/sh\necho went wrong >&2\nexit 3\n")
@@ -142,6 +147,7 @@ def test_a_workload_that_fails(workload: Path, tmp_path: Path) -> None:
     assert "ended with exit status 3" in error_line(profdiff(*command, status=2))
 
 
+@pytest.mark.build
 def test_over_ssh(workload: Path, server: Server, tmp_path: Path) -> None:
     session = tmp_path / "s.profdiff"
     command = ["record", "--kernel", f"far={server.spec}", "--repeat", "2", "-o", session]
@@ -181,6 +187,7 @@ def test_nobody_listens(server: Server, tmp_path: Path) -> None:
     assert "cannot be reached" in error_line(profdiff(*command, status=2))
 
 
+@pytest.mark.slow
 def test_a_connection_that_breaks(workload: Path, server: Server, tmp_path: Path) -> None:
     """The run is failed and kept, nothing goes on over there, and the same command goes on."""
     session = tmp_path / "s.profdiff"

@@ -34,6 +34,7 @@ def test_a_sample_is_read_before_anything_runs(command: list[str], tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_first_run_is_the_last_if_its_metric_is_not_there(
     command: list[str], tmp_path: Path
 ) -> None:

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from support import need_kernel, profdiff
+
+pytestmark = [pytest.mark.kernel, pytest.mark.kernel]
 
 
 def test_plan_says_which_folder_stays(tmp_path: Path) -> None:

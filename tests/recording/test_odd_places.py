@@ -22,6 +22,7 @@ def test_a_recording_into_a_folder_with_commas(at_a_terminal: Path) -> None:
     assert b"Linux version" in (opened.read(one, "console") or b"")
 
 
+@pytest.mark.guest
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
 def test_the_ports_files_are_where_they_are_looked_for(architecture: str, tmp_path: Path) -> None:
     package = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}[architecture]

@@ -8,6 +8,8 @@ import small_linux
 from made_repository import Made, MadeRepository
 from support import EXAMPLE, error_line, profdiff
 
+pytestmark = [pytest.mark.kernel, pytest.mark.kernel]
+
 QUICK = ["--collector", "timed"]
 
 

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import error_line, profdiff
@@ -119,6 +120,7 @@ def test_three_kernels_have_a_panel_each(tmp_path: Path) -> None:
     assert "no function differs: c is equal to base" in shown
 
 
+@pytest.mark.slow
 def test_many_kernels_fit(tmp_path: Path) -> None:
     rows = example()
     kernels = {f"k{n}": rows["new" if n % 2 else "base"] for n in range(60)}
@@ -152,7 +154,8 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert not {"\u202e", "\x07", "\x1b"} & set(shown)
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=5, unique=True))
 def test_any_name_is_drawn(names: list[str]) -> None:
     rows = [([frame(n, owner=n, file=n)], n, True, [i + 1]) for i, n in enumerate(names)]

@@ -14,6 +14,7 @@ from statistics import median
 
 import msgspec
 import pytest
+from extent import examples
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
@@ -174,6 +175,7 @@ def test_another_parameter_has_panels_a_zipped_one_none() -> None:
     assert list(lines(figure.axes[0], "o")[0][0]) in (SIZES, [10**9 // s for s in SIZES[::-1]])
 
 
+@pytest.mark.slow
 def test_more_than_can_be_seen_is_counted() -> None:
     pairs = [m.Point({"size": str(s), "mode": f"m{n}"}, 1) for n in range(9) for s in SIZES]
     labels = [f"k{n}" for n in range(12)]
@@ -352,6 +354,7 @@ def test_files_by_metric(tmp_path: Path) -> None:
     assert data.endswith(b"IEND\xaeB`\x82")
 
 
+@pytest.mark.slow
 def test_strangers_words_are_text(tmp_path: Path) -> None:
     points = [m.Point({"mode": text, "size": str(n)}, 1) for text in HOSTILE for n in (1, 2)]
     values = {label: [boots(100.0, 3)] * 8 for label in ("base", "new")}
@@ -367,6 +370,7 @@ def test_strangers_words_are_text(tmp_path: Path) -> None:
                 assert "$\\alpha_{x}$" in shown or "$" not in name
 
 
+@pytest.mark.slow
 def test_the_same_experiment_is_the_same_file(tmp_path: Path) -> None:
     """In another process too, whose hashes have another seed."""
     script = (
@@ -387,6 +391,7 @@ def test_the_same_experiment_is_the_same_file(tmp_path: Path) -> None:
         assert path.read_bytes() == (there / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_session_of_timed_runs_alone(tmp_path: Path) -> None:
     described = recorded(swept(), points=sizes(SIZES))
     session = tmp_path / "timed.profdiff"
@@ -430,7 +435,7 @@ def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
     assert "every boot of a kernel gave the same value" in shown
 
 
-@limits(max_examples=40, deadline=None)
+@limits(max_examples=examples(40), deadline=None)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
 def test_scales_hold_their_values(values: list[float]) -> None:
     """Ticks too, which are few, and short enough to read."""
@@ -485,6 +490,7 @@ def crowded() -> Iterator[tuple[str, m.Manifest]]:
     yield "a long command", m.replace(described, workload=workload)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("described"), [pytest.param(d, id=what) for what, d in crowded()])
 def test_no_text_is_cut_or_stands_in_another(described: m.Manifest) -> None:
     shown = found(described)
@@ -499,6 +505,7 @@ def test_no_text_is_cut_or_stands_in_another(described: m.Manifest) -> None:
         assert title in words(chart.figure).replace("\n", "").replace(" ", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernels", [1, 2, 7, 50])
 def test_no_text_of_functions_is_cut_or_stands_in_another(kernels: int) -> None:
     def rows(kernel: int) -> list[tuple[list[tuple[str, str, str, bool]], str, bool, list[int]]]:
@@ -513,7 +520,7 @@ def test_no_text_of_functions_is_cut_or_stands_in_another(kernels: int) -> None:
         assert chart.figure.get_figheight() < 20
 
 
-@limits(max_examples=40, deadline=None)
+@limits(max_examples=examples(40), deadline=None)
 @given(st.text(max_size=300), st.floats(0.3, 7))
 def test_wrapped_text_fits_and_loses_nothing(text: str, room: float) -> None:
     lines = wrapped(text, room).split("\n")

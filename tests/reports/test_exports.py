@@ -181,6 +181,7 @@ def test_inlined_frames_have_a_depth_in_firefox() -> None:
     assert depth["commit_anon_folio_batch"] == 1
 
 
+@pytest.mark.build
 def test_pprof_shows_deltas(tmp_path: Path) -> None:
     """With the real tool: flat is other minus base."""
     go = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")

@@ -1,7 +1,8 @@
 """Values that a stranger's manifest may hold: reports of them are text, however large they are."""
 
 import pytest
-from hypothesis import given, settings
+from extent import examples
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from synthetic_experiment import found, recorded
 
@@ -35,7 +36,8 @@ def test_the_spread_of_extreme_values(boots: list[list[float]]) -> None:
     assert "latency" in lkp_table.table(["base", "new"], [], [row])[-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(BOOTS, BOOTS)
+@example([[1e300]], [[5e-324]])  # whose ratio is less than a float holds
 def test_any_values_are_shown(base: list[list[float]], new: list[list[float]]) -> None:
     assert "base" in shown(base, new)

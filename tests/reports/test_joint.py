@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from extent import examples
 from goldens import check_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,7 +117,7 @@ def experiments(draw: st.DrawFn) -> dict[str, m.Manifest]:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(experiments())
 def test_each_number_is_that_of_the_parts_own_report(made: dict[str, m.Manifest]) -> None:
     parts = {name: Results.gather(one) for name, one in made.items()}

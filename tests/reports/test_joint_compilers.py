@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from extent import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import ROOT, error_line, profdiff
@@ -137,7 +138,7 @@ def expected(made: Mapping[str, Mapping[str, Mapping[str, int]]], function: str)
     return "one" if len(there) == 1 else "some"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(parts())
 def test_the_rule(made: dict[str, dict[str, dict[str, int]]]) -> None:
     compared = {

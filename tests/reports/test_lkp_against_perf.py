@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support import need_kernel, need_profile, need_program, profdiff
 
+pytestmark = [pytest.mark.kernel, pytest.mark.kernel]
+
 VERSIONS = ["v6.12.107", "v6.18.15"]
 # What perf-profile/parse takes of ActiveSupport.
 PARSE = """

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import ROOT
@@ -115,6 +116,7 @@ def test_many_functions_with_code_are_one_megabyte() -> None:
     assert code == packed(large(60))
 
 
+@pytest.mark.slow
 def test_code_that_is_too_large_is_left_out() -> None:
     names = ["huge", *(f"f{n}" for n in range(60))]
     rows = [([frame(name)], name, True, [1000 - n]) for n, name in enumerate(names)]

@@ -191,6 +191,7 @@ def test_what_strangers_wrote_is_text(browser: Any, tmp_path: Path) -> None:
     page.page.close()
 
 
+@pytest.mark.slow
 def test_the_command_writes_page_and_charts(folder: Path, tmp_path: Path) -> None:
     said = profdiff("report", folder, "--html", "--charts", tmp_path / "charts", cwd=tmp_path)
     assert said.stdout == "S.html\n"
@@ -205,6 +206,7 @@ def test_the_command_writes_page_and_charts(folder: Path, tmp_path: Path) -> Non
     assert (again / "architectures-instructions.svg").read_text() == svg
 
 
+@pytest.mark.slow
 def test_charts_are_bounded(tmp_path: Path) -> None:
     points = [m.Point({"n": str(n)}, 1, 1000) for n in range(30)]
     parts = {

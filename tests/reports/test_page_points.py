@@ -110,6 +110,7 @@ def test_a_point_without_room_for_stacks_has_the_same_functions(
     assert none["report"]["metrics"] == []
 
 
+@pytest.mark.slow
 def test_the_nearest_points_are_held_and_many_are_counted() -> None:
     described = recorded(
         {label: [boots(1.0, 2)] * 3000 for label in "ab"},

@@ -221,6 +221,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_error_that_nobody_foresaw(tmp_path: Path, error: str) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder
@@ -277,6 +278,7 @@ def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
     assert "No space left on device" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
 def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder
@@ -318,6 +320,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_native_code(tmp_path: Path, number: signal.Signals) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder

@@ -37,12 +37,14 @@ def again(session: Path, *options: str, status: int = 0) -> str:
     return result.stderr
 
 
+@pytest.mark.slow
 def test_ones_own_command_runs_again(session: Path, tmp_path: Path) -> None:
     said = again(session)
     assert f"{session}: its command is sh -c 'echo ran >> {tmp_path}/ran'" in said
     assert times(tmp_path) == 9
 
 
+@pytest.mark.slow
 def test_a_strangers_command_does_not_run(session: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "state")
     line = error_line(profdiff(*RUNNING, "a=running", "--repeat", "2", "-o", session, status=2))
@@ -54,6 +56,7 @@ def test_a_strangers_command_does_not_run(session: Path, tmp_path: Path) -> None
     assert times(tmp_path) == 9
 
 
+@pytest.mark.slow
 def test_a_session_that_was_changed_or_moved_is_a_strangers(session: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(session, tmp_path / "moved.profdiff")
     again(moved, status=2)
@@ -65,6 +68,7 @@ def test_a_session_that_was_changed_or_moved_is_a_strangers(session: Path, tmp_p
     assert times(tmp_path) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "runs"), [("y\n", 9), ("n\n", 1), ("\n", 1)])
 def test_on_a_terminal_it_is_asked(session: Path, tmp_path: Path, answer: str, runs: int) -> None:
     shutil.rmtree(tmp_path / "state")

@@ -112,6 +112,7 @@ def session_files(session: Path) -> list[str]:
     return [name for name in found if (session / name).is_file()]
 
 
+@pytest.mark.slow
 def test_a_fifo_in_place_of_any_file_blocks_nothing(session: Path, tmp_path: Path) -> None:
     names = session_files(session)
     assert len(names) == 1 + 2 + 2 * (1 + len(FILES))
@@ -160,6 +161,7 @@ def test_a_sparse_file_fills_no_memory(session: Path, name: str) -> None:
         assert Path(name).name in error_line(result)
 
 
+@pytest.mark.slow
 def test_a_tail_on_a_compressed_file_is_not_read(session: Path) -> None:
     opened = Session.open(session)
     path = session / "runs/base-1/kallsyms.gz"
@@ -239,6 +241,7 @@ def test_a_manifest_that_lies_elsewhere_is_not_read(session: Path, tmp_path: Pat
     assert "leads out of the session" in error_line(profdiff("report", session, status=2))
 
 
+@pytest.mark.slow
 def test_no_fifo_is_waited_for(tmp_path: Path) -> None:
     """Wherever a file can be named."""
     fifo, stacks = tmp_path / "fifo", tmp_path / "a.folded"

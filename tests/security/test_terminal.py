@@ -88,6 +88,7 @@ def test_what_a_session_says(session: Path, command: list[str]) -> None:
     assert unsafe(result.stdout + result.stderr) == set()
 
 
+@pytest.mark.slow
 def test_errors(session: Path, tmp_path: Path) -> None:
     """Names of files, a manifest's words, an exception's text; with the trace as well."""
     manifest = json.loads((session / "manifest.json").read_text())
@@ -162,6 +163,7 @@ def test_a_pipe_gets_a_file_as_it_is(session: Path, tmp_path: Path) -> None:
         assert piped == (tmp_path / "file").read_bytes()
 
 
+@pytest.mark.slow
 def test_there_is_one_way_out() -> None:
     """Only profdiff.base.terminal writes to standard output and error, and only
     profdiff.base.console makes one of rich's consoles."""

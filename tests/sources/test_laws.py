@@ -6,16 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+from extent import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make, text
 
 from profdiff.sources.repository import Repository, SourceLine
 
+pytestmark = pytest.mark.slow
+
 FILES = ("a.c", "b.c")
 # A process for each question: few examples, each with many lines.
 LAWS = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 

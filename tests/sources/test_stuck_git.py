@@ -69,6 +69,7 @@ def _left(folder: Path) -> list[str]:
     return [line for line in said.stdout.splitlines() if " git " in line]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_what_works_or_talks_is_not_ended(
     made: MadeRepository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -71,6 +71,7 @@ def unequal(label: tuple[str, ...]) -> bool:
     return "CV" in label[0]
 
 
+@pytest.mark.slow
 def test_false_alarms_stay_at_the_stated_rate(measured: dict[str, Measured]) -> None:
     null = measured["null"]
     most = ALPHA + null.chance(ALPHA)
@@ -82,6 +83,7 @@ def test_false_alarms_stay_at_the_stated_rate(measured: dict[str, Measured]) -> 
             assert part <= (0.07 if unequal(label) else most), (test, label)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth(measured: dict[str, Measured]) -> None:
     null = measured["null"]
     least = 0.95 - null.chance(0.95)

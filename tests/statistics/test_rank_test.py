@@ -44,6 +44,7 @@ def test_a_published_example() -> None:
     assert (estimate[0], low[0], high[0]) == pytest.approx((0.305, -0.15, 0.76))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (5, 5), (6, 9), (9, 9)])
 def test_p_with_ties_is_that_of_all_permutations(n: int, m: int) -> None:
     random = np.random.default_rng(n * m)

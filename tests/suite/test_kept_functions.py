@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import numpy as np
 import pytest
+from extent import examples
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -59,7 +60,7 @@ def _sums(found: SelfCounts) -> dict[tuple[str, str, bool], dict[str, int]]:
 
 
 @given(_kernels(), st.booleans())
-@hypothesis_settings(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=examples(40), deadline=None)
 def test_they_are_what_comparisons_say(kernels: dict[str, list[Row]], lengths: bool) -> None:
     """At every setting, of whole counts and of two lengths, summed and read from the file."""
     points = (

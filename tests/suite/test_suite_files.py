@@ -109,6 +109,7 @@ def mprotect(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "words",
     [
@@ -134,11 +135,13 @@ def test_wrong_words_are_refused(mprotect: Path, words: list[str]) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.build
 def test_it_runs_on_this_machine(mprotect: Path) -> None:
     done = subprocess.run([mprotect, "split", "shared", "64k", "3"], capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.build
 def test_what_the_kernel_lacks_is_not_there(tmp_path: Path) -> None:
     need_program("cc", "gcc")
     source = tmp_path / "lacks.c"
@@ -154,6 +157,7 @@ def test_what_the_kernel_lacks_is_not_there(tmp_path: Path) -> None:
     assert done.stderr == "not there: call 9999 (ENOSYS)\n"
 
 
+@pytest.mark.build
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_memory_lies_in_the_pages_that_a_state_asks_for(tmp_path: Path) -> None:
     """The oracle is the kernel's own account of a mapping."""

@@ -325,6 +325,7 @@ def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(sizes[100_000] or b"") == whole
 
 
+@pytest.mark.slow
 def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_cell, "ROOM_OF_ALL", 40_000)
     packer = Packer(1000)

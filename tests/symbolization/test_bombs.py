@@ -227,6 +227,7 @@ BOMBS: list[Callable[[], bytes]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", BOMBS)
 def test_bombs_are_errors(make: Callable[[], bytes], tmp_path: Path) -> None:
     path = tmp_path / "bomb"

@@ -33,6 +33,7 @@ def answer(elf: Path, cache: Path | None) -> tuple[list[str], list[int]]:
     return resolution.strings, resolution.chain_frames.tolist()
 
 
+@pytest.mark.build
 def test_warm_equals_cold_and_does_not_read_the_debug_sections(elf: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cold = answer(elf, cache)
@@ -42,6 +43,7 @@ def test_warm_equals_cold_and_does_not_read_the_debug_sections(elf: Path, tmp_pa
     assert file.stat().st_mtime_ns == before
 
 
+@pytest.mark.build
 def test_concurrent_writers(elf: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     expected = answer(elf, None)
@@ -50,6 +52,7 @@ def test_concurrent_writers(elf: Path, tmp_path: Path) -> None:
     assert len(list(cache.iterdir())) == 1, "a part file was left behind"
 
 
+@pytest.mark.build
 def test_damaged_indexes_are_replaced(elf: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     expected = answer(elf, cache)
@@ -70,6 +73,7 @@ def test_damaged_indexes_are_replaced(elf: Path, tmp_path: Path) -> None:
         assert file.read_bytes() == good
 
 
+@pytest.mark.build
 def test_a_cache_that_cannot_be_written_is_done_without(elf: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

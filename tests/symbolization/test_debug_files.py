@@ -36,6 +36,7 @@ def _forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
+@pytest.mark.build
 def test_what_an_elf_file_says(made: Parts) -> None:
     crc = made.debug.read_bytes()
     assert elf_debug_info(str(made.whole)) == (True, None)
@@ -46,6 +47,7 @@ def test_what_an_elf_file_says(made: Parts) -> None:
     assert link == ("prog.debug", zlib.crc32(crc))
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("place", ["bin", "bin/.debug", "usr/lib/debug/{bin}"])
 def test_a_debug_link_is_followed(made: Parts, tmp_path: Path, place: str) -> None:
     assert debug_file(made.program) == made.program
@@ -57,6 +59,7 @@ def test_a_debug_link_is_followed(made: Parts, tmp_path: Path, place: str) -> No
     assert debug_file(made.whole) == made.whole
 
 
+@pytest.mark.build
 def test_a_debug_link_to_another_file_is_not(made: Parts) -> None:
     other = made.program.parent / "prog.debug"
     other.write_bytes(made.debug.read_bytes() + b"\0")
@@ -66,6 +69,7 @@ def test_a_debug_link_to_another_file_is_not(made: Parts) -> None:
     assert debug_file(made.program) == made.program
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("name", ["../prog.debug", "/etc/prog.debug", "..", "x" * 300])
 def test_a_debug_link_names_one_file(made: Parts, tmp_path: Path, name: str) -> None:
     raw = (name.encode() + b"\0").ljust((len(name) // 4 + 1) * 4, b"\0") + b"\0\0\0\1"
@@ -80,6 +84,7 @@ def test_a_debug_link_names_one_file(made: Parts, tmp_path: Path, name: str) -> 
     assert elf_debug_info(str(hostile)) == (False, None)
 
 
+@pytest.mark.build
 def test_by_build_id_in_the_folder_of_that_machine(made: Parts, tmp_path: Path) -> None:
     name = f".build-id/{made.build_id[:2]}/{made.build_id[2:]}.debug"
     here = debug_files._DEBUG / name
@@ -95,6 +100,7 @@ def test_by_build_id_in_the_folder_of_that_machine(made: Parts, tmp_path: Path) 
     assert debug_file(made.program) == made.program
 
 
+@pytest.mark.build
 @pytest.mark.parametrize(
     "place", ["lib/modules/1.2/vmlinux", "boot/vmlinux-1.2", "boot/vmlinux-1.2.debug"]
 )
@@ -108,6 +114,7 @@ def test_a_kernel_by_its_release_and_build_id(made: Parts, place: str) -> None:
     assert kernel_debug_elf(None, "1.2") is None
 
 
+@pytest.mark.build
 def test_a_kernel_tree_that_one_stands_in(
     made: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +123,7 @@ def test_a_kernel_tree_that_one_stands_in(
     assert kernel_debug_elf(made.build_id, "") == Path("vmlinux")
 
 
+@pytest.mark.build
 def test_a_program_that_perf_kept(made: Parts, tmp_path: Path) -> None:
     kept = tmp_path / "home/.debug/.build-id" / made.build_id[:2] / made.build_id[2:] / "elf"
     kept.parent.mkdir(parents=True)

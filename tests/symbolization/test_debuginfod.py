@@ -79,6 +79,7 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
     pytest.fail(f"debuginfod does not serve {url}")
 
 
+@pytest.mark.build
 def test_what_was_stripped_off_is_fetched_once(
     made: Parts, server: str, client: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_what_was_stripped_off_is_fetched_once(
     assert debug_file(program) == found
 
 
+@pytest.mark.build
 def test_a_program_that_is_not_here_is_fetched(
     made: Parts, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_program_that_is_not_here_is_fetched(
     assert Binaries().find("/not/here/prog", None) == "no-file"
 
 
+@pytest.mark.build
 def test_the_real_client_shares_the_cache(
     made: Parts, server: str, client: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +139,7 @@ def test_the_real_client_shares_the_cache(
     assert path.strip() == str(fetched)
 
 
+@pytest.mark.build
 def test_a_kernel_is_fetched_and_named(server: str) -> None:
     file = need_profile("v6.12.107")
     need_kernel("v6.12.107")
@@ -153,6 +157,7 @@ def test_a_kernel_is_fetched_and_named(server: str) -> None:
     assert "no-symbol" not in named.stdout
 
 
+@pytest.mark.kernel
 def test_a_registered_kernel_names_functions(tmp_path: Path) -> None:
     file = need_profile("v6.12.107")
     ours = {"PROFDIFF_CONFIG": str(tmp_path), "DEBUGINFOD_URLS": ""}
@@ -288,6 +293,7 @@ def test_a_server_that_drips_is_left(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.build
 def test_a_cache_that_cannot_be_written(
     made: Parts,
     hostile: Callable[[Answer], list[str]],

@@ -72,6 +72,7 @@ def test_texts_of_a_kernel(kernel: tuple[Listing, Disassembly]) -> None:
     assert found.total() < len(told.code) / 1000, found.most_common(20)
 
 
+@pytest.mark.slow
 def test_texts_of_a_program() -> None:
     program = Path(need_program("busybox"))
     told = listing(need_program("objdump"), program, "--insn-width=16")
@@ -181,6 +182,7 @@ def arm64(tmp_path_factory: pytest.TempPathFactory) -> tuple[Listing, Disassembl
     return told, decoded("aarch64", told)
 
 
+@pytest.mark.build
 def test_texts_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     told, out = arm64
     assert len(told.code) > 50_000
@@ -188,6 +190,7 @@ def test_texts_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     assert found.total() < len(told.code) / 1000, found.most_common(20)
 
 
+@pytest.mark.build
 def test_flows_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     told, out = arm64
     columns = zip(told.texts, out.flow.tolist(), strict=True)
@@ -196,6 +199,7 @@ def test_flows_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     assert len({*out.flow.tolist()}) == len(flows())
 
 
+@pytest.mark.build
 def test_classes_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     told, out = arm64
     at = next(i for i, text in enumerate(told.texts) if text == "mrs x0, tpidr_el1")
@@ -205,6 +209,7 @@ def test_classes_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
         assert kinds == set(expected.split()), told.texts[i]
 
 
+@pytest.mark.build
 def test_loads_and_stores_of_arm64(arm64: tuple[Listing, Disassembly]) -> None:
     told, out = arm64
     load, store = (1 << classes().index(name) for name in ("load", "store"))

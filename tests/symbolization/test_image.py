@@ -9,6 +9,7 @@ from support import need_kernel
 from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("name", ["v6.12.107", "v6.18.15", "v7.1.8"])
 def test_image_and_debug_elf_agree(name: str) -> None:
     folder = need_kernel(name)
@@ -18,6 +19,7 @@ def test_image_and_debug_elf_agree(name: str) -> None:
     assert image.build_id == elf_build_id(str(folder / "vmlinux.zst"))
 
 
+@pytest.mark.kernel
 def test_damaged_images_never_crash(tmp_path: Path) -> None:
     good = (need_kernel("v6.12.107") / "bzImage").read_bytes()[: 1 << 20]
     rng, path = random.Random(3), tmp_path / "bzImage"

@@ -178,6 +178,7 @@ def test_damage_never_crashes(compile_c: Compile, tmp_path: Path) -> None:
     assert errors > 20
 
 
+@pytest.mark.slow
 def test_declared_sizes_are_not_believed(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.zst"
     zstd = need_program("zstd")
@@ -214,6 +215,7 @@ int main(int argc, char **argv) { inlines(argc); return plain(argc); }
 """
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("compiler", ["gcc", "aarch64-linux-gnu-gcc"])
 def test_instructions_to_patch_are_of_the_function_that_they_begin(
     compiler: str, tmp_path: Path
@@ -239,6 +241,7 @@ def test_instructions_to_patch_are_of_the_function_that_they_begin(
         assert not chain(before, 0) or chain(before, 0)[0][0] != name
 
 
+@pytest.mark.build
 def test_labels_before_a_function_are_not_its_entry(tmp_path: Path) -> None:
     """A symbol without a size, or one whose code another symbol divides, keeps its own code."""
     need_program("gcc")
@@ -269,6 +272,7 @@ def test_labels_before_a_function_are_not_its_entry(tmp_path: Path) -> None:
         assert [frame[0] for frame in chain(found, 0)] == [name]
 
 
+@pytest.mark.build
 def test_mapping_symbols_name_nothing(tmp_path: Path) -> None:
     need_program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
     (tmp_path / "m.S").write_text("lonely:\n nop\n .word 0\nothers:\n nop\n")

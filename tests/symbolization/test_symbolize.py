@@ -80,6 +80,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.build
 def test_kaslr_is_undone(kernel: Path) -> None:
     address = SymbolIndex.open(str(kernel)).symbol_address("schedule")
     assert address is not None
@@ -90,6 +91,7 @@ def test_kaslr_is_undone(kernel: Path) -> None:
     assert result.inlines_visible
 
 
+@pytest.mark.build
 def test_without_debug_elf_kallsyms_is_all(kernel: Path) -> None:
     kallsyms = b"ffffffff81000000 T _text\nffffffff81000100 t helper.isra.0\n"
     result = run([LINK + 0x108, LINK - 1], kallsyms=kallsyms)
@@ -98,6 +100,7 @@ def test_without_debug_elf_kallsyms_is_all(kernel: Path) -> None:
     assert not result.inlines_visible
 
 
+@pytest.mark.build
 def test_code_that_the_kernel_made_is_named_after_its_maker(kernel: Path) -> None:
     kallsyms = b"ffffffffc0001000 t bpf_prog_ab12\t[bpf]\nffffffffc0002000 t x\t[unknown_mod]\n"
     result = run([0xFFFFFFFFC0001004, 0xFFFFFFFFC0002001], debug_elf=kernel, kallsyms=kallsyms)
@@ -105,6 +108,7 @@ def test_code_that_the_kernel_made_is_named_after_its_maker(kernel: Path) -> Non
     assert names(result, 1) == ["unknown_mod:x"]
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("stated", [False, True])
 def test_module_sections_are_found(kernel: Path, module: Path, stated: bool) -> None:
     index = SymbolIndex.open(str(module))
@@ -184,6 +188,7 @@ int main(int argc, char **argv) { printf("%d\\\\n", work(argc)); return 0; }
 """
 
 
+@pytest.mark.build
 def test_bases_are_found_by_instruction_bytes(tmp_path: Path) -> None:
     pie = build(tmp_path, "pie", PROGRAM, "-pie", "-fPIE")
     fixed = build(tmp_path, "fixed", PROGRAM.replace("0x12345", "0x54321"), "-static", "-no-pie")
@@ -204,6 +209,7 @@ def test_bases_are_found_by_instruction_bytes(tmp_path: Path) -> None:
     assert result.reasons[result.reason[-1]] == "no-object"
 
 
+@pytest.mark.build
 def test_what_two_objects_have_is_ambiguous(tmp_path: Path) -> None:
     one = build(tmp_path, "one", PROGRAM, "-static", "-no-pie")
     two = build(tmp_path, "two", PROGRAM.replace("0x12345", "0x12346"), "-static", "-no-pie")
@@ -254,6 +260,7 @@ def test_kallsyms_finds_the_nearest_symbol(symbols: dict[int, str], address: int
     assert resolution.strings[resolution.symbol[0]] == expected
 
 
+@pytest.mark.build
 def test_a_damaged_debug_elf_is_an_input_error(tmp_path: Path, kernel: Path) -> None:
     cut = tmp_path / "vmlinux"
     cut.write_bytes(kernel.read_bytes()[:3000])

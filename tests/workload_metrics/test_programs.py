@@ -46,6 +46,7 @@ def _as_console(time: float) -> str:
     return f"{time:.{digits}f}"
 
 
+@pytest.mark.build
 def test_google_benchmark_says_the_same_in_both_forms(benchmarks: Path) -> None:
     argv = [str(benchmarks), "--benchmark_min_time=0.01", "--benchmark_repetitions=3"]
     argv += ["--benchmark_filter=-fails", "--benchmark_out=both.json"]
@@ -67,6 +68,7 @@ def test_google_benchmark_says_the_same_in_both_forms(benchmarks: Path) -> None:
     assert exact["touch/65536.pages"][1] == [16, 16, 16]
 
 
+@pytest.mark.build
 def test_google_benchmark_of_aggregates_alone_has_no_metric(benchmarks: Path) -> None:
     argv = [str(benchmarks), "--benchmark_min_time=0.01", "--benchmark_repetitions=2"]
     argv += ["--benchmark_filter=touch", "--benchmark_report_aggregates_only"]

@@ -199,6 +199,7 @@ def _check(output: str, wanted: str) -> None:
         assert all(math.isfinite(value) for values in found.values() for value in values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", _FORMATS)
 @pytest.mark.parametrize(
     "output",

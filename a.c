@@ -1,0 +1,1 @@
+int puts(const char *); int main(void) { return puts("x"); }
