@@ -14,12 +14,12 @@ _MIB = 2**20
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read it. Raises OSError, also when it is no regular file."""
+    """Open a file to read it. Raises OSError, also when it is not a regular file."""
     # Without O_NONBLOCK, opening a FIFO waits for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return os.fdopen(descriptor, "rb")
 
 

@@ -27,7 +27,7 @@ LIMIT_SECONDS = 3600.0
 """How long a process may take in all."""
 _LOOK_SECONDS = 1.0
 _ERRORS = 64 * 1024
-# A configuration with more names of drivers is no configuration; a command line takes 128 KiB.
+# A configuration with more names of drivers is not a configuration; a command line takes 128 KiB.
 _MOST_DRIVERS = 500
 _MOST_WORDS = 64 * 1024
 _SHALLOW = 16 * _MIB
@@ -145,7 +145,7 @@ class Git:
 
     def succeeds(self, *arguments: str, fine: Container[int] = (0,)) -> bytes | None:
         """What git says, None where it fails: for questions that may have no answer. ``fine``: exit
-        statuses that are no failure."""
+        statuses that are not failures."""
         with self._start(arguments) as running, self._told(arguments[0]):
             said = running.read(LIMIT)
             return said if running.status() in fine else None

@@ -94,7 +94,7 @@ def _status() -> int:
     except BrokenPipeError:
         # The reader of our output is gone (head, less): nothing to say, nor anywhere to say it.
         return EXIT_ERROR
-    # Native code that panics raises what is no Exception (PyO3's PanicException).
+    # Native code that panics raises what is not an Exception (PyO3's PanicException).
     except BaseException as error:
         _complain(told(error), debug)
         return error.status if isinstance(error, ProfdiffError) else EXIT_ERROR

@@ -115,7 +115,7 @@ function both(kernels, row, value) {
 /** @param {Both<number>} before @param {Both<number>} now @returns {Both<number>} */
 const merged = (before, now) => [now[0] ?? before[0], now[1] ?? before[1]];
 
-/** Registers and where jumps lead are no difference. @param {string} text */
+/** Registers and where jumps lead are not differences. @param {string} text */
 const shapeOf = (text) =>
   text
     .replace(/%(?![er]?[sib]p\b)[a-z][a-z0-9]*/g, "%")

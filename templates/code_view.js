@@ -138,7 +138,7 @@ function sentences({ split, size, places, notes }) {
   const both = (/** @type {(label: string) => string} */ of) =>
     alone() || of(left) === of(right) ? of(left) : `${of(left)} → ${of(right)}`;
   said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
-  // Of exact counts, more is known.
+  // Exact counts tell more.
   if (places.length > 1 && !metric.code) said.push(`${count(places.length)} places`);
   return [...said, ...notes];
 }

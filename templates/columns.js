@@ -10,7 +10,7 @@ import { alone, sides, state } from "./state.js";
 /** @import { Calls } from "./chosen.js" */
 /** @import { Counts, FunctionRow } from "./document.d.ts" */
 
-/** A row of the foot has a name and counts, and is no function.
+/** A row of the foot has a name and counts, and is not a function.
  * @typedef {FunctionRow | {name: string, self: Counts, total: Counts, className: string}} Row */
 /** `width`: goes first where the screen is narrow. `signed`: has the colour of more or less.
  * @typedef {{key: string, title: string, by: (row: Row) => number, cell: (row: Row) => string,

@@ -293,7 +293,7 @@ export interface HeldCode {
 }
 
 /** The code of a function, which lies in an element of its own: columns over rows, and over lines.
- * Texts are numbers of `strings`, of which 0 is no text. `before` and `after`: how many
+ * Texts are numbers of `strings`, of which 0 is not a text. `before` and `after`: how many
  * instructions that were never executed are left out there. */
 export interface FunctionCode {
   size: Counts;
@@ -312,7 +312,7 @@ export interface FunctionCode {
 }
 
 /** Where the kernel lacks a row, `text` is 0. `address`: from `start`, the difference to the row
- * before it that the kernel has; `taken`: -1 where it is no conditional branch's, or is not
+ * before it that the kernel has; `taken`: -1 where it is not a conditional branch's, or is not
  * known of all executions; `target`: the row that a jump leads to, -1 if none. */
 export interface CodeColumns {
   start: string;

@@ -19,7 +19,7 @@ export function drawAnswers() {
   const nothing = `One kernel: ${base}. Nothing to compare it with.`;
   const where = data.joint ? ` ${data.joint.where}` : "";
   document.title = visible(`profdiff: ${labels().join(" against ")}${where}`);
-  // Of several parts, what they have in common stands above.
+  // What several parts have in common stands above.
   const [title, told] = data.joint ? ["part-heading", "part-answers"] : ["heading", "answers"];
   at(title).textContent = visible(heading);
   fill(told, "span", answers.length ? answers : [nothing]);

@@ -181,7 +181,7 @@ function dependLine(columns) {
   const made = heading("row", "Depends on state", "what");
   made.scope = "rowgroup";
   made.colSpan = columns;
-  made.append(element("small", "the change is no change of the kernel alone: from the lowest to "
+  made.append(element("small", "the kernel alone does not make the change: from the lowest to "
     + "the highest of all states, and the function in which states differ most"));
   line.append(made);
   return line;

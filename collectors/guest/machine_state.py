@@ -185,7 +185,7 @@ def _remove(folder: Path) -> bool:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether it is no whole one, which nobody can use."""
+    """Whether it is not a whole one, which nobody can use."""
     return folder.is_dir() and not os.path.lexists(folder / _ABOUT)
 
 

@@ -83,7 +83,7 @@ class Qmp:
             except (ValueError, RecursionError) as error:
                 raise QmpError("it says what is not JSON") from error
             if not isinstance(one, dict):
-                raise QmpError("it says what is no message")
+                raise QmpError("it sends something that is not a message")
             if isinstance(refusal := one.get("error"), dict):
                 raise QmpError(str(refusal.get("desc"))[:500])
             said.append(one)

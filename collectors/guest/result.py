@@ -118,7 +118,7 @@ def guest_files(folder: Path) -> dict[str, str]:
 
 
 def too_few_cpus(told: Path, cpus: int) -> Failure | None:
-    """Why a run is no result of a guest with so many vCPUs, which ``told`` how many it used; the
+    """Why a run is not a result of a guest with so many vCPUs, which ``told`` how many it used; the
     file goes. None where that is right, or not known. Raises OSError."""
     text = read_end(told).strip()
     told.unlink()

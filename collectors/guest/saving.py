@@ -32,7 +32,7 @@ _numbers = itertools.count()
 @dataclass(frozen=True)
 class SavedMachine:
     """The machine that a run of ``kernel`` is restored from: ``programs`` are the collector's,
-    ``room`` the bytes of memory that it shares with us. The workload is no part of it."""
+    ``room`` the bytes of memory that it shares with us. The workload is not part of it."""
 
     qemu: Qemu
     kernel: KernelFiles

@@ -63,7 +63,7 @@ def check_packages(packages: Sequence[Path]) -> None:
 def unpack_kernel(packages: Sequence[Path]) -> Path:
     """The folder in the cache with what ``packages`` hold of a kernel; unpacked if it is not there.
 
-    Raises InputError when one of them is no package, MissingError without dpkg-deb or room.
+    Raises InputError when one of them is not a package, MissingError without dpkg-deb or room.
     """
     digest = hashlib.sha256()
     for package in packages:

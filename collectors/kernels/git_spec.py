@@ -56,7 +56,7 @@ class GitSpec:
 
     @staticmethod
     def parse(spec: str) -> "GitSpec":
-        """Raises InputError for what is malformed, and where REPO is no folder."""
+        """Raises InputError for what is malformed, and where REPO is not a folder."""
         body = spec.removeprefix(PREFIX)
         if not is_git(spec) or not body:
             raise InputError(f"{spec}: {_FORM}")

@@ -1,5 +1,5 @@
-"""Build ids in an image that is no ELF file, which holds the kernel as it lies in memory: its own
-note, and those of the vDSOs that it holds."""
+"""Build ids in an image that is not an ELF file and holds the kernel as it lies in memory: the
+kernel's own note, and the notes of its vDSOs."""
 
 import re
 from pathlib import Path

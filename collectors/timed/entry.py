@@ -57,7 +57,7 @@ class Timed(Collector):
         parsed = [str(Wanted.parse(text)) for text in given["metrics"]]
         self.preview(given)
         settings = super().settings({**given, "metrics": parsed})
-        # What was checked is no part of what will be recorded.
+        # What was checked is not part of what will be recorded.
         del settings["metric_sample"]
         return settings
 

@@ -14,9 +14,7 @@ def told(sample: Path, metrics: Sequence[str]) -> list[str]:
     """A line for each metric. Raises InputError: the sample cannot be read, or does not have what
     is wanted."""
     if not metrics:
-        raise InputError(
-            f"--metric-sample {sample}: say which metric to read from it, with --metric"
-        )
+        raise InputError(f"--metric-sample {sample}: name a metric to read from it with --metric")
     try:
         output = bounded.read(sample, MAX_OUTPUT).decode(errors="replace")
     except OSError as error:

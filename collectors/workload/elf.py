@@ -31,7 +31,7 @@ class Elf:
 
 
 def read_elf(path: Path) -> Elf | None:
-    """Read the dynamic section of ``path``; None if it is no ELF file.
+    """Read the dynamic section of ``path``; None if it is not an ELF file.
 
     Raises InputError when it begins like one but is damaged.
     """

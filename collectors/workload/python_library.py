@@ -17,7 +17,7 @@ from profdiff.collectors.messages import last_line
 from profdiff.collectors.workload.root import Root
 
 # Of the standard library, what no workload imports: tests, an editor, windows, other packages; and
-# what is no part of the archive.
+# what is not part of the archive.
 _WITHOUT = {
     *("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data"),
     *("site-packages", "dist-packages", "__pycache__", "lib-dynload"),

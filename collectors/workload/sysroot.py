@@ -21,7 +21,7 @@ _WITNESSES = (
 def sysroot(values: Sequence[str], architecture: Architecture) -> Root | None:
     """The root folder for an architecture among ``[ARCH=]DIR``s; None if there is none.
 
-    Raises InputError for what is no folder, or holds programs for another architecture.
+    Raises InputError for what is not a folder, or holds programs for another architecture.
     """
     value = value_for("--sysroot", values, architecture)
     if value is None:

@@ -37,7 +37,7 @@ def search(
     ends goes on. Raises InputError, and whatever ``test`` raises."""
     if first_parent or not bisect.resume(good, bad):
         bisect.begin(good, bad, first_parent=first_parent)
-    # Where good is no ancestor of bad, git asks for what both come from first.
+    # Where good is not an ancestor of bad, git asks for what both come from first.
     for base in bisect.merge_bases(good, bad):
         if base in bisect.marked("good") | bisect.marked("skip"):
             continue

@@ -90,7 +90,7 @@ class Judge:
         return setting.ops, None if setting.short is None else longer
 
     def ends(self) -> str:
-        """What was measured of good and bad, in one line; "" where that is no number."""
+        """What was measured of good and bad, in one line; "" where that is not a number."""
         numbers = self.number(self.good), self.number(self.bad)
         if numbers[0] is None or numbers[1] is None or self.condition.operator == CHANGED:
             return ""

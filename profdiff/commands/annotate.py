@@ -288,7 +288,7 @@ def _trees(given: Sequence[str], comparison: "Comparison") -> "Mapping[str, Sour
     for text in given:
         label, equals, spec = text.partition("=")
         if not equals or not spec:
-            raise InputError(f"--source {text}: say LABEL=DIR or LABEL=REPO@REV")
+            raise InputError(f"--source {text}: write LABEL=DIR or LABEL=REPO@REV")
         _check_label(f"--source {text}", label, comparison.labels)
         if label in trees:
             raise InputError(f"--source {text}: {label} is given twice")
@@ -324,7 +324,7 @@ def _own_trees(
 
 
 def _check_tree(tree: "Sources", label: str, found: "Annotation") -> None:
-    """Raises InputError where a folder has no file of the function: it is no source tree, or not
+    """Raises InputError where a folder has no file of the function: it is not a source tree, or not
     the top of one."""
     files = {line.file for line in found.lines if line.file and label in line.lines}
     known = any(tree.lines(file) is not None for file in files)

@@ -26,8 +26,8 @@ from profdiff.views.suite.threshold import RELEVANT, parsed
     metavar="DIR",
     default=Path("atlas"),
     show_default=True,
-    help="Write the site into this folder. An older site there is replaced; files in it that are "
-    "not the site's stay.",
+    help="Write the site into this folder. atlas replaces an older site there, and keeps files "
+    "that do not belong to the site.",
 )
 @click.option(
     "--threshold",
@@ -38,12 +38,11 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> int:
     """Make a site of suites and sessions: each cell's line over releases, its steps, and the
     functions that made them.
 
-    Cells are joined by name, and kernels stand in the order of their versions. What was counted on
-    another QEMU, CPU model, architecture or with other guest options is another series: it is
-    never joined in one line. Where a session is a bisection's, the steps that it explains show its
-    commit.
+    atlas joins cells by name, and sorts kernels by version. Counts from another QEMU, CPU model or
+    architecture, or with other guest options, form another series: one line never joins two
+    series. If a session comes from a bisection, the steps that it explains show its commit.
 
-    A recording that is damaged is left out: atlas names it, and exits with status 1.
+    atlas names and skips damaged recordings, and then exits with status 1.
 
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """

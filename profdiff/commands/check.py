@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     shell_complete=complete.conditions,
     help="Fail if METRIC[:total|kernel|user|FUNCTION|total:FUNCTION] OPERATOR BOUND holds, for "
     "example 'instructions > +2%', 'instructions:change_pte_range > +3/op' or, with all that the "
-    "function calls, 'instructions:total:do_mprotect_pkey > +5%'. Of exact counts, METRIC can be a "
-    "class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
+    "function calls, 'instructions:total:do_mprotect_pkey > +5%'. With exact counts, METRIC can be "
+    "a class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
     "'inlined:FUNCTION changed' guard a function's code. Can be repeated.",
 )
 @click.option(
@@ -64,7 +64,7 @@ def check(
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
     newest session in this folder. With several architectures or compilers, check judges each one
-    separately, and of a suite each cell; what a kernel lacks is no change there.
+    separately; for a suite, it judges each cell, and a cell that a kernel lacks is not a change.
 
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.

@@ -88,7 +88,7 @@ def cells(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 
 @_quiet
 def suites(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """The suites that come along, TOML files, and folders that may hold one."""
+    """The built-in suites, TOML files, and folders that may hold one."""
     from profdiff.commands.suite_file import installed
 
     entries = [entry for entry in _entries(typed) if entry.endswith(".toml")]
@@ -205,7 +205,7 @@ def _sessions(context: click.Context) -> list[Session]:
     from profdiff.session.held import held
 
     given = context.params.get("session")
-    # Of annotate's two words the first may be left out: then the only one is no session.
+    # Of annotate's two words the first may be left out: then the only one is not a session.
     if given and "function" in context.params and held(Path(given)) != "session":
         given = None
     # Behind an option whose value is completed, click has not told words apart.

@@ -45,8 +45,8 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--suite",
-            "Record several workloads: a TOML file with [[workload]] entries, or a suite that "
-            "comes along. Other keys of the file are defaults for all of them.",
+            "Record several workloads: a TOML file with [[workload]] entries, or a built-in suite. "
+            "Other keys of the file are defaults for all of them.",
             metavar="FILE|NAME",
             shell_complete=complete.suites,
         ),
@@ -83,23 +83,24 @@ def _options() -> list[click.Parameter]:
         _option(
             "--series",
             "Build BASE and every commit from there to TIP, and record them as kernels, BASE "
-            "first; those of --kernel follow. The repository is this folder's unless git:REPO@ "
-            "names another; options are those of a kernel from git, such as cc=gcc-13. A commit "
-            "that does not build is left out and named.",
+            "first; the kernels of --kernel follow. The repository is this folder's unless "
+            "git:REPO@ names another. OPTION is an option of a kernel from git, such as cc=gcc-13. "
+            "profdiff names and skips a commit that does not build.",
             metavar="[git:REPO@]BASE..TIP[,OPTION...]",
         ),
         _option(
             "--arch architectures",
             "The architectures to record. With several, profdiff records one session for each, in "
-            "its own folder. debian:SUITE and debian:VERSION serve all of them; of other SPECs, "
-            "give each label one for each architecture. profdiff compiles a .c workload for each.  "
+            "its own folder. debian:SUITE and debian:VERSION serve all of them; for other kinds of "
+            "SPEC, give each label one SPEC for each architecture. profdiff compiles a .c workload "
+            "for each.  "
             "[default: what the kernels are for]",
             type=Names(),
             metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
         ),
         _option(
             "--compilers",
-            "Build each kernel (git:REPO@REV) by each of these compilers and record them. With "
+            "Build each kernel (git:REPO@REV) with each of these compilers and record them. With "
             "several, profdiff records one session for each, in its own folder, and reports which "
             "changes all of them show.  [default: the cc= of each SPEC, or gcc]",
             type=Compilers(),
@@ -145,8 +146,8 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--no-file no_files",
-            "A word of COMMAND that names no file, although there is one of that name: it stays "
-            "here.",
+            "Do not copy the file that this word of COMMAND happens to name: the word means "
+            "something else.",
             multiple=True,
             metavar="WORD",
         ),
@@ -182,9 +183,9 @@ def _options() -> list[click.Parameter]:
         ),
         _shown(
             "--timeout",
-            "Limit for one run, in seconds. A guest's are its own: those in which it computes or "
-            "sleeps, not those in which it waits for a processor that is busy. By the wall, ten "
-            "times as many end it. A machine's are seconds of wall time.",
+            "Limit for one run, in seconds. For a guest, only the seconds count in which it "
+            "computes or sleeps, not those in which it waits for a busy processor; ten times as "
+            "many seconds of wall time end it too. For a machine, it is wall time.",
             click.FloatRange(1, 10**6),
             600.0,
             metavar="SECONDS",
@@ -235,9 +236,9 @@ def _options() -> list[click.Parameter]:
         _option(
             "--restore/--no-restore",
             "Boot each kernel once, save its machine before the workload comes, and restore it for "
-            "each run, which takes less than a tenth of the time. Under KVM, guests boot. "
-            "Counts differ a little from those of --no-restore (docs/restored-machines.md). A "
-            "session goes on as it began.  [default: --restore]",
+            "each run, which takes less than a tenth of the time. Under KVM, guests "
+            "always boot. Counts differ a little from those of --no-restore "
+            "(docs/restored-machines.md). A session continues as it began.  [default: --restore]",
             default=None,
         ),
         _option(
@@ -256,8 +257,8 @@ def _options() -> list[click.Parameter]:
             "--cluster",
             "Run the guests on the workers of a Dask cluster, as many as it has room for: a "
             "scheduler's address or its file (FILE.json), N workers on this machine, or one on "
-            "each host; of these two, +dashboard serves Dask's page to this machine's users. Needs "
-            "profdiff[cluster].",
+            "each host. With the last two, +dashboard serves Dask's page to this machine's users. "
+            "Needs profdiff[cluster].",
             metavar="ADDRESS|local:N|ssh:HOST,...",
         ),
         _option(
@@ -285,17 +286,17 @@ def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def experiments(options: dict[str, Any]) -> Experiments:
-    """From the values of ``experiment_options``. Raises as ``Experiments.of``."""
+    """From the values of ``experiment_options``. Raises what ``Experiments.of`` raises."""
     from profdiff.recording.experiments import Experiments
 
     for name, told in (("only", "--only"), ("tags", "--tag")):
         if options[name]:
-            raise InputError(f"{told} is of a suite: add --suite FILE")
+            raise InputError(f"{told} works only on a suite: add --suite FILE")
     return Experiments.of(asked(options, click.get_current_context()))
 
 
 def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
-    """The suite that the values of ``experiment_options`` are of; None if they are of one workload.
+    """The suite that ``experiment_options`` ask for; None if they ask for one workload.
     Raises InputError."""
     from profdiff.recording.shard import Shard
     from profdiff.recording.suites import AskedSuite

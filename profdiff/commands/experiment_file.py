@@ -51,7 +51,7 @@ class ExperimentCommand(click.Command):
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         command, file, suite = (given.get(name) for name in ("command", "experiment", "suite"))
         commanded = isinstance(command, tuple) and bool(command)
-        # What was not given is no string and no tuple, but click's own mark.
+        # What was not given is neither a string nor a tuple, but click's own mark.
         if not isinstance(file, str):
             by_default = not commanded and not isinstance(suite, str) and DEFAULT_FILE.is_file()
             file = str(DEFAULT_FILE) if by_default else None
@@ -159,7 +159,7 @@ def _from(file: Path, text: str) -> str:
     from profdiff.collectors.kernels.kinds import registry
 
     label, equals, path = text.partition("=")
-    # In debian:SUITE,arch=ARCH, what stands before = is no label.
+    # In debian:SUITE,arch=ARCH, what stands before = is not a label.
     if not equals or "/" in label or ":" in label:
         label, equals, path = "", "", text
     if (spec := registry.beside(path, file.parent)) is not None:

@@ -208,7 +208,7 @@ def mail(
     if regzbot_introduced:
         if bisection is None:
             raise InputError(
-                f"--regzbot-introduced: {recording.folder} is no bisection's evidence: give the "
+                f"--regzbot-introduced: {recording.folder} is not a bisection's evidence: give the "
                 "commit with --regzbot 'introduced: COMMIT'"
             )
         commands.append(trailers.regzbot(f"introduced: {introduced(bisection)}"))

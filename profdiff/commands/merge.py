@@ -21,12 +21,12 @@ _FOLDER = click.Path(path_type=Path)
 def merge(session: Path, shards: tuple[Path, ...]) -> None:
     """Put the runs of SHARDS into SESSION. merge creates SESSION if it does not exist.
 
-    Shards are what profdiff record --shard I/N leaves: sessions or suites that were recorded with
-    the same options, each with some of the runs. SESSION then is as if one process had recorded all
-    of them. merge refuses shards of other kernels, options, workloads or of another QEMU. A run
-    that several shards have is taken once if it is the same in all of them; otherwise merge refuses
-    it. SESSION changes only when all files of a shard are there. merge says how many runs of the
-    plan are in no shard.
+    profdiff record --shard I/N makes shards: sessions or suites that were recorded with the same
+    options, each with some of the runs. Afterwards SESSION looks as if one process had recorded all
+    runs. merge refuses shards with other kernels, options or workloads, or from another QEMU. If
+    several shards have a run, merge takes it once if it is the same in all of them, and otherwise
+    refuses it. SESSION changes only when all files of a shard exist. merge says how many runs of
+    the plan are in no shard.
     """
     from profdiff.recording.merge import merge as merged
     from profdiff.recording.schedule import in_no_shard

@@ -35,16 +35,16 @@ def record(**options: Any) -> None:
     run times.
 
     COMMAND is a program, a shell or Python script, or a .c or .cpp file, with its arguments. Write
-    it after --. Files that its words name travel into the guest.
+    it after --. profdiff copies the files that its words name into the guest.
     profdiff boots each kernel under QEMU, or records the kernel that a machine runs. To compare two
     kernels of one machine, record the first, reboot, and record the second into the same session
     (-o), which knows COMMAND. If you did not record that session on this machine, profdiff shows
     COMMAND and asks before it runs it. profdiff counts the whole command. If --ops says which word
     of COMMAND is its number of operations ({ops}, or a {NAME} of --sweep), profdiff also runs half
-    as many and subtracts them, so that start-up cancels out. Of a program that marks its loop with
+    as many and subtracts them, so that start-up cancels out. If a program marks its loop with
     PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder), exact
-    counts are those between the marks. Run the same command again to resume an interrupted
-    recording.
+    counts cover only what runs between the marks. Run the same command again to resume an
+    interrupted recording.
     """
     from profdiff.recording import machines
     from profdiff.recording.experiments import session_folder

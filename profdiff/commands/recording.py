@@ -34,7 +34,7 @@ CELL = click.option(
     "--cell",
     metavar="NAME",
     shell_complete=complete.cells,
-    help="Show this cell of a suite, as 'profdiff report SUITE' names it: mprotect/anon,64k.",
+    help="Use this cell of a suite. 'profdiff report SUITE' prints the names: mprotect/anon,64k.",
 )
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--threshold",
     held=["suite"],
     metavar="PERCENT",
-    help=f"Of a suite, show the cells that changed by at least this.  [default: "
+    help=f"Show only the suite's cells that changed by at least this.  [default: "
     f"{100 * RELEVANT:g}%]",
 )
 @works_on(
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     held=["suite"],
     multiple=True,
     metavar="GLOB",
-    help="Of a suite, show only cells with such a name: 'mprotect*'. Can be repeated.",
+    help="Show only the suite's cells whose name matches GLOB: 'mprotect*'. Can be repeated.",
 )
 @works_on(
     "--tag",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     held=["suite"],
     multiple=True,
     metavar="TAG",
-    help="Of a suite, show only cells with this tag. Can be repeated.",
+    help="Show only the suite's cells with this tag. Can be repeated.",
 )
 @output_options
 def report(
@@ -65,9 +65,9 @@ def report(
 ) -> int:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
     functions that cost more. SESSION defaults to the newest session in this folder. With several
-    architectures or compilers, report shows their changes side by side. Of a suite, report shows
-    how many cells cost more, the cells that do, and the functions that make it; workloads that are
-    damaged are named and left out, and the exit status is 1.
+    architectures or compilers, report shows their changes side by side. For a suite, report shows
+    how many cells cost more, which cells these are, and which functions cause it. It names damaged
+    workloads, skips them, and then exits with status 1.
 
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """

@@ -56,14 +56,14 @@ def is_suite(content: Mapping[str, Any]) -> bool:
 
 
 def installed() -> list[str]:
-    """The names of the suites that come along."""
+    """The names of the built-in suites."""
     folder = Path(str(resources.files("profdiff.suites")))
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def located(given: str) -> Path:
-    """The file that ``--suite`` names, or the suite of that name that comes along. Raises
-    InputError when there is neither."""
+    """The file that ``--suite`` names, or the built-in suite of that name. Raises InputError when
+    there is neither."""
     file = Path(given)
     if file.exists() or "/" in given:
         return file
@@ -72,14 +72,14 @@ def located(given: str) -> Path:
         return Path(str(resources.files("profdiff.suites"))) / f"{given}.toml"
     near = did_you_mean(given, known)
     raise InputError(
-        f"--suite {given}: there is no such file, and no suite of this name comes along "
+        f"--suite {given}: there is no such file, and no built-in suite of this name "
         f"({', '.join(known)}){f': {near}' if near else ''}"
     )
 
 
 def names(file: Path, depth: int = 0) -> list[str]:
-    """Of the workloads in a file and in what it includes, whatever else they say. Raises
-    InputError."""
+    """The names of the workloads in a file and in the files that it includes, whatever else they
+    say. Raises InputError."""
     content = read(file)
     included = [one for one in content.get(INCLUDE, []) if isinstance(one, str)]
     entries = content.get(WORKLOADS, [])
@@ -170,4 +170,4 @@ def _text(file: Path, key: str, value: object) -> str:
         return value
     if key == NAME and value == _name(file):
         return "suite"
-    raise InputError(f"{file}: {key} is no name: {problem_with(str(value)[:80])}")
+    raise InputError(f"{file}: {key} is not a name: {problem_with(str(value)[:80])}")

@@ -43,7 +43,7 @@ _CALLED = {
     "userfaultfd": "USERFAULTFD",
 }
 _MAX_PROGRAM = 32 << 20
-# What a program calls so often is no part of its start.
+# What a program calls so often is not part of its start.
 _OFTEN, _PART, _SHOWN = 10, 0.05, 4
 
 

@@ -69,7 +69,7 @@ class EqualCode:
         ``candidate`` (plain, ``.zst``, ``.xz``) of another kernel of the same architecture.
 
         What a session alone does not know, such as a debug ELF that is gone, makes it unequal.
-        Raises InputError for a file that is no kernel or damaged, SessionError for a damaged
+        Raises InputError for a file that is not a kernel or damaged, SessionError for a damaged
         session.
         """
         addresses: list[NDArray[np.uint64]] = []

@@ -85,7 +85,7 @@ class Findings:
 
     @staticmethod
     def of_recordings(comparisons: Sequence[Comparison]) -> "Findings":
-        """Of recordings that are no session: a profile each, and nothing else is known."""
+        """Of recordings that are not sessions: a profile each, and nothing else is known."""
         first = comparisons[0]
         results = Results.gather(first.manifest)
         return Findings(first.manifest, first.setting, comparisons, results, State(), first.facts)

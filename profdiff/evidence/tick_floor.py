@@ -55,7 +55,7 @@ def larger(floors: Iterable[float | None]) -> float | None:
 
 def within_ticks(base: float, other: float, floor: float | None, rule: Rule) -> Verdict | None:
     """What an exact change is that timer ticks can make: *unsure*, or *unchanged* where they cannot
-    make it relevant either. None where it is more; equal counts are no change."""
+    make it relevant either. None where it is more; equal counts are not change."""
     delta = abs(other - base)
     if not delta or floor is None or delta > floor:
         return None

@@ -62,8 +62,8 @@ def about(findings: Findings) -> str:
 
 
 def refuse_accident(findings: Findings) -> None:
-    """Raise InputError where the change that the letter is about is no regression of the kernel: it
-    depends on state, or timer ticks can make it."""
+    """Raise InputError if the change that the letter is about is not a regression of the kernel:
+    it depends on state, or timer ticks can make it."""
     found = largest_change(findings.results, findings.setting)
     if found is None:
         return

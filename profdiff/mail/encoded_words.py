@@ -9,7 +9,7 @@ from itertools import groupby
 _WORD = re.compile(r"=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?(.*?)\?=")
 # Blanks between two encoded words are not part of the text (RFC 2047, 6.2).
 _RUN = re.compile(rf"{_WORD.pattern}(?:\s*{_WORD.pattern})*")
-# A header has 998 octets on a line; more than this is no text for a person.
+# A header has 998 octets on a line; more than this is not text for a person.
 _LONGEST = 10_000
 # Not charsets of mail, and their time grows with the square of the text.
 _SLOW = frozenset({"idna", "punycode"})
@@ -17,7 +17,7 @@ _SLOW = frozenset({"idna", "punycode"})
 
 def decoded(value: str) -> str:
     """``value`` without RFC 2047's encoding, on one line and without control characters. What is
-    not of its charset is replaced; what is no encoding stays as it stands."""
+    not of its charset is replaced; what is not an encoding stays as it stands."""
     value = _RUN.sub(lambda run: _decode_run(run[0]), value[:_LONGEST])
     value = value.encode(errors="replace").decode()
     return " ".join("".join(c if c.isprintable() else " " for c in value).split())

@@ -23,7 +23,7 @@ _LONGEST_SUBJECT = 500
 class Recipients:
     """``to`` and ``cc`` share no address. ``in_reply_to`` and ``references`` are ids with angle
     brackets, the latter from the thread's first mail on; ``subject``: the parent mail's, with one
-    ``Re: ``; None where the mail is no reply."""
+    ``Re: ``; None where the mail is not a reply."""
 
     to: Sequence[Address] = ()
     cc: Sequence[Address] = ()

@@ -1,7 +1,7 @@
 """A thread of mails from a file, as public-inbox serves it: mbox, or mbox.gz.
 
 lore's ``t.mbox.gz`` is mboxrd: lines of a body that begin with ``From `` have one ``>`` more.
-The file is a stranger's: its size is bounded, a mail that is no mail is passed over, and of the
+The file is a stranger's: its size is bounded, what is not a mail is passed over, and of the
 others only what is asked for is read.
 """
 

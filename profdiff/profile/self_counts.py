@@ -82,6 +82,6 @@ def _of_kernel(
     leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1].astype(np.int64)
     result = np.zeros(len(functions.functions), np.int64)
     np.add.at(result, leaf, picked)
-    # What only called others, or cancelled out, is no row.
+    # What only called others, or cancelled out, is not a row.
     some = np.flatnonzero(result)
     return [functions.functions[row] for row in some.tolist()], result[some]

@@ -14,7 +14,7 @@ class Known:
 
     def get(self, question: Hashable, find: Callable[[], T]) -> T:
         """The answer to ``question``, which names what it is of: found now, or before. Raises what
-        ``find`` raises, which is no answer."""
+        ``find`` raises, which is not an answer."""
         if question not in self._answers:
             self._answers[question] = find()
         return cast(T, self._answers[question])

@@ -117,7 +117,7 @@ def _without_half(name: str, rows: Sequence[Row]) -> str | None:
     for row in rows:
         value = row[name]
         if not re.fullmatch(r"\d{1,18}", value):
-            return f"{name} is {value}, which is no whole number, so it has no half"
+            return f"{name} is {value}, which is not a whole number, so it has no half"
         if int(value) < 2:
             return f"{name} is {value}, so it has no half: give at least 2"
     return None

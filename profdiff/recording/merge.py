@@ -91,6 +91,6 @@ def _refuse_other_workloads(first: Suite, other: Suite) -> None:
     if odd := [name for name in [*mine, *others] if (name in mine) != (name in others)]:
         has = other if odd[0] in others else first
         raise InputError(
-            f"{other.folder} is no shard of {first.folder}: only {has.folder} has the workload "
+            f"{other.folder} is not a shard of {first.folder}: only {has.folder} has the workload "
             f"{odd[0]}"
         )

@@ -118,12 +118,12 @@ def _refuse_other_plan(first: Session, other: Session) -> None:
                 break
     if told:
         raise InputError(
-            f"{other.folder} is no shard of {first.folder}: it was recorded with {told}"
+            f"{other.folder} is not a shard of {first.folder}: it was recorded with {told}"
         )
 
 
 def _refuse_other_emulators(every: Sequence[Session]) -> None:
-    """Raise InputError when runs of one collector are of two QEMUs."""
+    """Raise InputError when runs of one collector come from two QEMUs."""
     known: dict[str, tuple[Session, m.Qemu]] = {}
     for session in every:
         for run in session.manifest.runs:
@@ -135,8 +135,8 @@ def _refuse_other_emulators(every: Sequence[Session]) -> None:
                 fields = m.Qemu.__struct_fields__
                 names = [name for name in fields if getattr(mine, name) != getattr(other, name)]
                 raise InputError(
-                    f"{session.folder} is no shard of {first.folder}: it was recorded by another "
-                    f"QEMU ({names[0]} {getattr(mine, names[0])}, not {getattr(other, names[0])})"
+                    f"{session.folder} is not a shard of {first.folder}: another QEMU recorded it "
+                    f"({names[0]} {getattr(mine, names[0])}, not {getattr(other, names[0])})"
                 )
 
 

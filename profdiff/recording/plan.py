@@ -34,7 +34,7 @@ _SOURCE = "workload/source"
 
 
 def describe_kernel(files: KernelFiles) -> m.Kernel:
-    """A kernel as the manifest names it. Raises InputError when the image is no kernel, or its
+    """A kernel as the manifest names it. Raises InputError when the image is not a kernel, or its
     debug ELF is damaged or of another build."""
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None

@@ -8,7 +8,7 @@ from profdiff.session.kernel_config import OptionDifference
 
 # Words of a command line that name the kernel itself, or are drawn for each boot.
 _OWN_NAME = ("BOOT_IMAGE=", "initrd=", "profdiff.settle=")
-# What a machine says of itself that is the kernel's release or a path, or is no state of it.
+# What a machine says of itself that is the kernel's release or a path, or is not a state of it.
 _UNCOMPARED = re.compile("kernel|release|perf|user|perf_event_max_sample_rate_after")
 
 
@@ -51,7 +51,7 @@ class Facts:
         for name in dict.fromkeys(name for own in some.values() for name in own):
             values = {label: own.get(name) for label, own in some.items()}
             # An older kernel does not list vulnerabilities that it does not know; where the other
-            # one is not affected, that is no difference.
+            # one is not affected, that is not a difference.
             known = {value or "Not affected" for value in values.values()}
             if not _UNCOMPARED.fullmatch(name) and len(known) > 1:
                 found[name] = values

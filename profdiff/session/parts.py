@@ -22,7 +22,7 @@ from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
 from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
-# More are no experiment but a hostile file.
+# More are not an experiment but a hostile file.
 _MOST = 64
 _Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MOST)]
 
@@ -128,7 +128,7 @@ def _decode(path: Path, data: bytes, kind: Kind) -> _File:
     if unknown := [name for name in found.names if not kind.knows(name)]:
         told = f"names the {kind.name} {unknown[0][:40]!r}, which"
         if kind is COMPILER:
-            raise SessionError(f"{path} {told} is no program's name")
+            raise SessionError(f"{path} {told} is not a program's name")
         known = ", ".join(one.arch for one in ARCHITECTURES)
         raise SessionError(f"{path} {told} this profdiff does not know (known: {known})")
     if len(set(found.names)) != len(found.names):

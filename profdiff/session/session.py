@@ -41,7 +41,7 @@ class Recording(ABC):
 
     @abstractmethod
     def sessions(self) -> "Mapping[str, Session]":
-        """Those that have been begun, in order, by name: "" for one that is no part. Raises
+        """Those that have been begun, in order, by name: "" for one that is not a part. Raises
         SessionError."""
 
 

@@ -29,7 +29,7 @@ from profdiff.session.session import Recording, Session
 
 SCHEMA = "profdiff.suite/1"
 MOST_WORKLOADS = 4_000
-"""More are no suite but a hostile file."""
+"""More are not a suite but a hostile file."""
 
 _MOST_CHOICES = 1_000
 _MAX_FILE = 16 * 2**20
@@ -133,7 +133,7 @@ class Suite(Recording):
 
     @staticmethod
     def open(folder: Path) -> "Suite":
-        """Read which workloads a folder has. Raises SessionError when it is no suite's, or what
+        """Read which workloads a folder has. Raises SessionError when it is not a suite's, or what
         says so is damaged, hostile or of a newer schema."""
         path = inside(folder, SUITE_FILE)
         try:
@@ -267,7 +267,7 @@ def cell_names(
 
 
 def names_of(settings: Sequence[Setting], workload: str, part: str = "") -> list[str]:
-    """As ``cell_names``, of what is no session yet."""
+    """As ``cell_names``, of what is not a session yet."""
     names: list[str] = []
     alike: dict[str, int] = {}
     behind = f"@{_plain(part)}" if part else ""

@@ -30,7 +30,7 @@ class Folder:
             content = read(real, blobs.LARGEST)
         except (OSError, RuntimeError):  # a circle of links is a RuntimeError
             return None
-        # A file's name in git, which is no signature.
+        # A file's name in git, which is not a signature.
         name = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
         self._read[file] = name.hexdigest()
         return content

@@ -13,9 +13,9 @@ _LETTERS = 20
 
 
 def matched_lines(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int64]:
-    """For each line of ``old`` (from 0) the line of ``new`` that is the same one, -1: none; by the
-    diff that ``same_lines`` reads of a repository, so rising. White space is no difference. Raises
-    MissingError without git."""
+    """For each line of ``old`` (from 0) the line of ``new`` that is the same one, -1: none. The
+    lines rise, because the diff is the one that ``same_lines`` reads. White space does not count as
+    a difference. Raises MissingError without git."""
     found = np.full(len(old), -1, np.int64)
     here, there = 0, 0
     for hunk in of_texts(old, new):

@@ -25,7 +25,7 @@ def moves(
 ) -> list[tuple[SourceLine, SourceLine]]:
     """Pairs of (new, old): the same text, but for white space, added and removed by the
     same commit. ``now``, ``before``: lines of the files of both sides; ``letters``: how many
-    letters and digits of a run are no chance."""
+    letters and digits of a run are not a coincidence."""
     came, went = _by_commit(added, now), _by_commit(removed, before)
     found = []
     for commit in sorted(came.keys() & went.keys()):

@@ -1,5 +1,5 @@
 """Which lines two revisions have in common, by git's diff: renamed files are followed, and white
-space is no difference."""
+space is not a difference."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

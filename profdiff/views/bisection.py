@@ -58,7 +58,7 @@ class Bisection(Record, frozen=True):
 
 
 def bisection(found: kept.Bisection | None) -> Bisection | None:
-    """None of a session that is no bisection's."""
+    """None for a session that is not a bisection's."""
     if found is None:
         return None
     return Bisection(

@@ -49,7 +49,7 @@ class Row(Record, frozen=True):
     """Instructions of one kind. ``commit`` is a hash, ``subject`` and ``author_date`` (ISO 8601)
     are its own. Of other kinds ``subject`` says what they are. ``instructions`` = ``added``
     (executed by the new kernel) + ``removed`` (negative: executed by the base), in the whole
-    window; of lines that are no commit's only what the kernels differ by. ``effect``: of a commit,
+    window; of lines of no commit only what the kernels differ by. ``effect``: of a commit,
     also what ran below the calls that it added or removed, which other rows have not then.
     ``functions``: the largest effect first.
 

@@ -101,7 +101,7 @@ def test_zipped_parameters_go_side_by_side() -> None:
         (lambda: made({}, command=["./w", "{NN}"], difference="N=1,2"), "it has {NN}"),
         (lambda: made({"N": ["8"]}, difference="N=1,2"), "already swept; --difference N alone"),
         (lambda: made({"N": ["8", "1"]}, difference="N"), "N is 1, so it has no half"),
-        (lambda: made({"N": ["8k"]}, difference="N"), "N is 8k, which is no whole number"),
+        (lambda: made({"N": ["8k"]}, difference="N"), "N is 8k, which is not a whole number"),
         (lambda: made({}, command=["./w", "{ops}"]), "the command uses {ops}: give the number"),
         (
             lambda: made({f"p{n}": [str(v) for v in range(30)] for n in range(3)}),

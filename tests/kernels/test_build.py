@@ -272,7 +272,7 @@ def test_a_source_that_does_not_build(repo: MadeRepository) -> None:
         ("@fast,cc=gcc;id", InputError, "write cc=gcc-13"),
         ("@fast,cc=/bin/false", InputError, "is not a compiler"),
         ("@fast,config=/no/config", InputError, "/no/config"),
-        ("@fast,config=/dev/null", InputError, "it is no regular file"),
+        ("@fast,config=/dev/null", InputError, "it is not a regular file"),
     ],
 )
 def test_bad_input(repo: MadeRepository, rest: str, kind: type[Exception], said: str) -> None:

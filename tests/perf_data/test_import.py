@@ -124,7 +124,7 @@ def test_perf_script_text_gives_the_same(pair: list[str], tmp_path: Path) -> Non
     [
         ("a;b 5\na;c -3\n", "line 2: a negative count"),
         ("a;b 5\na;c\n", "line 2: no count"),
-        ("a;b 1.5\n", "line 1: the count is no whole number"),
+        ("a;b 1.5\n", "line 1: the count is not a whole number"),
         ("a;b 5 7\n", "two counts"),
         ("", "it is empty"),
         ("Dear list,\nplease find attached\n", "neither a perf.data file nor text"),

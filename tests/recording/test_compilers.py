@@ -95,7 +95,7 @@ def test_what_a_compiler_can_be_called(tmp_path: Path, name: str, known: bool) -
     if known:
         assert list(Parts.open(tmp_path).names) == content["compilers"]
     else:
-        with pytest.raises(SessionError, match="is no program's name") as error:
+        with pytest.raises(SessionError, match="is not a program's name") as error:
             Parts.open(tmp_path)
         assert "\n" not in str(error.value)
 

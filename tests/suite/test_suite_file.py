@@ -113,7 +113,7 @@ def test_included_files_say_more_of_their_own_workloads(tmp_path: Path) -> None:
         ("include = ['s.toml']", "includes itself"),
         ("include = [3]", "include names at most 64 files"),
         ("include = ['none.toml']", "cannot read"),
-        ("name = '../x'\n[[workload]]\nname='a'\ncommand=['x']", "name is no name"),
+        ("name = '../x'\n[[workload]]\nname='a'\ncommand=['x']", "name is not a name"),
         ("workload = [1]", r"write each workload as \[\[workload\]\]"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_suite_has_its_own_commands(tmp_path: Path) -> None:
     result = profdiff("record", "--suite", file, *KERNELS, "--", "true", status=2)
     assert error_line(result) == "a suite has commands of its own: leave COMMAND out"
     bisect = profdiff("record", "--only", "a", *KERNELS, "--", "true", status=2)
-    assert error_line(bisect) == "--only is of a suite: add --suite FILE"
+    assert error_line(bisect) == "--only works only on a suite: add --suite FILE"
 
 
 def test_a_name_is_one_of_the_suites_that_come_along() -> None:

@@ -63,7 +63,7 @@ class Requested:
 
 def requested(config: str, architecture: Architecture) -> Requested:
     """profdiff's own config (""), or the file ``config``: whole, or a fragment on top of profdiff's
-    own. Raises InputError for a file that is no config."""
+    own. Raises InputError for a file that is not a config."""
     own = (files("profdiff.collectors.kernels") / "guest.config").read_text() + architecture.config
     if not config:
         return Requested("profdiff's own", False, own + _ALWAYS)

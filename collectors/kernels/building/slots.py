@@ -138,7 +138,7 @@ def _locked(folder: Path, prepared: Prepared, objects: str) -> Iterator[tuple[Pa
             finally:
                 os.close(free[chosen])
             return
-        # Another process may just have looked at all of them: that is no reason to tell anything.
+        # Another process may have looked at all of them at this moment: report nothing for that.
         if (tries := tries + 1) == _TRIES:
             tell(f"{prepared.git.shown}: its {MOST} worktrees are in use: waiting for one")
         time.sleep(_WAIT)

@@ -39,7 +39,7 @@ def find_toolchain(compiler: str, architecture: Architecture) -> Toolchain:
     """The one that ``compiler`` names: ``gcc-13``, ``clang-18``, a file; "" is the default gcc.
 
     clang comes with LLVM's own tools, as Documentation/kbuild/llvm.rst says. Raises InputError for
-    what is no compiler, MissingError where it is not installed.
+    what is not a compiler, MissingError where it is not installed.
     """
     cross = "" if architecture.is_host else f"{architecture.triplet}-"
     place = Path(compiler).expanduser()

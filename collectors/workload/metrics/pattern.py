@@ -27,7 +27,7 @@ def compiled(expression: str) -> re.Pattern[str]:
         raise InputError(f"the pattern is longer than {MAX_LENGTH:,} characters")
     try:
         with warnings.catch_warnings():
-            # What a later Python may understand otherwise is no concern of the user's.
+            # What a later Python may understand otherwise does not concern the user's.
             warnings.simplefilter("ignore")
             found = re.compile(expression)
     except (re.error, OverflowError, RecursionError) as error:
@@ -41,7 +41,7 @@ def compiled(expression: str) -> re.Pattern[str]:
 
 def read(expression: str, output: str) -> list[Reading]:
     """A reading for each place where a group matched. Raises InputError: what :func:`compiled`
-    raises, or a group matched what is no number."""
+    raises, or a group matched what is not a number."""
     pattern = compiled(expression)
     readings = []
     for line, headings in with_headings(output, MAX_LINE):

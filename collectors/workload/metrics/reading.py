@@ -27,7 +27,7 @@ class Reading(NamedTuple):
         return "/".join([*self.headings[-depth:], self.name])
 
 
-# 1234, 1,234.5, .5, 1e-3, -2, and what printf writes for what is no number.
+# 1234, 1,234.5, .5, 1e-3, -2, and what printf writes for what is not a number.
 NUMBER = (
     r"(?:[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,5})?"
     r"|[+-]?(?i:nan|inf(?:inity)?)(?!\w))"

@@ -11,9 +11,9 @@ _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(.*)\Z", 
 
 
 def release_key(release: str | None) -> tuple[Any, ...]:
-    """Sorts releases (``uname -r``) by version: a candidate (``6.19.0-rc4``) before what it is one
-    of, commits behind a tag (``6.19.0-rc4-00042-g1a2b3c4d5e6f``) behind it. What is no version, or
-    unknown, stands at the end."""
+    """Sort key of a release (``uname -r``), by version: a candidate (``6.19.0-rc4``) comes before
+    its release, and commits after a tag (``6.19.0-rc4-00042-g1a2b3c4d5e6f``) come after it. Text
+    that is not a version, and None, come last."""
     match = _VERSION.match(release or "")
     if match is None:
         return (1, release or "")

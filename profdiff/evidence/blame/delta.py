@@ -28,7 +28,7 @@ class Blamed:
     """``parts``: what ``delta`` is the sum of, by lines. ``effects``: the same, but a commit has
     all that ran below the calls that it added or removed, and the other parts have the rest.
     ``functions``: what their numbers mean, beginning with those of the comparison. ``commits``:
-    those of parts and suspects, by hash. ``suspects``: of kinds that are no commit's, by function.
+    those of parts and suspects, by hash. ``suspects``: for kinds without a commit, by function.
     ``strange``: by label, files of another version than the kernel was built from. ``together``:
     commits with those that changed the same lines before or after them."""
 

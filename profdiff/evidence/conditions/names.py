@@ -42,7 +42,7 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
         raise InputError(f"condition '{condition}' has no function: write {name}:FUNCTION")
     if condition.inclusive:
         raise InputError(
-            f"condition '{condition}': {name} is of a function alone: write {name}:{what}"
+            f"condition '{condition}': {name} works only on a function: write {name}:{what}"
         )
     if (name == INLINED) != (condition.operator == CHANGED):
         wanted = f"'{INLINED}:{what} {CHANGED}'" if name == INLINED else f"'{name}:{what} > +0'"

@@ -19,10 +19,10 @@ from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 def judge_suite(
     suite: Suite, conditions: Sequence[Condition], labels: Sequence[str]
 ) -> list[Judgement]:
-    """Every condition on every kernel but the base, or on ``labels`` alone, in every cell that both
-    have. What a kernel lacks is no change, so nothing is judged; of a run that failed, nothing is
-    known. Cells that never execute a condition's function are passed over. Raises InputError where
-    no cell has what a condition names, and SessionError."""
+    """Judge every condition on every kernel but the base, or only on ``labels``, in every cell that
+    both have. A cell that a kernel lacks is not a change and is not judged; a failed run makes the
+    condition inconclusive. Cells that never execute a condition's function are skipped. Raises
+    InputError where no cell has what a condition names, and SessionError."""
     judged: list[Judgement] = []
     problems: dict[Condition, InputError] = {}
     known: set[Condition] = set()

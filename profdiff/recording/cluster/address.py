@@ -61,7 +61,7 @@ def _from_file(text: str) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         address = None
     if not isinstance(address, str):
-        raise InputError(f"--cluster {text}: it is no file that dask scheduler wrote")
+        raise InputError(f"--cluster {text}: it is not a file that dask scheduler wrote")
     return address
 
 

@@ -56,7 +56,7 @@ class Store:
 
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
-            raise InputError(f"{digest!r} is no sha256")
+            raise InputError(f"{digest!r} is not a sha256")
         return self.root / digest
 
     def _check(self, digest: str) -> None:
@@ -69,7 +69,7 @@ class Store:
         with path.open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != digest:
                 path.unlink(missing_ok=True)
-                # As one that is gone: it can be sent again, and the node is no worse for it.
+                # As one that is gone: it can be sent again, and the node is none the worse for it.
                 raise FileNotFoundError(f"the file {digest[:16]} was damaged and is sent again")
         self._checked[digest] = mark
 

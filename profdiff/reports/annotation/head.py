@@ -134,7 +134,7 @@ def _each(cost: float | None) -> str:
 
 
 def _plain(annotation: Annotation, values: Counts, name: str) -> list[str]:
-    """Whole numbers that are no counts of the metric."""
+    """Whole numbers that are not counts of the metric."""
     base, *others = annotation.labels
     cells = [units.count(values[base])]
     for label in others:

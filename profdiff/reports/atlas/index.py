@@ -8,7 +8,8 @@ from profdiff.reports.atlas import cells as c
 from profdiff.reports.atlas.line_chart import sparkline
 from profdiff.views.atlas import Atlas, AtlasCell, AtlasPoint, AtlasSeries, AtlasStep
 
-# More columns of values are no table: the first and the last ones, and each cell's page, say it.
+# A table with more columns of values is unreadable: it shows the first and the last ones, and each
+# cell's page has all.
 _MOST_COLUMNS = 12
 
 _Made = tuple[AtlasCell, AtlasPoint, AtlasStep]

@@ -40,7 +40,7 @@ def write(
             try:
                 source = Source.of(folder, _unique(plain_name(folder), sources))
             except SessionError as error:
-                # What is no recording at all is a mistake in the command line.
+                # What is not a recording at all is a mistake in the command line.
                 if len(folders) == 1 or not held(folder):
                     raise
                 damaged.append(SuiteDamage(str(folder), units.printable(str(error))))

@@ -1,4 +1,4 @@
-"""Blame as text: commits by their share of the delta, and what is no commit's."""
+"""Blame as text: commits by their share of the delta, and what is not a commit's."""
 
 from collections import Counter
 from collections.abc import Sequence

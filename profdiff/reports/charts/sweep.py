@@ -106,7 +106,7 @@ def draw(
     categories: Sequence[str],
 ) -> Figure:
     """Panels on the same scales: a heading, and lines, each in the style of its place. ``axis``:
-    the words of x and y. ``categories``: what stands at 0, 1, 2 … where x is no number; nothing
+    the words of x and y. ``categories``: what stands at 0, 1, 2 … where x is not a number; nothing
     joins marks then, and no scale is logarithmic."""
     columns, height = (1, _ALONE) if len(panels) == 1 else (2, _OF_MANY)
     lines, room = -(-len(panels) // columns), WIDTH / columns - 0.8

@@ -105,5 +105,5 @@ def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Li
 
 
 def _number(value: float | None) -> str:
-    """As many digits as a float holds for sure; nothing for what is no number."""
+    """As many digits as a float holds for sure; empty for what is not a number."""
     return "" if value is None or not math.isfinite(value) else f"{value:.15g}"

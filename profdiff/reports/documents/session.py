@@ -65,5 +65,5 @@ def shown(findings: Findings) -> list[Comparison]:
 
 def encode(built: Record, **more: Any) -> bytes:
     """A document as JSON in ASCII, which no terminal takes for an order; ``more``: other
-    members. Paths of the command line may hold what is no UTF-8."""
+    members. Paths of the command line may hold what is not UTF-8."""
     return json.dumps({**msgspec.to_builtins(built), **more}, separators=(",", ":")).encode()

@@ -45,7 +45,7 @@ class Row:
             return None
         if self.in_points:
             return other - base
-        # A base of nothing is taken for 1e-100, as by lkp-tests; but nothing is no change from it.
+        # Like lkp-tests, this takes a base of zero for 1e-100; two zeros are not a change.
         return 100 * (other - base) / (base or 1e-100) if other != base else 0.0
 
     @property

@@ -17,7 +17,7 @@ _NO_ROW = -1
 
 
 class _Texts:
-    """Texts by number; number 0 is no text."""
+    """Texts by number; number 0 is not a text."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {"": 0}

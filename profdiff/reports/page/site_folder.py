@@ -81,7 +81,7 @@ def _ours(target: Path) -> set[str] | None:
     if not target.exists():
         return None
     if not target.is_dir():
-        raise InputError(f"{target} is no folder: name another one for the site")
+        raise InputError(f"{target} is not a folder: name another one for the site")
     marker = target / MARKER
     if not marker.is_file():
         if any(target.iterdir()):

@@ -20,7 +20,7 @@ _SIGNS = {text: sign for sign, text in marks.LEGEND.items()}
 
 class _Line(NamedTuple):
     """A function, or one of the lines below the rule. ``work``: instructions beside cycles;
-    ``outside``: it is no part of the sum."""
+    ``outside``: it is not part of the sum."""
 
     name: str
     self_: Counts
@@ -187,7 +187,7 @@ def _part(base: str, other: str, whole: int) -> Callable[[_Line], str]:
 
 def _total(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
     """Of counts with what is called. Of two lengths, the shorter one can have executed more below a
-    function: then the difference is no total of it."""
+    function: then the difference is not a total of it."""
 
     def cell(line: _Line) -> str:
         if any(line.total[label] < line.self_[label] for label in (base, other)):

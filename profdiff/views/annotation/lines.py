@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from profdiff.views.annotation.source_lines import SourceLine, SourceLines
 
-# As many instructions that two lines have in common are no chance.
+# As many instructions that two lines have in common are not a coincidence.
 _SURE = 3
 
 

@@ -370,7 +370,7 @@ class _Columns:
         self.samples = _list(code.samples)
         self.text, self.key, self.classes = dis.text, dis.key, dis.classes
         self.target: list[int] = dis.target.tolist()
-        # None of what is no conditional branch, and where it is not known of all executions.
+        # None for what is not a conditional branch, and where it is not known of all executions.
         self.taken: list[int | None] = [None] * len(code)
         if code.taken is not None:
             known = dis.conditional if code.untold is None else dis.conditional & (code.untold == 0)

@@ -19,7 +19,7 @@ from profdiff.views.kernels.machine import Machine, machine
 from profdiff.views.record import Record
 
 _NAMED = 3
-# Fewer values of a size are no sweep.
+# Fewer values of a size are not a sweep.
 _SWEPT = 3
 # What a report must say of a machine, as environment.sh names it; and of the state of its memory,
 # with what it is called where a guest told it.

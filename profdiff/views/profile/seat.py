@@ -47,7 +47,7 @@ class Seat(Record, frozen=True):
         said = f"{_name(self.name)}, with all that it calls, accounts for {part} of {whole}"
         if self.part > 1.005:
             said += " (other functions offset this)"
-        # Helpers that took the place of others are no part of the change.
+        # Helpers that took the place of others are not part of the change.
         shown = self.below if all(one.part <= 1 for one in self.below) else []
         below = [f"{_name(one.name)} {units.percent(one.part, '.0f')}" for one in shown]
         return f"{said}: {units.listed(below)}" if below else said

@@ -101,7 +101,7 @@ def _ticks(results: Results) -> Iterator[Note]:
         yield Note(
             kind="ticks",
             text=f"timer ticks alone can make a difference of {units.digits(most[1])} "
-            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change is no finding; "
+            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change is not a finding; "
             "record more ops",
         )
     if unknown:

@@ -9,7 +9,7 @@ RELEVANT = 0.05
 
 
 def parsed(text: str | None) -> float:
-    """A fraction: 0.05 of ``5%`` or ``5``. Raises InputError for what is no percentage."""
+    """A fraction: 0.05 of ``5%`` or ``5``. Raises InputError for what is not a percentage."""
     if text is None:
         return RELEVANT
     try:

@@ -6,7 +6,7 @@ use crate::{anchors, gap, moved};
 /// Pairs of instructions, by their number in the old code; each is in one pair at most. With old and
 /// new swapped, the pairs are the same ones, if equal keys mean the same and compare alike.
 pub fn align(old: &[Instruction], new: &[Instruction]) -> Vec<Pair> {
-    // Of several ways that are as good, the same one is chosen whichever code is the old one.
+    // If several ways are equally good, the choice does not depend on which code is the old one.
     let swapped = new < old;
     let (first, second) = if swapped { (new, old) } else { (old, new) };
     let worth = Worth::new(first, second);

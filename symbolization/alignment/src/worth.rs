@@ -26,7 +26,7 @@ impl Worth {
         Worth(times)
     }
 
-    /// Of instructions with this key, whatever else they are.
+    /// The worth of instructions with this key, whatever else they are.
     pub(crate) fn of_key(&self, key: u32) -> i32 {
         if self.0.get(&key).is_some_and(|times| *times > OFTEN) {
             COMMON
@@ -35,7 +35,7 @@ impl Worth {
         }
     }
 
-    /// Of two instructions; none if they do not even have one operation.
+    /// The worth of two instructions; none if they do not even have one operation.
     pub(crate) fn of_pair(&self, old: &Instruction, new: &Instruction) -> Option<i32> {
         let worth = if old.key == new.key {
             self.of_key(old.key)

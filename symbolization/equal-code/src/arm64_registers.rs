@@ -134,7 +134,7 @@ fn memory(word: u32, [t, n, m, a]: [u32; 4]) -> Effects {
             };
             let operation = word >> 22 & 0b11;
             if general && word >> 30 == 0b11 && operation == 0b10 {
-                return of(n | index, 0); // PRFM: the field is no register.
+                return of(n | index, 0); // PRFM: the field is not a register.
             }
             moved(operation != 0, n | index, t)
         }

@@ -14,7 +14,7 @@ pub(crate) fn words(code: &[u8], start: u64) -> impl Iterator<Item = (u64, u32)>
     })
 }
 
-/// The target of a direct branch that is no call.
+/// The target of a direct branch that is not a call.
 pub(crate) fn jump(word: u32, here: u64) -> Option<u64> {
     let (target, _) = branch(word, here)?;
     (!is_call(word)).then_some(target)

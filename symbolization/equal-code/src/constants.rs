@@ -10,7 +10,7 @@ const LONGEST: u64 = 4096;
 /// So many characters in a row are text; of fewer, so many bytes around them decide.
 const TEXT: usize = 4;
 const AROUND: u64 = 16;
-/// Where other constants begin. An empty string may be the end of what is no text.
+/// Where other constants begin. An empty string may be the end of what is not text.
 const ALIGNED: u64 = 4;
 
 /// The length of the string at an address with its end, if that is one.

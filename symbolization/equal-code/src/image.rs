@@ -26,7 +26,7 @@ pub(crate) struct Image<'d> {
 impl<'d> Image<'d> {
     pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
         if !data.starts_with(b"\x7fELF") || data.get(4..6) != Some(&[2, 1]) {
-            return Err(not_a_kernel(path, "it is no 64-bit little-endian ELF file"));
+            return Err(not_a_kernel(path, "it is not a 64-bit little-endian ELF file"));
         }
         let file = ElfFile64::<LittleEndian>::parse(data).map_err(|error| Error::Damaged {
             path: path.into(),

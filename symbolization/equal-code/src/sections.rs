@@ -37,7 +37,7 @@ pub(crate) struct Sections<'d> {
 }
 
 impl<'d> Sections<'d> {
-    /// Of sections that do not reach around the end of the address space.
+    /// For sections that do not wrap around the end of the address space.
     pub(crate) fn new(mut sections: Vec<Section<'d>>) -> Self {
         sections.sort_by_key(|section| section.start);
         Sections {

@@ -50,7 +50,7 @@ impl FileBytes {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
         if !metadata.is_file() {
-            return Err(failed(std::io::Error::other("it is no regular file")));
+            return Err(failed(std::io::Error::other("it is not a regular file")));
         }
         if metadata.len() == 0 {
             // mmap(2) refuses a length of 0.
@@ -103,7 +103,7 @@ impl FileBytes {
 pub(crate) struct FileIdentity(Metadata);
 
 impl FileIdentity {
-    /// Of what is at `path` now.
+    /// The identity of what is at `path` now.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(FileIdentity)
     }

@@ -45,7 +45,7 @@ struct Mapping {
 /// bases. But the instructions' bytes are: a base is right where the recorded bytes are those of
 /// the object. Bases are found page by page, the page with the most instructions first; then each
 /// instruction goes to the object that has its bytes, among those that are needed to explain its
-/// page. A file that is no ELF file is an error.
+/// page. A file that is not an ELF file is an error.
 pub fn place_user(paths: &[PathBuf], instructions: &[Instruction<'_>]) -> Result<Vec<Placed>> {
     let mut objects: Vec<Object> = Vec::new();
     for (number, path) in paths.iter().enumerate() {
@@ -109,7 +109,7 @@ fn present(
                 .map(|i| instructions[*i].code.len())
                 .sum()
         };
-        // Of equals the first: they are of the same object, or the page is ambiguous anyway.
+        // The first of equals: they are of the same object, or the page is ambiguous anyway.
         let best = mappings.iter().map(|mapping| (explained(mapping), mapping));
         let Some((bytes, best)) = best.rev().max_by_key(|(bytes, _)| *bytes) else {
             return out;

@@ -8,7 +8,7 @@ pub(crate) const MODE_USER: u8 = 2;
 pub(crate) const MODE_HYPERVISOR: u8 = 3;
 pub(crate) const MODE_GUEST_KERNEL: u8 = 4;
 pub(crate) const MODE_GUEST_USER: u8 = 5;
-// PERF_CONTEXT_MAX: from here on, entries of a call chain are no addresses.
+// PERF_CONTEXT_MAX: from here on, entries of a call chain are not addresses.
 const CONTEXT_FIRST: u64 = -4095i64 as u64;
 
 /// The callers in a chain, behind its first address if that is the sample's own: then also the mode
@@ -18,7 +18,7 @@ pub(crate) fn split_leaf(chain: &[u8], order: Order, mode: u8) -> (Option<u8>, &
     let mut first = mode;
     while let Some(entry) = bytes.u64() {
         if entry < CONTEXT_FIRST {
-            // Of another mode: the chain leaves out what was sampled (exclude_callchain_kernel).
+            // Another mode's: the chain omits what was sampled (exclude_callchain_kernel).
             return if first == mode || mode == 0 {
                 (Some(first), bytes.rest())
             } else {

@@ -191,7 +191,7 @@ impl<'h> FirstPass<'h> {
             MODE_GUEST_KERNEL | MODE_GUEST_USER => {}
             _ => {
                 let object = self.objects.of_mapping(&name, build_id, pid);
-                // Of memory without a file only the address says something.
+                // For memory without a file, only the address says something.
                 let anonymous = self.objects.list[object as usize].pid != 0;
                 let event = Event::Map {
                     pid,

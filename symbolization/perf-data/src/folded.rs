@@ -27,7 +27,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<TextProfile> {
         let Ok(count) = count.parse::<u64>() else {
             return Err(wrong(match count.parse::<f64>() {
                 Ok(number) if number < 0.0 => "a negative count",
-                Ok(_) => "the count is no whole number",
+                Ok(_) => "the count is not a whole number",
                 Err(_) => "no count",
             }));
         };

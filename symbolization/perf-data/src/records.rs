@@ -59,7 +59,7 @@ pub(crate) struct Start {
 /// Call `visit` for each record of `data`, those inside compressed ones too. It is given where the
 /// next record begins; none inside compressed ones, where nobody can begin.
 ///
-/// With `lenient`, an incomplete record at the end is no error.
+/// With `lenient`, an incomplete record at the end is not an error.
 pub(crate) fn walk(
     data: &[u8],
     order: Order,
@@ -106,7 +106,7 @@ pub(crate) fn walk(
                     .map_err(Stop::Damaged)?;
                 continue;
             }
-            // These two are followed by data that are no records.
+            // These two are followed by data that are not records.
             HEADER_TRACING_DATA => {
                 let extra = Bytes::new(body, order).u32().unwrap_or(0);
                 at = at.saturating_add((extra as usize).next_multiple_of(8));
@@ -147,7 +147,7 @@ fn head(data: &[u8], order: Order) -> Result<Option<(u32, u16, usize)>, String> 
     };
     let size = usize::from(size);
     if size < 8 {
-        return Err(format!("{size} bytes are no record"));
+        return Err(format!("{size} bytes are not a record"));
     }
     Ok((data.len() >= size).then_some((kind, misc, size)))
 }

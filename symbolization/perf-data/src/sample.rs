@@ -27,7 +27,7 @@ pub(crate) struct Sample<'d> {
 pub(crate) struct ReadValues<'d> {
     pub(crate) enabled: Option<u64>,
     pub(crate) running: Option<u64>,
-    /// Of a single event.
+    /// For a single event.
     pub(crate) id: Option<u64>,
     count: u64,
     values: Bytes<'d>,

@@ -200,7 +200,7 @@ impl SampleReader<'_> {
             MODE_HYPERVISOR => (HYPERVISOR, address),
             MODE_GUEST_KERNEL | MODE_GUEST_USER => (GUEST, address),
             MODE_USER => self.timeline.place(space, address, time),
-            // Of an unknown mode the address tells the half.
+            // If the mode is unknown, the address tells the half.
             _ if address >> 63 == 1 => (KERNEL, address),
             _ => self.timeline.place(space, address, time),
         }

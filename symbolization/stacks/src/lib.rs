@@ -1,6 +1,6 @@
 //! Stacks of functions, of exact counts and of samples alike: made of chains, summed, written.
 //!
-//! Columns come from Python: indexes out of range and parents that are none are no panic. Time and
+//! Columns come from Python: indexes out of range and parents that are none do not panic. Time and
 //! memory are in proportion to the columns (times their logarithm where they are sorted), however
 //! deep the stacks are.
 

@@ -35,7 +35,7 @@ pub struct Block {
     pub places: Box<[PlaceNumber]>,
     /// Their addresses, and the one behind them.
     pub addresses: Box<[u64]>,
-    /// Of its last instruction, where generated code counts them.
+    /// Its last instruction's, where generated code counts them.
     pub iterations: Option<Iterations>,
     /// Whether it ends in a conditional jump of which the next address tells if it was taken.
     pub branches: bool,

@@ -53,7 +53,7 @@ impl Counting {
         self.counters.counter(number as usize)
     }
 
-    /// A counter that is no instruction's.
+    /// A counter that is not an instruction's.
     pub fn extra(&mut self) -> (PlaceNumber, Counter) {
         let number = self.slots.extra();
         (number, self.counter(number))

@@ -95,7 +95,7 @@ impl Counted<'_> {
                 wanted[number] = false;
             }
         }
-        // Of a window that is still open, no instruction is in the sums, and no branch either.
+        // A window that is still open adds no instruction to the sums, and no branch either.
         let closed = self.calls.filter(|_| !window.is_open());
         let branches = closed.map(|(_, blocks)| blocks.branches());
         let mut branches: Vec<(usize, [u64; 2])> = branches

@@ -69,7 +69,7 @@ pub unsafe fn follow(insn: *mut ffi::Insn, watched: &'static Watched) {
         return;
     }
     let access = match watched {
-        // Of an indirect call, the load of its target is not asked for.
+        // The load of an indirect call's target is not asked for.
         Watched::Pushes => ffi::MEM_WRITE,
         _ => ffi::MEM_READ_WRITE,
     };

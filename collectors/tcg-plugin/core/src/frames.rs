@@ -17,7 +17,7 @@ pub enum Kind {
         resume: Resume,
     },
     /// User space went on elsewhere than it was: a signal handler, or another program (execve).
-    /// What was under way before is no caller.
+    /// What was under way before is not a caller.
     Elsewhere {
         /// Where what was under way before would go on.
         resume: [u64; 2],
@@ -49,7 +49,7 @@ pub struct Undecided {
 pub struct Frame {
     /// Why it is there.
     pub kind: Kind,
-    /// Where the call put the address behind it; of what is no call, the slot below. Of no meaning
+    /// Where the call put the address behind it; of what is not a call, the slot below. Of no meaning
     /// where calls put it into a register.
     pub slot: Slot,
     /// Where the call returns to.

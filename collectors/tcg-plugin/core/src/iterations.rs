@@ -45,7 +45,7 @@ impl Iterations {
         }
     }
 
-    /// Of the same instruction elsewhere, with counters of its own.
+    /// The same instruction's elsewhere, with counters of its own.
     pub fn elsewhere(&self, mut counter: impl FnMut() -> (PlaceNumber, Counter)) -> Iterations {
         let first = counter();
         let one = self.numbers[0] == self.numbers[1];

@@ -6,7 +6,7 @@ use crate::frames::{Frame, Kind, Resume, Undecided};
 use crate::slots::PlaceNumber;
 use crate::waiting::Slot;
 
-/// Deeper than any real stack: what makes one deeper is no code with a stack (the firmware).
+/// Deeper than any real stack: what makes one deeper is not code with a stack (the firmware).
 const MOST_FRAMES: usize = 1 << 14;
 
 /// What is under way on one vCPU.

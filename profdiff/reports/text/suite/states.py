@@ -8,7 +8,7 @@ from profdiff.reports.table import Column
 from profdiff.reports.text.suite.rows import Rows, span
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
-TITLE = "cells whose change depends on state: it is no change of the kernel alone"
+TITLE = "cells whose change depends on state: the kernel alone does not make it"
 _NAMED = 6
 
 

@@ -1,7 +1,7 @@
 use super::memory::{access, Access};
 use crate::{Class, Classes, Flow};
 
-/// Of what kind an instruction is.
+/// The kind of an instruction.
 pub(super) fn classes(word: u32, operation: &str, flow: Flow, vector: bool) -> Classes {
     // A prefetch is encoded among SVE's loads.
     let access = if operation.starts_with("prf") {

@@ -56,7 +56,7 @@ const NODE: usize = 64;
 const STRING_BYTE: usize = 4;
 /// An attribute, also one without a size.
 pub(crate) const ATTRIBUTE: usize = 2;
-/// An entry of a list of ranges, also one that is no range.
+/// An entry of a list of ranges, also one that is not a range.
 pub(crate) const RANGE_STEPS: usize = 8;
 /// Addresses that belong to a node, before and after they are cut.
 pub(crate) const RANGE: usize = 96;

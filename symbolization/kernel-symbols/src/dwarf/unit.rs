@@ -197,7 +197,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         match (place.ranges, place.low) {
             (Some(ranges), _) => {
                 if let Some(mut ranges) = dwarf.attr_ranges(unit, ranges)? {
-                    // Raw, because an entry that is no range (a base address) is a step as well.
+                    // Raw, because an entry that is not a range (a base address) is a step as well.
                     while let Some(raw) = ranges.next_raw()? {
                         self.account.spend(RANGE_STEPS)?;
                         if let Some(range) = ranges.convert_raw(raw)? {

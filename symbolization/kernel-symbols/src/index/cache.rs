@@ -43,7 +43,7 @@ impl Cache<'_> {
         self.write(&self.index(content), bytes);
     }
 
-    /// Write a file. A cache that cannot be written is no error: the next run converts again.
+    /// Write a file. A cache that cannot be written is not an error: the next run converts again.
     ///
     /// Each writer has a file of its own until it renames it, so that readers see the old one or
     /// the new one, whole. Without fsync, because a checksum tells after a power cut.

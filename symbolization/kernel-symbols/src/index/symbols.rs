@@ -14,7 +14,7 @@ pub(crate) struct Symbol {
     pub(crate) sized: bool,
 }
 
-/// The symbols of an ELF file, sorted. Of symbols at one address the first is the one to show:
+/// The symbols of an ELF file, sorted. The first of several symbols at one address is the one to show:
 /// functions before labels, global before weak before local, fewest leading underscores, then by
 /// name. A symbol without a size (a label in assembly) reaches to the next symbol.
 pub(crate) fn symbols<'d>(

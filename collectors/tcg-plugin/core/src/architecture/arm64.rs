@@ -126,7 +126,7 @@ fn end(word: u32, address: u64) -> End {
     }
 }
 
-/// The frame pointer and another register go to memory that is no stack, or come from there. In the
+/// The frame pointer and another register go to memory that is not a stack, or come from there. In the
 /// kernel that is `cpu_switch_to()` (arch/arm64/kernel/entry.S), which moves its base along: `stp
 /// x29, x9, [x8], #16`; in programs `setjmp()`, `getcontext()` and the like: `stp x29, x30, [x0,
 /// #80]`, `stp x28, x29, [x0, #408]`.

@@ -3,7 +3,7 @@
 //!
 //! A call is over when execution goes on behind it: of those in the present exception or interrupt,
 //! the topmost that returns there, and with it all above (which tail calls and exceptions of
-//! languages left). Where the return address was kept, and whether it was signed, is no matter.
+//! languages left). Where the return address was kept, and whether it was signed, does not matter.
 //!
 //! What goes on elsewhere saves its frame pointer and loads another one. In the kernel that is a
 //! task's switch, whose address identifies the task. In a program it is `setjmp()` and `longjmp()`,
@@ -202,7 +202,7 @@ mod tests {
         }
         ret(&mut calls, &mut stack, 32);
         assert_eq!(stack.sites(), [1, 2, 2]);
-        // An indirect jump is no return, wherever it leads.
+        // An indirect jump is not a return, wherever it leads.
         calls.went(&mut stack, End::Jump, 32);
         assert_eq!(stack.sites(), [1, 2, 2]);
     }
