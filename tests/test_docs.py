@@ -1,11 +1,14 @@
 """Documents say what the code does: fields, constants, options, links."""
 
+import ast
 import itertools
 import re
 import shlex
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -213,3 +216,56 @@ def test_the_readmes_blame_is_that_of_its_document() -> None:
     rows = re.findall(r"(?m)^ +[+-][0-9.]+ +-?[0-9.]+%  .*", readme[readme.index("blame --repo") :])
     assert len(rows) == 5
     assert all(row in blame for row in rows)
+
+
+# "Of a suite, show ..." and "is no suite": a native writes "For a suite" and "is not a suite".
+PARTITIVE = re.compile(r"(?:^|[.:|(] ?|\"\"\")\**Of [a-z\[`]")
+NEGATION = re.compile(r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|more\b|other\b)")
+
+
+def unlike_a_native(text: str) -> list[str]:
+    """The lines with a partitive opener, or with ``is no`` before a noun."""
+    lines = text.splitlines()
+    return [line for line in lines if PARTITIVE.search(line.strip()) or NEGATION.search(line)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_read_like_a_natives(document: Path) -> None:
+    assert unlike_a_native(document.read_text()) == []
+
+
+def helps(command: click.Command) -> Iterator[str]:
+    """What a command, its options and its own commands say of themselves."""
+    yield command.help or ""
+    yield from (option.help or "" for option in command.params if isinstance(option, click.Option))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            found = command.get_command(click.Context(command), name)
+            assert found
+            yield from helps(found)
+
+
+def test_help_reads_like_a_natives() -> None:
+    told = list(helps(cli))
+    assert len(told) > 100
+    assert [line for text in told for line in unlike_a_native(text)] == []
+
+
+def strings(file: Path) -> Iterator[str]:
+    """The string literals of a Python file that are not docstrings: messages, notes, captions."""
+    tree = ast.parse(file.read_text())
+    docstrings = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    for one in ast.walk(tree):
+        if (
+            isinstance(one, ast.Constant)
+            and isinstance(one.value, str)
+            and id(one) not in docstrings
+        ):
+            yield one.value
+
+
+def test_messages_read_like_a_natives() -> None:
+    for room in ("profdiff", "collectors", "symbolization", "base"):
+        for file in (ROOT / room).rglob("*.py"):
+            for text in strings(file):
+                assert unlike_a_native(text) == [], file

@@ -51,7 +51,7 @@ def labelled(
 
 def _split(text: str, option: str) -> tuple[str | None, str]:
     before, equals, after = text.partition("=")
-    # In IMAGE,vmlinux=ELF and in paths, what stands before = is no label.
+    # In IMAGE,vmlinux=ELF and in paths, what stands before = is not a label.
     is_labelled = bool(equals) and is_label(before)
     if equals and not is_labelled and "/" not in before and "," not in before:
         raise InputError(

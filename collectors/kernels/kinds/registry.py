@@ -54,7 +54,7 @@ def beside(text: str, folder: Path) -> str | None:
 
 
 def check_name(name: str) -> None:
-    """Raises InputError where ``name`` is no label, or is a SPEC itself."""
+    """Raises InputError where ``name`` is not a label, or is a SPEC itself."""
     if not is_label(name):
         raise InputError(f"{name!r} is not a name: use letters, digits and . _ + - (at most 64)")
     if any(not issubclass(kind, PathSpec) and kind.parse(name) for kind in KINDS):
@@ -77,7 +77,7 @@ class _Nowhere(PathSpec):
                 "debian:SUITE needs no files"
             )
             raise InputError(
-                f"{self} is no folder or file here, and no kernel of that name is registered: "
+                f"{self} is not a folder or file here, and no kernel of that name is registered: "
                 f"{meant}"
             )
         meant = meant or "see profdiff record --help for what a SPEC may be"
