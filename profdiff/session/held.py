@@ -61,7 +61,7 @@ def refuse(what: str, able: Collection[Held], folder: Path, instead: str = "") -
     else:
         told = f"{folder} is a session"
     works = " or ".join(TITLES[one] for one in EVERY if one in able)
-    raise InputError(f"{what} works only on {works}: {told}{f': {instead}' if instead else ''}")
+    raise InputError(f"{what} works only on {works}: {told}: {instead or f'leave {what} out'}")
 
 
 def of_parts(folder: Path) -> str:

@@ -129,7 +129,7 @@ def test_a_cell_is_what_it_is_a_cell_of(places: dict[Held, Path]) -> None:
     whole = profdiff("report", suite / "a", "--at", "folio_kib=4", "--svg", "-").stdout
     assert profdiff("report", suite, "--cell", "a/4", "--svg", "-").stdout == whole
     said = error_line(profdiff("report", suite, "--cell", "a/4", "--only", "a", status=2))
-    assert said == f"--only works only on a suite: {suite / 'a'} is a session"
+    assert said == f"--only works only on a suite: {suite / 'a'} is a session: leave --only out"
     for held in ("session", "parts"):
         said = error_line(profdiff("report", places[held], "--cell", "a", status=2))
         assert said.startswith("--cell works only on a suite: ")
