@@ -40,7 +40,7 @@ def told(error: BaseException) -> str:
     if isinstance(error, ProfdiffError):
         return str(error)
     if isinstance(error, OSError):
-        # Of two files, the second is the one that was written.
+        # If two files are named, the second is the one that was written.
         name = error.filename2 or error.filename
         where = f"{name}: " if name else ""
         text = f"{where}{error.strerror or error}"

@@ -86,7 +86,7 @@ class _Live(Progress):
     ) -> None:
         self._total, self._left, self._brief = total, left, brief
         self._done = 0
-        # Of each run its phase, the first one that was told, and since when it runs.
+        # For each run its phase, the first one that was told, and since when it runs.
         self._runs: dict[str, tuple[str, str, float]] = {}
         self._live = Live(
             console=console, refresh_per_second=4, transient=True, get_renderable=self._render

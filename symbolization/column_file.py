@@ -19,7 +19,7 @@ from profdiff.base.bounded import open_regular
 
 MAX_BYTES = 2 << 30
 """The largest file that is read."""
-# Of the archive's directory, which names at most 30 members; zipfile makes an object of each.
+# The largest archive's directory, which names at most 30 members; zipfile makes an object of each.
 _MAX_DIRECTORY = 16 << 10
 # APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
 _END = struct.Struct("<4s8xI6x")

@@ -17,7 +17,7 @@ _KERNEL_TEXT = 0xFFFF_FFFF_8000_0000
 
 def found_kallsyms(build_id: str | None, mappings: Sequence[KernelMapping]) -> bytes:
     """The kallsyms of the kernel with that build id, which lay at ``mappings`` when it was
-    recorded; empty where there is none. Of another boot, in which KASLR put the kernel elsewhere,
+    recorded; empty where there is none. From another boot, in which KASLR put the kernel elsewhere,
     the kernel's own symbols are moved, and the modules' left out."""
     if not build_id:
         return b""

@@ -46,14 +46,14 @@ class Places:
 
     @staticmethod
     def of_code(address: NDArray[np.uint64], code: NDArray[np.uint8]) -> "Places":
-        """Of a guest whose instructions were seen: the kernel's half, and user space."""
+        """The places in a guest whose instructions were seen: the kernel's half, and user space."""
         address = np.ascontiguousarray(address, np.uint64)
         user = (address < KERNEL_HALF).astype(np.uint32)
         return Places(address, user, [Object("kernel"), Object("code")], code)
 
     @staticmethod
     def of_samples(data: PerfData) -> "Places":
-        """Of a perf.data file, in its order."""
+        """The places in a perf.data file, in its order."""
         objects = [Object(*known) for known in data.objects]
         mappings, made = data.kernel_mappings, data.kernel_symbols
         return Places(data.place_address, data.place_object, objects, None, mappings, made)

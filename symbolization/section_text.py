@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from profdiff.symbolization._native import elf_build_id, elf_code
 
-# Of the sections that are kept: all of a kernel's, and of a few kernels.
+# The room for sections that are kept: all of a kernel's, and those of a few kernels.
 _MAX_KEPT, _MOST_KEPT = 48 << 20, 6
 
 

@@ -18,7 +18,7 @@ from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
 from profdiff.symbolization.merge import Merge, Positions, reason_column
 from profdiff.symbolization.places import Object, Places
 
-# Of a line for each function that a JIT made.
+# The longest line about a function that a JIT made.
 _MAX_PERF_MAP = 256 << 20
 # What places of these kinds are, which nothing on this machine can name.
 _ELSEWHERE = {"unmapped": "no-object", "guest": "guest", "hypervisor": "hypervisor"}

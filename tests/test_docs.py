@@ -251,21 +251,9 @@ def test_help_reads_like_a_natives() -> None:
     assert [line for text in told for line in unlike_a_native(text)] == []
 
 
-def strings(file: Path) -> Iterator[str]:
-    """The string literals of a Python file that are not docstrings: messages, notes, captions."""
-    tree = ast.parse(file.read_text())
-    docstrings = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
-    for one in ast.walk(tree):
-        if (
-            isinstance(one, ast.Constant)
-            and isinstance(one.value, str)
-            and id(one) not in docstrings
-        ):
-            yield one.value
-
-
-def test_messages_read_like_a_natives() -> None:
+def test_docstrings_and_messages_read_like_a_natives() -> None:
     for room in ("profdiff", "collectors", "symbolization", "base"):
         for file in (ROOT / room).rglob("*.py"):
-            for text in strings(file):
-                assert unlike_a_native(text) == [], file
+            for one in ast.walk(ast.parse(file.read_text())):
+                if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                    assert unlike_a_native(one.value) == [], f"{file}:{one.lineno}"

@@ -30,12 +30,12 @@ def told_elf(machine: str) -> str:
 
 
 def of_image(image: Path) -> Architecture:
-    """Of a kernel image, plain or gzip, by its magic number. Raises InputError."""
+    """The architecture of a kernel image, plain or gzip, by its magic number. Raises InputError."""
     return of_head(image_head(image))
 
 
 def of_head(head: bytes) -> Architecture:
-    """Of a kernel image's ``image_head``."""
+    """The architecture of a kernel image with this ``image_head``."""
     for one in ARCHITECTURES:
         if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
             return one

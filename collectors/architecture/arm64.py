@@ -65,7 +65,7 @@ CONFIG_SPARSEMEM_VMEMMAP=y
     marks=(b"\x3f\x20\xe9\xd2", b"\x5f\x20\xe9\xd2"),
     calls=("bl ", "blr "),
     interrupts="",
-    # Of 16 entries each, of which every second and third are of interrupts (IRQ, FIQ):
+    # They have 16 entries each, and every second and third is for interrupts (IRQ, FIQ):
     # arch/arm64/kernel/entry.S, SYM_CODE_START(vectors).
     vectors=Vectors(r"vectors|tramp_vectors|__bp_harden_el1_vectors", 0x200, (0x080, 0x100)),
     # entry.S, as above.

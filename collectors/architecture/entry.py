@@ -10,7 +10,7 @@ HEAD = 0x264
 
 @dataclass(frozen=True)
 class Vectors:
-    """Tables of vectors, by the names of their symbols. Of each ``group`` bytes of a table,
+    """Tables of vectors, by the names of their symbols. In each ``group`` bytes of a table,
     those at ``interrupts`` begin what interrupts execute."""
 
     names: str
@@ -43,9 +43,9 @@ class Architecture:
     ``marks``: the instructions that profdiff.h emits, as bytes of a program. ``calls``: operations
     of calls.
 
-    Of a kernel's symbols, as patterns: ``interrupts`` begin at these, or in ``vectors``; new tasks
+    In a kernel's symbols, as patterns: ``interrupts`` begin at these, or in ``vectors``; new tasks
     at ``beginnings``. ``roots``: functions that lead to all others, so that they tell nothing.
-    Of a console: ``oops`` is how the line of an error begins that only this architecture prints,
+    On a console: ``oops`` is how the line of an error begins that only this architecture prints,
     ``fault`` what stands before the function where it was.
     """
 

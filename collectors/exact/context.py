@@ -39,7 +39,7 @@ _KINDS = _any((_INTERRUPTS, *(one.names for one in _VECTORS), _THREADS, _BEGINNI
 _WANTED = re.compile(rf"^([0-9a-f]{{16}}) [A-Za-z] ({_KINDS})$".encode(), re.MULTILINE)
 _NEXT = re.compile(rb"^([0-9a-f]{16}) ", re.MULTILINE)
 _LINE = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{16}) (\w{1,128})")
-# Of kallsyms; of the file with entries.
+# The limits of kallsyms, and of the file with entries.
 _MAX_KALLSYMS, _MAX_BYTES = 256 << 20, 256 << 10
 FILE = "entries"
 
@@ -55,14 +55,14 @@ class Entries:
 
     @staticmethod
     def of(found: Iterable[tuple[str, int, int]]) -> "Entries":
-        """Of names, starts and ends."""
+        """Entries from names, starts and ends."""
         some = sorted(set(found), key=lambda one: (one[1], one[0]))
         start, end = (np.array([one[i] for one in some], np.uint64) for i in (1, 2))
         return Entries(tuple(name for name, _, _ in some), start, end)
 
     @staticmethod
     def of_kallsyms(packed: bytes) -> "Entries":
-        """Of a guest's kallsyms, gzip; none where it is damaged."""
+        """Entries from a guest's kallsyms, gzip; none if it is damaged."""
         try:
             return Entries.of(_symbols(bounded.gunzip(packed, _MAX_KALLSYMS)))
         except ValueError:

@@ -99,8 +99,8 @@ def trouble(console: Sequence[str]) -> Trouble | None:
 
 
 def _function(lines: Sequence[str]) -> str | None:
-    """Of an oops where it was, else the innermost function of the call trace that does not report
-    the failure itself. Frames behind "?" may be left over from earlier calls."""
+    """The function in which an oops happened, else the innermost function of the call trace that
+    does not report the failure itself. Frames behind "?" may be left over from earlier calls."""
     for line in lines:
         if found := _FAULT.match(line):
             return found[1]

@@ -18,7 +18,7 @@ _REQUEST = struct.Struct("<QQQQ32s")
 _RECORD = struct.Struct("<IIQ")
 _ANSWERED = struct.Struct("<QQ")
 _REQUEST_MAGIC, _ANSWER_MAGIC = 0x31515252464450, 0x31534E41464450
-# Of the whole; a power of two, as PCI wants it. What runs leave is some 100 KiB.
+# The size of all of it: a power of two, as PCI requires. What runs leave is some 100 KiB.
 _LEAST, _MOST = 16 << 20, 2 << 30
 # More than the arguments of a program take, so that all runs of a workload have the same room.
 _ARGUMENTS = 3 << 20

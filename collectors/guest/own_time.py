@@ -11,7 +11,7 @@ class OwnTime:
 
     def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
         self._tasks = proc / str(pid) / "task"
-        # Of each thread, for how long it had run when it was looked at, and at what time first.
+        # For each thread: how long it had run at the last look, and the time of the first look.
         self._seen: dict[str, tuple[int, float]] = {}
 
     def at(self, wall: float) -> float:

@@ -28,7 +28,7 @@ class Qmp:
 
     @property
     def descriptor(self) -> int:
-        """Of QEMU's end, which it inherits."""
+        """The descriptor of QEMU's end, which QEMU inherits."""
         return self._theirs.fileno()
 
     @property

@@ -114,7 +114,7 @@ class SavedMachine:
 
 @dataclass(frozen=True)
 class Places:
-    """Of a run: the ``folder`` that gets what it leaves, and one for what goes with it."""
+    """A run's folders: ``folder`` receives what the run leaves, the other what is sent with it."""
 
     folder: Path
     work: Path

@@ -107,8 +107,8 @@ def fetch(spec: str) -> Path:
 def choose(packages: list[Package], version: str | None, flavour: str) -> DebianKernel | None:
     """The newest kernel of ``flavour`` with debug symbols, else the newest without.
 
-    Of a given ``version`` if it is not None: ``6.17.13``, a release with or without its flavour
-    (``6.1.0-50``), a package's version with or without its revision (``6.1.176-1``).
+    It has the given ``version``, if that is not None: ``6.17.13``, a release with or without its
+    flavour (``6.1.0-50``), a package's version with or without its revision (``6.1.176-1``).
     """
     by_name = {package.name: package for package in packages}
     found: list[DebianKernel] = []

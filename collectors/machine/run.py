@@ -28,7 +28,7 @@ from profdiff.collectors.workload.workload import PreparedWorkload
 _SSH_FAILED = 255
 # A recording can be large.
 _MAX_ARCHIVE = 65 << 30
-# Of what is said on standard error.
+# How much of standard error is kept.
 _MAX_LINE = 4096
 
 # The one command that the other machine's shell is given; nothing is put into it. It unpacks as

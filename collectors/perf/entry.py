@@ -121,7 +121,7 @@ class Perf(Collector):
 
         if left.failure:
             return Result(left.files, failure=left.failure)
-        # Of two, which collector.sh numbers from 1.
+        # collector.sh numbers the two from 1.
         if (text := left.end("attempt").strip()) not in (b"1", b"2"):
             why = _complaint(left.end("perf-refusal.2") or left.end("perf-refusal.1"))
             missing = "perf is missing: install linux-perf there, or your distribution's package"

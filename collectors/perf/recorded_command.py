@@ -31,7 +31,7 @@ def workload_of(command: Sequence[str]) -> list[str]:
         if word.startswith("--"):
             takes = word[2:] in _LONG
         else:
-            # Of letters in one word, the first that has a value takes what follows.
+            # If one word has several letters, the first that has a value takes what follows.
             at = next((n for n, one in enumerate(word[1:], 1) if one in _SHORT), 0)
             takes = at == len(word) - 1 and at > 0
         if takes and rest:

@@ -89,7 +89,7 @@ def _run(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _libraries(source: Path) -> dict[str, tuple[str, str]]:
-    """Of ``_LIBRARIES`` those whose headers a source includes; each library once."""
+    """The ``_LIBRARIES`` whose headers a source includes; each library once."""
     with source.open("rb") as file:
         text = file.read(_MAX_SOURCE)
     included = (match[1].decode() for match in _INCLUDE.finditer(text))

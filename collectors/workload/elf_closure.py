@@ -17,7 +17,7 @@ from profdiff.collectors.workload.root import THIS_MACHINE, Root
 
 # ld.so's own, beside Debian's multiarch layout.
 _DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
-# Of one program; a web browser has some 200.
+# The most files of one program; a web browser has some 200.
 _MAX_LIBRARIES = 1_000
 
 

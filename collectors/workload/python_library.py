@@ -16,8 +16,8 @@ from profdiff.base.terminal import tell
 from profdiff.collectors.messages import last_line
 from profdiff.collectors.workload.root import Root
 
-# Of the standard library, what no workload imports: tests, an editor, windows, other packages; and
-# what is not part of the archive.
+# Parts of the standard library that no workload imports: tests, an editor, windows, other packages;
+# and what is not part of the archive.
 _WITHOUT = {
     *("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pydoc_data"),
     *("site-packages", "dist-packages", "__pycache__", "lib-dynload"),

@@ -145,7 +145,7 @@ class _Bisecting:
                 candidates=[] if isinstance(found, Found) else list(found.candidates),
             )
             known = {parent: evidence.values[PARENT], culprit: evidence.values[CULPRIT]}
-            # Of a merge, each of its parents must be good.
+            # Each parent of a merge must be good.
             more = self.git.parents(culprit) if isinstance(found, Found) else []
             if self._trusted({**dict.fromkeys(more), **known}):
                 break

@@ -23,9 +23,9 @@ from profdiff.session.held import is_session
 from profdiff.session.lock import recording
 from profdiff.session.session import Session
 
-# Of the culprit's own step: what counts as undone, and as not.
+# Parts of the culprit's own step that count as undone, and as not undone.
 _MOST, _LEAST = 0.9, 0.1
-# Of several candidates, so many are tried: each is a build.
+# So many candidates are tried, because each is a build.
 _TRIED = 4
 
 

@@ -29,7 +29,7 @@ from profdiff.session.held import is_session
 from profdiff.session.points import cells, settings
 from profdiff.session.session import Session
 
-# Of the last measured revisions; a search closes in, so that the others are further away.
+# So many of the last measured revisions; a search closes in, so the others are further away.
 _COMPARED = 4
 # What a compiler or make says of a process that something else ended.
 _KILLED = re.compile(r"\bKilled\b|\bsignal 9\b|\bError 137\b")

@@ -81,7 +81,7 @@ class Judge:
         return f"{one.metric}:{'total:' if one.inclusive else ''}{one.what}"
 
     def lengths(self) -> tuple[int | None, int | None]:
-        """Of how many operations the numbers are, None where that is not known or they are of one;
+        """How many operations the numbers cover, None where that is unknown or they cover one;
         and the operations of the longer run, where a shorter one is subtracted."""
         setting = settings(self.session.manifest)[0]
         if self.condition.unit == "/op" or self.condition.metric == SIZE or setting.ops is None:
@@ -98,7 +98,7 @@ class Judge:
         return f"good has {units.digits(numbers[0])}, bad {units.digits(numbers[1])}: {told}"
 
     def verdict(self, label: str) -> Verdict:
-        """Of a kernel with a result. Raises InputError, SessionError."""
+        """The verdict on a kernel with a result. Raises InputError, SessionError."""
         if label == self.good:
             return Verdict("good", self.number(label))
         judged = self._judged(label)
@@ -142,7 +142,7 @@ def only(session: Session, labels: Sequence[str]) -> Session:
 
 
 def _judged(session: Session, labels: list[str], condition: Condition, label: str) -> Judgement:
-    """Of a session as if it had only ``labels``."""
+    """Judge a session as if it had only ``labels``."""
     view = only(session, labels)
     found = Findings.of(view, choose(view.manifest, None))
     (judged,) = judge({"": [found]}, [condition], [label])

@@ -328,7 +328,7 @@ def _check_tree(tree: "Sources", label: str, found: "Annotation") -> None:
     the top of one."""
     files = {line.file for line in found.lines if line.file and label in line.lines}
     known = any(tree.lines(file) is not None for file in files)
-    # Of a function's files, all may be generated ones; then the tree is told by its Makefile.
+    # All files of a function may be generated; then the Makefile identifies the tree.
     if files and not known and tree.lines("Makefile") is None:
         raise InputError(
             f"--source {label}={tree.shown}: there is no {printable(min(files))} in it: name the "

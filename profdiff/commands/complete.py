@@ -137,7 +137,7 @@ def functions(context: click.Context, parameter: click.Parameter, typed: str) ->
 def sessions_or_functions(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> list[str]:
-    """Of the first of two words, of which the session may be left out: session folders, and the
+    """Complete the first of two words, where the session may be omitted: session folders, and the
     functions of the newest."""
     from profdiff.commands.newest import newest
     from profdiff.session import opened
@@ -178,7 +178,7 @@ def conditions(context: click.Context, parameter: click.Parameter, typed: str) -
 
 
 def _labels(context: click.Context) -> list[str]:
-    """Of all kernels that there are in any part, the base first: what one compiler does not build,
+    """The labels of the kernels in any part, the base first: what one compiler does not build,
     another may."""
     kernels = [kernel for session in _sessions(context) for kernel in session.manifest.kernels]
     there = {kernel.label for kernel in kernels if not kernel.hole}
@@ -205,7 +205,7 @@ def _sessions(context: click.Context) -> list[Session]:
     from profdiff.session.held import held
 
     given = context.params.get("session")
-    # Of annotate's two words the first may be left out: then the only one is not a session.
+    # The first of annotate's two words may be omitted: then the only one is not a session.
     if given and "function" in context.params and held(Path(given)) != "session":
         given = None
     # Behind an option whose value is completed, click has not told words apart.

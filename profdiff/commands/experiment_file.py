@@ -20,7 +20,7 @@ from profdiff.commands.toml_file import read
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
 _PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
-# Of the command line alone.
+# Options that only the command line has.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
 # Where a context keeps the suite that its options are of.
 _SUITE = "profdiff.suite"

@@ -275,7 +275,7 @@ def _suspects(
     from profdiff.views.blame import of_findings
 
     built = all(one.source for one in findings.kernels)
-    # Of a stranger's session, blame reads no repository that nobody named.
+    # In a stranger's session, blame reads only a repository that the user named.
     if repo is None and (findings.manifest.bisection or not built):
         return None
     try:

@@ -117,7 +117,7 @@ def _totals(comparison: Comparison) -> list[str]:
 
 
 def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
-    """Of each step of a ladder with exact counts the function that changed most, or else those of
+    """For each step of a ladder with exact counts the function that changed most, or else those of
     each kernel that changed most to the base."""
     at = f" at {setting.title}" if setting.title else ""
     if found := steps.in_short(comparison, comparison.ops, width, at):

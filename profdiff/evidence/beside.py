@@ -10,7 +10,7 @@ from profdiff.session.points import Cells, Setting, cells
 def beside(
     runs: Cells, setting: Setting, labels: Sequence[str], collector: str
 ) -> dict[str, int] | None:
-    """By kernel, at a setting; of two lengths, in both. Of several boots, the (lower) median. None
+    """By kernel, at a setting; of two lengths, in both; the (lower) median over boots. None
     where some run does not tell it from the workload's own context."""
     found = {}
     for label in labels:
@@ -30,7 +30,7 @@ def beside(
 
 
 def of_comparison(comparison: Comparison) -> dict[str, int] | None:
-    """Of the kernels of a comparison; None, too, where nothing was counted."""
+    """By kernel of a comparison; None also where nothing was counted."""
     if all(run.instructions is None for run in comparison.runs):
         return None
     collector = comparison.runs[0].collector

@@ -149,7 +149,7 @@ class FunctionSums:
 
 
 def largest(cell: SelfCounts, base: str, ops: int) -> dict[str, list[CellFunction]]:
-    """Of each kernel but the base the functions that make most of its delta: those whose own delta
+    """For each kernel but the base the functions that make most of its delta: those whose own delta
     goes the same way, the largest first; where the whole is 0, the largest ones. Deltas are divided
     by ``ops``. Nothing without a result of the base."""
     if base not in cell.labels or not cell.functions:
@@ -180,7 +180,7 @@ def largest(cell: SelfCounts, base: str, ops: int) -> dict[str, list[CellFunctio
 
 
 def seats(cell: SelfCounts, base: str, ops: int) -> dict[str, CellFunction]:
-    """Of each kernel but the base the seat of its change, where one is known: its total delta."""
+    """For each kernel but the base the seat of its change, where one is known: its total delta."""
     if cell.seats is None or list(cell.seats.labels[:1]) != [base]:
         return {}
     known = cell.seats.against_base()

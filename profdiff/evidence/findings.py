@@ -85,7 +85,7 @@ class Findings:
 
     @staticmethod
     def of_recordings(comparisons: Sequence[Comparison]) -> "Findings":
-        """Of recordings that are not sessions: a profile each, and nothing else is known."""
+        """Findings of recordings that are not sessions: each has a profile, and nothing else."""
         first = comparisons[0]
         results = Results.gather(first.manifest)
         return Findings(first.manifest, first.setting, comparisons, results, State(), first.facts)
@@ -138,7 +138,7 @@ class OneSetting:
 
 
 def _differ(session: Session, results: Results, setting: points.Setting) -> dict[str, FunctionKey]:
-    """Of what the exact collector counts; nothing where a recording does not tell."""
+    """What differs in what the exact collector counts; nothing if a recording does not tell."""
     collector = exact_collector(session)
     for one in results.at(setting):
         depend = [

@@ -28,7 +28,7 @@ def largest_change(results: Results, setting: Setting | None = None) -> LargestC
     The metric that says most is looked at: a time on hardware comes before counts, and what the
     workload says of itself before the time of the whole command. Changes that are certain come
     before others, and changes for the worse before those for the better, unless they are
-    irrelevantly small. Sizes are compared as ratios; of equal ones the later setting counts. Of a
+    irrelevantly small. Sizes are compared as ratios; of equal ones the later setting counts. For a
     bisection's last session, it is the culprit's.
     """
     if results.manifest.workload.kind == "imported" and not results.repeated:

@@ -30,7 +30,7 @@ class Fixed:
 
     @property
     def share(self) -> float:
-        """Of the whole command."""
+        """The share of the whole command."""
         return self.count / self.whole if self.whole else 0.0
 
 

@@ -40,7 +40,7 @@ class Cell:
 
     @cached_property
     def medians(self) -> list[float]:
-        """Of each boot."""
+        """The values of each boot."""
         return [median(boot) for boot in self.boots]
 
     @property
@@ -95,9 +95,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """Of a session: ``every`` one by setting, then collector, then metric. ``kernels`` without the
-    base's twin and those that could not be built; ``runs``: all runs of each cell; ``settings``:
-    all, with a result or without."""
+    """A session's results: ``every`` one by setting, then collector, then metric. ``kernels``
+    without the base's twin and those that could not be built; ``runs``: all runs of each cell;
+    ``settings``: all, with a result or without."""
 
     manifest: Manifest
     kernels: list[Kernel]

@@ -48,7 +48,7 @@ class Seen:
 
     @staticmethod
     def of(changes: Sequence[StateChange]) -> "Seen":
-        """Of at least one, in any order."""
+        """What at least one change shows, in any order."""
         relative, deltas = [one.relative for one in changes], [one.delta for one in changes]
         # min() of what has a nan would depend on the order.
         some = [math.nan] if any(map(math.isnan, relative)) else relative

@@ -11,9 +11,10 @@ from profdiff.base import units
 from profdiff.evidence.statistics import Estimate, Rule, Verdict
 from profdiff.session.manifest import Run
 
-# Of the workload's own context: what one tick asks of it at most, and each of many.
+# The most that one tick costs in the workload's own context, and that each of many costs.
 _ONE, _EACH = 7_000, 3_000
-# Of a value of a guest's clock: interrupts took up to 3.4% of windows with 10 ticks and more.
+# The part of a value of a guest's clock that interrupts can be: interrupts took up to 3.4% of
+# windows with 10 ticks and more.
 GUEST_CLOCK = 0.05
 # A tick with what it wakes, where interrupts are part of the count.
 _WHOLE = 10_000

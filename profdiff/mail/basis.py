@@ -11,7 +11,8 @@ from profdiff.views.kernels.machine import machine
 
 
 def basis(findings: Findings, largest: LargestChange | None) -> str:
-    """Of counts of an emulated guest; "" of others, whose intervals and machine say it."""
+    """What counts of an emulated guest rest on; "" for others, whose intervals and machine say
+    it."""
     if machine(findings).kind != "emulator":
         return ""
     if largest is not None:

@@ -163,13 +163,13 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
 
 
 def _bisection(findings: Findings) -> Section:
-    """Of the last session of a bisection."""
+    """The section about a bisection, of its last session."""
     found = findings.manifest.bisection
     return Section("", [Notes(sentences(found))] if found else [])
 
 
 def _functions(findings: Findings, kernel: str, top: int) -> Section:
-    """Of the first metric that has a profile of the kernel."""
+    """The functions by the first metric that has a profile of the kernel."""
     for comparison in findings.comparisons:
         if kernel in comparison.labels:
             number, setting = comparison.labels.index(kernel), findings.setting

@@ -98,7 +98,7 @@ def compose(
         excess = len(data) - LIMIT + 1
         if excess <= 0:
             return data
-        # Of what is left out, quoted-printable had made up to three times as much, and line ends.
+        # In what is left out, quoted-printable had made up to three times as much, and line ends.
         room -= excess // 4 + 1
 
 

@@ -14,7 +14,7 @@ from profdiff.base.terminal import printable, tabbed
 WIDTH = 72
 # What a mail may have that a busy reader reads to its end, without what reproduces it.
 LINES = 60
-# Of a table, what is kept before remarks are left out.
+# The rows of a table that are kept before remarks are omitted.
 ROWS = 5
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
 LIMIT = 100_000

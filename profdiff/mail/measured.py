@@ -128,7 +128,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
 
 
 def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
-    """Of what the mail is about; other collectors are in the session."""
+    """How the mail's numbers were measured; the session has the other collectors."""
     collectors = [largest.result.collector] if largest else findings.manifest.collectors
     profiles = [one for one in findings.comparisons if one.runs[0].collector in collectors]
     found = recording.remarks(profiles, findings.lengths)

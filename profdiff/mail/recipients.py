@@ -86,7 +86,7 @@ def _distinct(
 
 def _references(message: ReceivedMail, answered: str) -> tuple[str, ...]:
     """RFC 5322, 3.6.4: the parent's references (or its In-Reply-To, if that is one id), then the
-    parent. Of a long thread the first and the last ones, which is what threads it."""
+    parent. In a long thread the first and the last ones, which suffice to thread it."""
     known = _ID.findall(" ".join(message.values("References")))
     if not known:
         replied = _ID.findall(" ".join(message.values("In-Reply-To")))

@@ -8,7 +8,7 @@ from profdiff.views.blame import Blame
 
 # With the line above, five lines.
 _MOST = 4
-# Of the delta; below, nobody looks.
+# The smallest part of the delta; nobody looks below it.
 _LEAST = 0.01
 
 

@@ -21,7 +21,7 @@ from profdiff.views.results.result import Entry, Median
 
 # Documentation/process/email-clients.rst: what a reader's window has.
 WIDTH = 75
-# Of more points, metrics, or kernels some stand for all.
+# With more points, metrics, or kernels, some stand for all.
 _ROWS, _KERNELS = 12, 4
 
 
@@ -160,7 +160,7 @@ def recordings(comparison: Comparison) -> list[Part]:
 
 
 def steps(comparison: Comparison, ops: int | None, at: str) -> list[Part]:
-    """Of a ladder with exact counts, a line for each kernel."""
+    """A line for each kernel of a ladder with exact counts."""
     return [table(block) for block in step_table.in_short(comparison, ops, WIDTH, at)]
 
 

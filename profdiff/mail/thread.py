@@ -58,11 +58,11 @@ class ReceivedMail:
         return ReceivedMail(headers, data)
 
     def values(self, name: str) -> list[str]:
-        """Of all headers of that name."""
+        """The values of all headers of that name."""
         return [value for known, value in self.headers if known == name.lower()]
 
     def value(self, name: str) -> str:
-        """Of the first header of that name, "" if there is none."""
+        """The value of the first header of that name, "" if there is none."""
         return next(iter(self.values(name)), "")
 
     @property
@@ -166,7 +166,7 @@ class Thread:
         """The mail with the id ``wanted``, with or without angle brackets, or as a URL of lore;
         None: the newest by its Date. Raises InputError when the thread does not hold it."""
         if wanted is None:
-            # Of equal dates the later in the file.
+            # If dates are equal, the later mail in the file.
             return max(enumerate(self.messages), key=lambda pair: (pair[1].date, pair[0]))[1]
         bare = wanted.strip().rstrip("/").rpartition("/")[2].strip("<>")
         known = {(one.id or "").strip("<>"): one for one in self.messages}

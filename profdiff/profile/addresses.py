@@ -81,7 +81,7 @@ class Addresses:
         return told, rows
 
     def subtracted(self, runs: int) -> "Addresses":
-        """Of 2·``runs`` runs the first half minus the second."""
+        """The first half of 2·``runs`` runs minus the second half."""
 
         def rest(both: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
             return None if both is None else both[:, :runs] - both[:, runs:]

@@ -50,7 +50,7 @@ class Copies:
         return self.tree.inclusive(own)[:, 0]
 
     def of_copies(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of what nodes have, int64[S], for each node the sum over those of its copy."""
+        """For each node, the sum of ``values``, int64[S], over the nodes of its copy."""
         sums = np.zeros(int(self.copy.max(initial=-1)) + 1, np.int64)
         np.add.at(sums, self.copy, values)
         return sums[self.copy]

@@ -12,11 +12,11 @@ from profdiff.profile.picked_counts import picked_counts
 
 @dataclass(frozen=True)
 class Inlining:
-    """Of F functions, as far as they executed in the runs that stand for kernels. ``copies``:
-    int64[F, K], in how many places each is inlined, as far as call sites tell them apart;
-    ``called``: bool[F, K], whether code of its own executed, which is not inlined; ``known``:
-    bool[K], whether inlined functions are visible at all. ``callers``: by kernel, for each function
-    the numbers of those into which it is inlined."""
+    """The inlining of F functions, as far as they executed in the runs that stand for kernels.
+    ``copies``: int64[F, K], in how many places each is inlined, as far as call sites tell them
+    apart; ``called``: bool[F, K], whether code of its own executed, which is not inlined;
+    ``known``: bool[K], whether inlined functions are visible at all. ``callers``: by kernel, for
+    each function the numbers of those into which it is inlined."""
 
     copies: NDArray[np.int64]
     called: NDArray[np.bool_]
@@ -31,7 +31,7 @@ def inlining(comparison: Comparison) -> Inlining:
     callers: list[dict[int, list[int]]] = []
     for kernel in range(shape[1]):
         into: dict[int, set[int]] = {}
-        # Of two lengths the longer run.
+        # The longer run, if there are two lengths.
         for one in picked_counts(comparison, kernel)[:1]:
             found = Copies.of(one.addresses.chains, one.functions, one.number)
             ran = (found.inclusive((one.count != 0).astype(np.int64)) > 0) & (found.row >= 0)

@@ -63,7 +63,7 @@ class FunctionCounts:
 
     @staticmethod
     def of(session: Session) -> "FunctionCounts":
-        """Of a session. A file that does not fit the session's runs, or is damaged, is not used."""
+        """The counts of a session. A file that is damaged or does not fit the runs is not used."""
         relative = session.manifest.functions
         if relative is None:
             return FunctionCounts(session, None)
@@ -261,7 +261,7 @@ def _seats(session: Session, collector: str, setting: Setting) -> KeptSeats | No
 
 
 def fingerprint(session: Session) -> str:
-    """Of the runs whose functions are summed, and the chains that name them: other runs have
+    """Identifies the runs whose functions are summed and the chains that name them: others have
     another one."""
     manifest = session.manifest
     collector = exact_collector(session)

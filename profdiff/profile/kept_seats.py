@@ -22,8 +22,8 @@ class KeptSeat(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptSeats:
-    """Of the K kernels of ``labels``, which have a result. ``number``: int64[K, 2], a row of
-    ``functions``, -1 where there is no seat, against the base and against the kernel before;
+    """The seats of the K kernels of ``labels``, which have a result. ``number``: int64[K, 2], a row
+    of ``functions``, -1 where there is no seat, against the base and against the kernel before;
     ``delta``: int64[K, 2]."""
 
     labels: Sequence[str]
@@ -47,15 +47,15 @@ class KeptSeats:
         return KeptSeats(comparison.labels, list(functions), number, delta)
 
     def against_base(self) -> dict[str, KeptSeat]:
-        """Of the kernels that have one against the base."""
+        """The seats of the kernels that have one against the base."""
         rows = zip(self.labels, self.number[:, 0].tolist(), self.delta[:, 0].tolist(), strict=True)
         return {
             label: KeptSeat(self.functions[row], delta) for label, row, delta in rows if row >= 0
         }
 
     def seat(self, label: str, since: str) -> KeptSeat | None:
-        """Of a kernel against ``since``: the base, or a neighbour of it; None where that has none,
-        or it was not kept."""
+        """The seat of a kernel against ``since``: the base, or a neighbour of it; None where that
+        has none, or it was not kept."""
         labels = list(self.labels)
         if label not in labels or since not in labels:
             return None

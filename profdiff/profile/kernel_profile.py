@@ -96,7 +96,7 @@ class Profile:
         return totals
 
     def subtracted(self, runs: int) -> "Profile":
-        """Of 2·``runs`` runs, the first half minus the second, one by one: what two lengths of a
+        """The first half of 2·``runs`` runs minus the second, one by one: what two lengths of a
         workload differ by. A count is negative where the longer one had less; stacks that cancel
         out are gone. Samples are those of both runs."""
 

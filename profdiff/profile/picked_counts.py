@@ -43,8 +43,8 @@ class PickedCounts:
 
 
 def picked_counts(comparison: Comparison, kernel: int) -> list[PickedCounts]:
-    """Of a kernel by its number; none where functions came as names. The counts of a function's
-    places, times ``sign``, sum to ``comparison.self_`` of that function and kernel."""
+    """The counts of a kernel, by its number; none where functions came as names. The counts of a
+    function's places, times ``sign``, sum to ``comparison.self_`` of that function and kernel."""
     of_kernel = comparison.addresses[kernel] if comparison.addresses else ()
     if not of_kernel:
         return []

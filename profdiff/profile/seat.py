@@ -76,8 +76,9 @@ class Seats:
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
         """What changed from kernel ``since`` to another one, both by number; None where no function
-        but the roots holds as much. Of two of one depth, the one that holds more, then the name.
-        Where far more changed elsewhere and offset each other, it holds as much by chance."""
+        but the roots holds as much. If two have one depth, it is the one that holds more, then the
+        first name. Where far more changed elsewhere and offset each other, it holds as much by
+        chance."""
         whole = int(self._wholes[kernel] - self._wholes[since])
         if not self._known or not whole:
             return None

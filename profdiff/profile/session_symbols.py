@@ -15,7 +15,7 @@ Modules = Mapping[str, Path]
 
 
 def kernel_symbols(session: Session, run: Run, modules: Modules) -> KernelSymbols:
-    """Of a run's kernel; ``modules`` maps a module's name to its file with symbols.
+    """The symbols of a run's kernel; ``modules`` maps a module's name to its file with symbols.
 
     Raises SessionError where the debug ELF is gone or another one, InputError where it is damaged.
     """

@@ -27,7 +27,7 @@ class Boots:
 class Alike:
     """Which runs are left out of this recording.
 
-    Of deterministic guests (emulated, no ``--vary-boots``): a cell that failed is not repeated, and
+    In deterministic guests (emulated, no ``--vary-boots``), a failed cell is not repeated, and
     a kernel makes no more runs once it did not boot, or failed with one message at three points,
     and finished none; ``boots`` is what others of the recording know of that. Where nothing has
     finished and two kernels failed with one message, no kernel makes more runs: the command is

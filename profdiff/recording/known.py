@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Known:
-    """Answers by question. Of two questions that are equal, the second gets the first's answer."""
+    """Answers by question. If two questions are equal, the second gets the first's answer."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, object] = {}

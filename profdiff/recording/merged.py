@@ -24,7 +24,7 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.joined import joined_chains, joined_code
 from profdiff.symbolization.kernel_code import KernelCode
 
-# Of a file that a run left.
+# The largest file that a run left.
 _MAX_FILE = 8 << 30
 _MOST_FILES = 256
 # What tells two runs of one cell apart, whatever machine and folder they were in.

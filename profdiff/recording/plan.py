@@ -39,7 +39,7 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
         noted = _known_build_ids(files)
-        # Of several, the kernel itself says which when it runs.
+        # If there are several, the kernel itself says which one when it runs.
         known = noted[0] if len(noted) == 1 else None
     except NativeError as error:
         raise InputError(f"{files.label}: {error}") from error
@@ -226,7 +226,7 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
         return f"other kernels ({', '.join(known)})"
     for kernel in new.kernels:
         was = known.get(kernel.label, kernel)
-        # Of a hole, nobody knows what it would have been.
+        # Nobody knows what a hole would have been.
         if not (was.hole or kernel.hole) and was.image_sha256 != kernel.image_sha256:
             return f"another kernel called {kernel.label}"
     return None
@@ -294,7 +294,7 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
 
 
 def _tells_context(manifest: m.Manifest) -> list[bool]:
-    """Of runs with a call tree: whether they tell what ran beside the workload from its own."""
+    """Whether runs with a call tree tell the workload's own context from what ran beside it."""
     return [
         run.instructions.beside is not None
         for run in manifest.runs

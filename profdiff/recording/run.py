@@ -32,7 +32,7 @@ from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.05
 _NAMED = 3
-# Of the runs that wait, how many are looked through for one that suits a node.
+# How many waiting runs are searched for one that suits a node.
 _WINDOW = 2_000
 
 
@@ -115,7 +115,7 @@ def record_batches(
     pace = Pace(sum(len(one.waiting) for one in begun))
     ready = deque(one for one in begun if one.waiting)
     active: list[_Active] = []
-    # Of a cluster, many runs end at a time: their manifest is written once.
+    # In a cluster, many runs end at a time: their manifest is written once.
     entered: dict[Path, Session] = {}
     for recorder in (recorder for batch in batches for recorder in batch.recorders):
         recorder.place = place
@@ -270,7 +270,7 @@ def _refuse_unreadable(session: Session, run: m.Run) -> None:
     if run.failure is None or run.failure.kind != "metric" or read:
         return
     told = f"{run.failure.message}; the other runs are left out: correct --metric and run it again"
-    # Of several executions, the output holds one behind the other.
+    # The output of several executions is concatenated.
     if "stdout" in run.files and run.window and run.window.count == 1:
         path = shlex.quote(str(session.path(run.files["stdout"])))
         told += f" (--metric-sample {path} tries it on this output)"

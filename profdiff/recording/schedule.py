@@ -203,7 +203,7 @@ def _numbers(
     done = {run.repetition for run in plain if run.failure is None or run.not_there}
     taken = {run.repetition for run in made}
     if chosen is None or all(chosen(Place(*cell, turn)) for turn in range(wanted)):
-        # Of merged shards, some may have been left out: what they have stays theirs.
+        # Some shards may not have been merged: what they have stays theirs.
         free = (number for number in count(1) if number not in taken)
         return list(islice(free, max(0, wanted - len(done))))
     found = []

@@ -95,7 +95,7 @@ def _repository(text: str) -> tuple[str, str]:
 
 
 def _digits(hashes: Sequence[str]) -> int:
-    """Of an id, so many that each commit has one of its own; git's usual number, or more."""
+    """The digits of an id that give each commit one of its own; git's usual number, or more."""
     digits = _DIGITS
     while len({one[:digits] for one in hashes}) < len(hashes):
         digits += 1

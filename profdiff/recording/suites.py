@@ -220,7 +220,7 @@ def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Kno
 
 
 def _names(workload: SuiteWorkload, one: Asked, known: Known) -> list[str]:
-    """Of a workload's cells."""
+    """The names of a workload's cells."""
     guests = bool(one.architectures or one.compilers)
     with _naming(workload.name):
         if not guests:

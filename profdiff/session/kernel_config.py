@@ -44,7 +44,7 @@ _RELEVANT = re.compile(
     MIGRATION | PROC_PAGE_MONITOR | SECRETMEM | SWAP
     )(?:_\w+)?"""
 )
-# Of these families, what costs nothing where nobody asks for it.
+# For these families, what costs nothing where nobody asks for it.
 _IRRELEVANT = re.compile(
     r"CONFIG_(?:DEBUG_(?:BUGVERBOSE|FS|INFO|KERNEL|MISC)|FTRACE_MCOUNT)(?:_\w+)?"
 )

@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
     @property
     def schema(self) -> str:
-        """Of that file."""
+        """The schema of that file."""
         return f"profdiff.{self.plural}/1"
 
     def at(self, part: str) -> str:

@@ -19,7 +19,7 @@ from profdiff.session.held import MANIFEST, TITLES, Held, inside, refuse_occupie
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 from profdiff.session.schemas import first, second
 
-# Of the manifest, and of each file that a run left but recordings and counts.
+# The largest manifest, and the largest file of a run except recordings and counts.
 _MAX_FILE = 256 * 2**20
 
 

@@ -74,9 +74,9 @@ class Shift:
 
 @dataclass(frozen=True)
 class State:
-    """Of all settings together. ``differences``: what differs at any of them, with the values at
-    the first; ``equal``: what is the same at all where it was compared, with the value at the
-    first; ``unknown``: what is not known at one or more."""
+    """The state of all settings together. ``differences``: what differs at any of them, with the
+    values at the first; ``equal``: what is the same at all where it was compared, with the value at
+    the first; ``unknown``: what is not known at one or more."""
 
     differences: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     equal: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-# Of the median, how many times a change is at most where it holds, and where more states would tell
+# How many times the median a change is at most where it holds, and where more states would tell
 # nothing.
 _HOLDS, _SETTLED = 2.0, 1.2
 _STATES = 3

@@ -19,7 +19,7 @@ SYSTEM_CALL = "system call "
 # How a setting of the kernel's begins that state has (facts.sh): /sys/kernel/mm/..., swap_areas.
 SETTINGS = ("mm/", "vm/", "kernel/", "swap_areas")
 _MAX_TEXT = 4 * 2**20
-# Of the output, as much is read as becomes _MAX_NAMES characters, numbers taken out.
+# So much of the output is read as becomes _MAX_NAMES characters without numbers.
 _MAX_OUTPUT = 64 * 2**10
 _MAX_NAMES = 4096
 

@@ -202,7 +202,7 @@ def _renames(
 
 
 def _changes(said: bytes) -> Iterator[list[tuple[str, str, str]]]:
-    """Of each change (kind, old name, new name), from what ``diff-tree --stdin --always -z
+    """For each change (kind, old name, new name), from what ``diff-tree --stdin --always -z
     --name-status`` prints: a commit's hash, then a kind and its files by turns."""
     words = iter(said.decode(errors="surrogateescape").split("\0")[:-1])
     files: list[tuple[str, str, str]] | None = None

@@ -43,7 +43,7 @@ def between(
 def changes(
     git: Git, edges: Sequence[tuple[str, str]], names: Collection[str]
 ) -> Iterator[dict[str, tuple[str, Sequence[Hunk]]]]:
-    """Of each (commit, parent), by the name that a file has in the parent: the name that it has in
+    """For each (commit, parent), by the name that a file has in the parent: the name that it has in
     the commit, "" for none, and what differs."""
     if not edges or not names:
         yield from ({} for _ in edges)

@@ -14,7 +14,7 @@ from profdiff.sources.source_line import SourceLine
 
 # How often the history is walked again because lines came from a file that nobody asked for.
 _ROUNDS = 3
-# Of a commit that changes more files than this, the texts tell what it moved.
+# If a commit changes more files than this, the texts tell what it moved.
 _FEW = 200
 
 

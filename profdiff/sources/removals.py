@@ -51,7 +51,7 @@ class Removals:
 
     @cached_property
     def _changes(self) -> dict[tuple[str, str], dict[str, tuple[str, Sequence[Hunk]]]]:
-        """Of each edge, by the file's name before it: the name after it, and what differs."""
+        """For each edge, by the file's name before it: the name after it, and what differs."""
         edges = self.history.edges
         names = {name for files in self.history.touched.values() for name in files}
         return dict(zip(edges, changes(self.git, edges, names), strict=True))

@@ -27,7 +27,7 @@ class _File:
 
 @dataclass(frozen=True)
 class SameLines:
-    """Of the files that were asked for, which lines of ``new`` are which of ``base``."""
+    """Which lines of ``new`` are which of ``base``, in the files that were asked for."""
 
     _base: Mapping[str, _File] = field(default_factory=dict)
     _new: Mapping[str, _File] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 def alike(
     told: Mapping[str, Sequence[str]], missing: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Of what is told of each part, that which is told of all, in the order of the first;
+    """What is told of all parts, from what is told of each, in the order of the first;
     and the rest with the part's name before it, then why others are ``missing``."""
     first, *others = told.values()
     same = [text for text in first if all(text in some for some in others)]

@@ -103,7 +103,7 @@ class AtlasCell(Record, frozen=True):
 
 
 class AtlasRelease(Record, frozen=True):
-    """A kernel, in the order of versions. Of the cells that have a value here and on an earlier
+    """A kernel, in the order of versions. Among the cells that have a value here and on an earlier
     release: ``more`` and ``less`` by at least the threshold, ``smaller`` ones surely by less,
     ``same`` ones not; in ``depend`` ones it depends on state; ``unsure``: nobody can tell.
     ``missing`` have no value here."""

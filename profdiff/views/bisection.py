@@ -9,9 +9,9 @@ from profdiff.session import bisection as kept
 from profdiff.views.record import Record
 
 _DIGITS = 12
-# Of what is shown in whole percent.
+# The precision of what is shown in whole percent.
 _LEAST = 0.005
-# Of the change from good to bad: a step that is nearly as large explains it.
+# A part of the change from good to bad: a step that is nearly as large explains it.
 _ALL = 0.1
 _NAMED = 4
 
@@ -121,7 +121,7 @@ def improves(found: kept.Bisection) -> bool:
 
 def fixes(found: kept.Bisection | None) -> str | None:
     """What ``Fixes:`` says, None where no single commit was found, or nothing is to be fixed: the
-    revert does not help, or the commit made it better. Of several candidates, it is the one that
+    revert does not help, or the commit made it better. Among several candidates, it is the one that
     the revert confirms."""
     if found is None or found.revert == "not" or improves(found):
         return None

@@ -47,7 +47,7 @@ class Share(Record, frozen=True):
 
 class Row(Record, frozen=True):
     """Instructions of one kind. ``commit`` is a hash, ``subject`` and ``author_date`` (ISO 8601)
-    are its own. Of other kinds ``subject`` says what they are. ``instructions`` = ``added``
+    are its own. For other kinds ``subject`` says what they are. ``instructions`` = ``added``
     (executed by the new kernel) + ``removed`` (negative: executed by the base), in the whole
     window; of lines of no commit only what the kernels differ by. ``effect``: of a commit,
     also what ran below the calls that it added or removed, which other rows have not then.

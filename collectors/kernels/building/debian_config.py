@@ -79,7 +79,7 @@ def _fetch(version: tuple[int, int], architecture: Architecture) -> tuple[str, s
     flavour = architecture.flavour
     apt = Apt(SUITES, architecture.debian)
     packages = kernel_packages(apt, architecture.debian)
-    # Of several of that version, the newest.
+    # If several have that version, take the newest.
     newest_first = reversed(releases(packages, flavour))
     nearest = min(newest_first, key=lambda one: _far(one, version), default=None)
     kernel = choose(packages, nearest, flavour) if nearest else None

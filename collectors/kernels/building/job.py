@@ -44,12 +44,12 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Of what is built."""
+        """The key of what is built."""
         return kept.key_of(self.prepared.tree, *self._how)
 
     @property
     def objects(self) -> str:
-        """Of what its object files can be shared with."""
+        """The key of the builds that can share object files with this one."""
         return kept.key_of(str(self.toolchain.program), *self._how)[:12]
 
     @property

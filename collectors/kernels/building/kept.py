@@ -21,7 +21,7 @@ _LARGEST = 1 << 20
 # So many builds tell what the next one takes: those before them may have had more to do.
 _LATEST = 4
 RECIPE = 1
-"""Of how profdiff builds: with another one, what was built before is not the same."""
+"""The version of how profdiff builds: a build with another version is not the same."""
 _ABOUT, _USED = "build.json", "used"
 _Amount = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
@@ -109,7 +109,7 @@ class Lock:
 
 @contextlib.contextmanager
 def lock(folder: Path) -> Iterator[Lock]:
-    """Of the kernel that is, or will be, in ``folder``: held, or still another's. Raises
+    """The lock of the kernel that is, or will be, in ``folder``: held, or another's. Raises
     OSError."""
     path = folder.with_name(f".{folder.name}.lock")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -88,7 +88,7 @@ def _version_of(name: str) -> str:
 
 
 def _digest(program: Path) -> str:
-    """Of the content of a compiler's driver, and of what it starts to compile C."""
+    """The digest of a compiler's driver, and of the programs that it starts to compile C."""
     said = _said(program, "-print-prog-name=cc1").strip()
     # A name without a folder is what a compiler says that has no such program.
     behind = [Path(said)] if "/" in said and Path(said).is_file() else []

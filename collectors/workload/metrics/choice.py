@@ -68,7 +68,7 @@ def _called(key: str, there: Sequence[Reading]) -> list[Reading]:
 
 
 def _matched(want: Wanted, there: Sequence[Reading]) -> list[Reading]:
-    """Of what a pattern's groups matched, what stands below its heading, or has its number."""
+    """The values that a pattern's groups matched, below its heading or with its number."""
     if want.heading is not None:
         below = [reading for reading in there if reading.is_below(want.heading)]
         if not below:

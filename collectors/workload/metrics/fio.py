@@ -17,7 +17,7 @@ from profdiff.collectors.workload.metrics import json_document
 from profdiff.collectors.workload.metrics.reading import Reading
 
 _DIRECTIONS = ("read", "write", "trim", "sync")
-# Of a direction. bw is bw_bytes in KiB/s, io_kbytes io_bytes: once is enough.
+# The values of a direction. bw is bw_bytes in KiB/s, io_kbytes io_bytes: once is enough.
 _RATES: dict[str, str] = {"iops": "ops/s", "iops_mean": "ops/s", "bw_bytes": "B/s"}
 _LATENCIES = ("slat_ns", "clat_ns", "lat_ns")
 _MOMENTS = ("min", "max", "mean", "stddev")

@@ -12,7 +12,7 @@ _MAX_FAILURES = 100
 
 
 def find(output: str, member: str) -> list[list[dict[str, Any]]]:
-    """Of each JSON object in ``output`` that begins a line and has a list as ``member``: the
+    """For each JSON object in ``output`` that begins a line and has a list as ``member``: the
     objects in that list. Every number is a float."""
     decoder = json.JSONDecoder(parse_int=float)
     found = []

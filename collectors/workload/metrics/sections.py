@@ -13,7 +13,7 @@ from itertools import pairwise
 from profdiff.collectors.workload.metrics.reading import MAX_LINE, NUMBER, lines
 
 _LONGEST = 100
-# Of headings within headings; of more, the outermost are forgotten.
+# The most headings within headings; beyond that, the outermost are forgotten.
 DEPTH = 8
 _SET_OFF = re.compile(r"(?:[=*~-]{2,}|#+)\s*(?P<title>[^\s=*~#-].*?)\s*[=*~#:-]*|\[(?P<name>.+)\]")
 _VALUE = re.compile(rf":[ \t]++{NUMBER}(?![\w.]*:)")

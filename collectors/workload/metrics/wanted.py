@@ -21,7 +21,7 @@ _MAX_NAME, _MAX_UNIT = 200, 40
 @dataclass(frozen=True)
 class Wanted:
     """``key`` is a name that ``format`` gives, or the pattern; None: all that it gives. ``name``,
-    ``unit`` and ``better`` stand in for what the format says of the one metric. Of what a pattern
+    ``unit`` and ``better`` stand in for what the format says of the one metric. For what a pattern
     matches, only what stands below ``heading``, or only the match of that ``number``, from 1.
 
     Raises InputError: these do not go together.

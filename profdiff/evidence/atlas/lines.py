@@ -65,7 +65,7 @@ def series(sources: Sequence[Source]) -> list[Series]:
     found: dict[SeriesKey, Series] = {}
     kernels: dict[SeriesKey, dict[str, Kernel]] = {}
     places: dict[SeriesKey, list[tuple[str, str, Place]]] = {}
-    # Of each cell, what its name means: first seen in which source.
+    # For each cell, what its name means: first seen in which source.
     meant: dict[tuple[SeriesKey, str], dict[Work, str]] = {}
     for number, source in enumerate(sources):
         bisected = {cell.folder for cell, _, _ in source.bisections}

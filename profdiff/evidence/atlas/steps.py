@@ -91,7 +91,7 @@ def _pair(before: Sequence[Place], after: Sequence[Place]) -> tuple[Place, Place
 
 
 def _change(before: Place, after: Place) -> CellChange:
-    """Counts that are the same in every boot need no statistics. Of others only a session's own
+    """Counts that are the same in every boot need no statistics. For others only a session's own
     comparison with its base is more than a guess."""
     old, new = before.value or 0.0, after.value or 0.0
     delta = new - old
@@ -109,7 +109,7 @@ def _change(before: Place, after: Place) -> CellChange:
 
 
 def _in_states(before: Place, after: Place, plain: CellChange) -> CellChange:
-    """Of one recording, what its varied states say. Two recordings have states of their own, so
+    """What the varied states of one recording say. Two recordings have states of their own, so
     that a value that depends on them in one of both is all that is known."""
     if before.source != after.source:
         own = (one.cell.changes.get(one.label) for one in (before, after))
@@ -155,7 +155,7 @@ def _functions(before: Place, after: Place) -> list[CellFunction]:
 
 
 def _seat(before: Place, after: Place) -> CellFunction | None:
-    """Of neighbours in one recording, or of a kernel and that recording's base."""
+    """The seat of the step between neighbours in one recording, or to that recording's base."""
     one, other = before.cell, after.cell
     if (one.folder, one.setting) != (other.folder, other.setting):
         return None
@@ -208,7 +208,7 @@ def _culprits(
             if since < release_key(release) <= until:
                 alike = _same_machine(one, source, looked) and _same_way(delta, looked)
                 (sure if alike else suspects).append(Culprit(found.culprit, number))
-    # Of two commits, each can have made a part of the step.
+    # If there are two commits, each can have made a part of the step.
     if len({one.revision.commit for one in sure}) == 1:
         return sure[0], suspects
     return None, [*sure, *suspects]

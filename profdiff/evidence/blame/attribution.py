@@ -55,7 +55,7 @@ class Part(NamedTuple):
         return self.added + self.removed
 
 
-# Of a line (as the new kernel has it) that only one executes, the new one if true: the option of
+# For a line (as the new kernel has it) that only one executes, the new one if true: the option of
 # the config that is why, or "".
 Option = Callable[[Place, bool], str]
 

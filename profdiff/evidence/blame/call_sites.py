@@ -12,7 +12,7 @@ from profdiff.evidence.blame.attribution import Part, Place
 from profdiff.evidence.blame.executed import Functions
 from profdiff.profile.picked_counts import PickedCounts
 
-# Of executed instructions without registers and addresses.
+# For executed instructions without registers and addresses.
 _CALLS = tuple(name for one in ARCHITECTURES for name in one.calls)
 # A call as one number: its caller's and its callee's.
 _BITS = 32
@@ -28,7 +28,7 @@ class Below:
     sums: Mapping[tuple[str, int], int]
 
     def parts(self, sign: int) -> list[Part]:
-        """Of the delta: with 1 as the new kernel's, with -1 as the base's."""
+        """Parts of the delta: with sign 1 the new kernel's, with -1 the base's."""
         return [
             Part("commit", who, number, max(sign, 0) * count, min(sign, 0) * count)
             for (who, number), count in self.sums.items()
@@ -186,7 +186,7 @@ class CallSites:
 
 @dataclass(frozen=True)
 class _Inside:
-    """Of the calls ``wanted``: what the frames of each place say. ``out``: bool[N], some of them
+    """What the frames of each place say about the calls ``wanted``. ``out``: bool[N], some of them
     are in code that moved, and so below no call that is outside of it; ``call``: int64[N], the
     commit of the outermost call among those behind them, -1: none."""
 
@@ -195,7 +195,7 @@ class _Inside:
     call: NDArray[np.int64]
 
     def at(self, places: NDArray[np.int64], above: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of some places whose node is below a call of ``above``."""
+        """Which of some places have a node below a call of ``above``."""
         kept = ~self.out[places] & (above >= 0)
         return np.where(kept, above, self.call[places])
 

@@ -42,7 +42,7 @@ class Functions:
         self._more: dict[Function, int] = {}
 
     def number(self, kernel: int, function: Function) -> int:
-        """Of a function as one kernel has it."""
+        """The number of a function as one kernel has it."""
         known = self._numbers[kernel].get(function, self._more.get(function))
         if known is None:
             known = self._more[function] = len(self.every)

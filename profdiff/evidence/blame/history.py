@@ -12,7 +12,7 @@ from profdiff.profile.addresses import Addresses
 from profdiff.sources.declared import declares
 from profdiff.sources.repository import Repository, SameLines, Trace
 
-# Of lines that were replaced together, how far is looked for what one was, and how much like it.
+# How far to look for what a line was among those replaced together, and how similar it must be.
 _LONGEST, _ALIKE = 40, 0.5
 
 
@@ -103,7 +103,7 @@ def history(repository: Repository, base: Side, new: Side, unresolved: frozenset
 def _together(
     paired: SameLines, traced: Trace, texts: Sequence[Mapping[str, list[bytes]]]
 ) -> dict[str, frozenset[str]]:
-    """Of a line that one commit changed and another one changed again, git names the first for the
+    """If one commit changed a line and another one changed it again, git names the first for the
     base's, and the last for what is there now."""
     found: dict[str, set[str]] = {}
     for (file, line), last in traced.added.items():
@@ -140,7 +140,7 @@ def _nearest(text: bytes, rows: Mapping[int, bytes]) -> int:
 
 
 def _lengths(texts: Mapping[str, list[bytes]], strange: Collection[str]) -> dict[str, int]:
-    """Of files of another version no line is known."""
+    """No line is known in files of another version."""
     return {file: 0 if file in strange else len(lines) for file, lines in texts.items()}
 
 

@@ -19,7 +19,7 @@ _UNLIKE, _MUCH = 0.4, 0.85
 # Names are near that have so much in common of their words (two at least), or of their letters.
 _WORDS, _LETTERS = 0.6, 0.8
 _MOST = 400
-# Of a line: a brace or a return says nothing.
+# The fewest letters of a line that tell something: a brace or a return does not.
 _SAYING = 8
 
 Texts = Mapping[str, Sequence[bytes]]
@@ -58,7 +58,7 @@ def renamed(
     texts: tuple[Texts, Texts],
 ) -> list[Pair]:
     """The best pairs, each function in at most one, those that executed most first; functions of
-    the kernel with those of the kernel. Of very many, those that executed most."""
+    the kernel with those of the kernel. Among very many, those that executed most."""
     before, after = _by_function(base), _by_function(new)
     vanished = [_Features.of(one, before[one], texts[0], same) for one in _most(before, after)]
     added = [_Features.of(one, after[one], texts[1], None) for one in _most(after, before)]
@@ -138,7 +138,7 @@ class _Features(NamedTuple):
             code[copy] += len(copy)
             place = (line.file, line.line)
             if line.line:
-                # Of a line that is gone, the number means nothing among the new ones.
+                # The number of a removed line means nothing among the new ones.
                 places[place if same is None else same.get(place, ("", line.line))] = 1
             text = texts.get(line.file, ())[line.line - 1 : line.line]
             plain = [b"".join(one.split()) for one in text]

@@ -11,7 +11,7 @@ from profdiff.evidence.blame.shapes import shapes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.picked_counts import PickedCounts
 
-# Of each kernel, so many functions that executed most: annotate is not to wait for the others.
+# For each kernel, so many functions that executed most: annotate is not to wait for the others.
 _MOST = 150
 
 
@@ -26,7 +26,7 @@ class RenamedCode:
         self, row: int, base: int, kernel: int, counts: tuple[Sequence[PickedCounts], ...]
     ) -> int | None:
         """The function that ``row`` may be on the other one of two kernels, None where there is
-        none. ``counts``: of the two. Of samples nothing is known: they miss what is rare."""
+        none. ``counts``: of the two. Samples tell nothing, because they miss what is rare."""
         if not self._comparison.metric.exact or any(len(one) != 1 for one in counts):
             return None
         ((first,), (second,)) = counts

@@ -9,7 +9,7 @@ import numpy as np
 from profdiff.evidence.blame.attribution import Kind, Part
 from profdiff.profile.comparison import Comparison
 
-# Of a function: behind the first ones, nobody looks.
+# The most suspects of a function: nobody looks further.
 MOST = 4
 
 

@@ -25,8 +25,8 @@ _SIDES: dict[str, Side] = {"kernel": "kernel", "user": "user"}
 
 
 class CodeChanges:
-    """Of the exact metric of what was found at one setting. Each figure is made when it is first
-    asked for."""
+    """Changes of the code behind the exact metric at one setting. Each figure is made when it is
+    first asked for."""
 
     def __init__(self, findings: Findings) -> None:
         self._comparison = next((one for one in findings.comparisons if class_names(one)), None)
@@ -51,7 +51,8 @@ class CodeChanges:
         return (*class_names(self._comparison), SIZE, INLINED)
 
     def changes(self, condition: Condition) -> Iterator[MeasuredChange]:
-        """Of every kernel but the base; namesakes add up. Nothing for what is not known."""
+        """The change on every kernel but the base; namesakes add up. Nothing for what is
+        unknown."""
         comparison = self._comparison
         if comparison is None:
             return

@@ -28,7 +28,7 @@ _LONGEST = 1000
 SIDES = ("total", "kernel", "user")
 _OPERATORS = (">=", "<=", ">", "<")
 TOO_FEW = "too few runs to tell"
-#: Of conditions that have no bound: whether two sides differ at all.
+#: For conditions that have no bound: whether two sides differ at all.
 CHANGED = "changed"
 # A modifier of perf belongs to the metric: `cycles:u`.
 _PLAIN = r'[^\s:<>=!"]+'

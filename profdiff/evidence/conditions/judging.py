@@ -104,7 +104,7 @@ class _Part:
                 yield replace(change, part=self.where)
 
     def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:
-        """Of a function that only another part executes: there is none, and no change."""
+        """Judge a function that only another part executes as unchanged."""
         for label in self.labels:
             yield MeasuredChange(
                 kernel=label,

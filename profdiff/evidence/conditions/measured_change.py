@@ -33,10 +33,10 @@ def function_names(findings: Findings) -> set[str]:
 
 
 def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange]:
-    """Of every kernel but the base, at the setting. A function's counts are its own, or with what
-    it calls; namesakes add up. Nothing for a metric that was not measured there.
+    """The change on every kernel but the base, at the setting. A function's counts are its own, or
+    with what it calls; namesakes add up. Nothing for a metric that was not measured there.
 
-    Of too few boots to tell, the number of samples tells what it can.
+    If there are too few boots to tell, the number of samples tells what it can.
     """
     comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
     results = findings.results.at(findings.setting)

@@ -41,7 +41,7 @@ def weights(
 def by_boot(
     comparison: Comparison, label: str, counts: NDArray[np.int64], condition: Condition
 ) -> list[list[float]]:
-    """Of the counts of all runs, int64[R], those of each boot of a kernel."""
+    """The counts of each boot of a kernel, from the counts of all runs, int64[R]."""
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1
     columns = _columns(comparison, label)
     totals = counts[columns]

@@ -26,8 +26,8 @@ class PartsFindings:
 
     @staticmethod
     def of(recording: Parts, at: str | None = None) -> "PartsFindings":
-        """Of a folder, at the setting that ``at`` names, or else at the one with the largest
-        change. Raises SessionError where no part has findings there, InputError."""
+        """The findings of a folder, at the setting that ``at`` names, or else at the one with the
+        largest change. Raises SessionError where no part has findings there, InputError."""
         sessions = recording.sessions()
         results = PartsResults.gather(sessions, recording.kind)
         setting = results.choose(at)
@@ -61,5 +61,5 @@ class PartsFindings:
 
     @property
     def ops(self) -> int | None:
-        """Of some part where they are known; None where they are unknown."""
+        """The ops of a part that knows them; None if none does."""
         return next((one.setting.ops for one in self.parts.values() if one.setting.ops), None)

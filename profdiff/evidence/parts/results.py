@@ -73,7 +73,7 @@ class PartsResults:
 
     @staticmethod
     def gather(sessions: Mapping[str, Session], kind: Kind) -> "PartsResults":
-        """Of the sessions of a folder, by part. Raises SessionError where there is none,
+        """The results of a folder's sessions, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:
             raise SessionError(f"no {kind.name} was recorded yet: finish the recording")
@@ -83,7 +83,7 @@ class PartsResults:
 
     @staticmethod
     def of(parts: Mapping[str, Results], kind: Kind = ARCHITECTURE) -> "PartsResults":
-        """Of the results of each part. Raises SessionError as ``gather``, and where one
+        """The results of all parts. Raises SessionError as ``gather``, and where one
         has the same point twice."""
         bases = {name: results.labels[0] for name, results in parts.items()}
         if len(set(bases.values())) > 1:

@@ -26,11 +26,11 @@ class Sample:
         return len(self.runs)
 
     def medians(self) -> Floats:
-        """Of each boot: float64[E, n]."""
+        """For each boot: float64[E, n]."""
         return median(np.sort(self.values, axis=-1), self.runs)
 
     def means(self) -> Floats:
-        """Of each boot: float64[E, n]."""
+        """For each boot: float64[E, n]."""
         return np.asarray(np.nansum(self.values, axis=-1) / self.runs)
 
 

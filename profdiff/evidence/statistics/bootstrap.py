@@ -29,9 +29,9 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Changes:
-    """Of one statistic in E experiments; each column [E]. ``estimate``, ``low``, ``high``: ratio
-    minus 1, nan as in ``Interval``. ``difference``: other - base. ``apart``: whether its interval
-    excludes 0. ``inside``: whether the ratio's lies within the relevance bound."""
+    """Changes of one statistic in E experiments; each column [E]. ``estimate``, ``low``, ``high``:
+    ratio minus 1, nan as in ``Interval``. ``difference``: other - base. ``apart``: whether its
+    interval excludes 0. ``inside``: whether the ratio's lies within the relevance bound."""
 
     estimate: Floats
     low: Floats
@@ -42,7 +42,8 @@ class Changes:
 
 
 def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Changes, Changes]:
-    """Of the median over boots of the boots' medians, and of the mean of the boots' means."""
+    """The changes of the median over boots of the boots' medians, and of the mean of their
+    means."""
     few = min(base.boots, other.boots) < 2
     medians = [np.median(side.medians(), axis=1) for side in (base, other)]
     means = [side.means().mean(axis=1) for side in (base, other)]
@@ -155,7 +156,7 @@ def _change(
 def _values_at(
     spreads: Floats, times: Counts | None, places: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> tuple[Floats, Floats]:
-    """Of each row, in ascending order, the values at two places."""
+    """The values of each row at two places in ascending order."""
     rows = np.arange(len(spreads))
     low, high = places
     if times is None:

@@ -146,7 +146,7 @@ def noise_floor(base: Boots, twin: Boots, rule: Rule = _DEFAULT, *, seed: int = 
 
 
 def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) -> list[Estimate]:
-    """Of experiments that are estimated together."""
+    """The estimates of experiments that are estimated together."""
     both = (part.base, part.other)
     found = find(*both, rule, seed)
     boots = (part.base.boots, part.other.boots)
@@ -184,7 +184,7 @@ def _estimated(part: Experiments, rule: Rule, planned: int | None, seed: int) ->
 
 
 def _exact(part: Experiments, planned: int | None) -> list[Estimate]:
-    """Of sides whose values are all equal: nothing is resampled or tested, and nothing loaded."""
+    """Estimates of sides whose values are all equal, without resampling, tests or loading scipy."""
     both = (part.base, part.other)
     bases, others = (_unscaled(side.medians()[:, 0], part) for side in both)
     boots = (part.base.boots, part.other.boots)

@@ -10,7 +10,7 @@ from profdiff.evidence.statistics.boots import Floats
 from profdiff.evidence.statistics.rank_test import mann_whitney, shift_interval, smallest_p
 from profdiff.evidence.statistics.rule import Rule, Verdict
 
-# Of the pooled total; a function below is not tested.
+# A part of the pooled total; a function below it is not tested.
 LEAST_SHARE = 0.0005
 _DEFAULT = Rule()
 

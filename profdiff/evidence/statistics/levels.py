@@ -23,7 +23,7 @@ class Level:
 
 
 def level(boots: Sequence[Sequence[float]], rule: Rule = _DEFAULT) -> Level | None:
-    """Of boots' medians; a boot without a run is left out; None where there is no other.
+    """The level of the boots' medians. A boot without a run is omitted; None if no other exists.
 
     The interval between order statistics (Thompson 1936; David and Nagaraja 2003, section 7.1): it
     asks nothing of the distribution but that boots are independent. It is the narrowest, equally

@@ -95,7 +95,7 @@ def _by_splits(base: Floats, other: Floats) -> Floats:
 
 
 def _sums(ranks: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Of each choice of ``size`` columns: int64[E, C(columns, size)]."""
+    """For each choice of ``size`` columns: int64[E, C(columns, size)]."""
     choices = np.array(list(combinations(range(ranks.shape[1]), size)), np.intp)
     return np.asarray(ranks[:, choices].sum(axis=2))
 

@@ -44,7 +44,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Interval:
-    """Of the change to base: the ratio minus 1, as a fraction.
+    """An interval of the change to base: the ratio minus 1, as a fraction.
 
     All are nan where base is 0; ``low`` and ``high`` also where a resampled base is 0 or changes
     its sign, since a ratio then has no bounds, and where a side has one boot.

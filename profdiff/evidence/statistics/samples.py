@@ -40,8 +40,8 @@ class Sampled:
 
 
 def ratio_interval(base: int, other: int) -> tuple[float, float]:
-    """Of the ratio of two expected counts, other to base, from the counts; as wide as ``ERRORS``
-    standard errors to either side of many samples are."""
+    """The interval of the ratio of two expected counts, other to base, from the counts; as wide as
+    ``ERRORS`` standard errors to either side of many samples are."""
     from scipy.special import betaincinv
 
     # The other's part of all samples.
@@ -51,8 +51,8 @@ def ratio_interval(base: int, other: int) -> tuple[float, float]:
 
 
 def relative_interval(base: Sampled, other: Sampled) -> tuple[float, float]:
-    """Of the relative change, as fractions of the base. Where boots scatter by more than chance,
-    the interval is as much wider."""
+    """The interval of the relative change, as fractions of the base. Where boots scatter by more
+    than chance, the interval is as much wider."""
     low, high = ratio_interval(base.samples, other.samples)
     if not base.samples or not other.samples:
         # A sample is taken to stand for as much on both kernels.
@@ -68,7 +68,7 @@ def relative_interval(base: Sampled, other: Sampled) -> tuple[float, float]:
 
 
 def difference_interval(base: Sampled, other: Sampled) -> tuple[float, float]:
-    """Of other minus base, in the metric's unit."""
+    """The interval of other minus base, in the metric's unit."""
     half = ERRORS * math.hypot(base.error, other.error)
     difference = other.weight - base.weight
     return difference - half, difference + half

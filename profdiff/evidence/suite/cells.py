@@ -234,7 +234,7 @@ class SessionCells:
         return [one.label for one in self.session.manifest.kernels if not one.twin_of]
 
     def _why(self, label: str, setting: Setting) -> Absence:
-        """Of the last failed run; what the kernel lacks before all else."""
+        """Why the last run failed; what the kernel lacks comes before all else."""
         if hole := self.session.kernel(label).hole:
             return Absence("not recorded", f"not built: {hole}")
         runs = self.results.runs

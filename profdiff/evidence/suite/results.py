@@ -55,10 +55,10 @@ class SuiteResults:
         tell: Callable[[str], None] = terminal.tell,
         wanted: Callable[[str, SuiteWorkload], bool] = lambda *_: True,
     ) -> "SuiteResults":
-        """Of every session that was begun. ``tell``: gets a line where functions are not kept, and
-        recordings are read. ``wanted``: which cells, by name and workload. A session that is
-        damaged, or has another base than the first one, is left out, and named. Raises SessionError
-        where there is none, and InputError where no cell is wanted."""
+        """The results of every session that was begun. ``tell``: gets a line where functions are
+        not kept, and recordings are read. ``wanted``: which cells, by name and workload. A session
+        that is damaged, or has another base than the first one, is left out, and named. Raises
+        SessionError where there is none, and InputError where no cell is wanted."""
         found = SuiteResults(suite)
         with _uncollected():
             for workload, part, session in suite.recorded(found._leave_out):
@@ -79,7 +79,7 @@ class SuiteResults:
 
     @property
     def labels(self) -> list[str]:
-        """Of the kernels, the base's first."""
+        """The kernels' labels, the base's first."""
         return list(self.kernels)
 
     @property

@@ -38,7 +38,8 @@ CLASSES = (*_NAMES.values(), TAKEN, NOT_TAKEN)
 
 @dataclass(frozen=True)
 class InstructionClasses:
-    """Of one comparison with F functions, U that stand for unresolved ones, K kernels and R runs.
+    """The classes in one comparison with F functions, U that stand for unresolved ones, K kernels
+    and R runs.
 
     ``names``: C of ``CLASSES``; ``taken`` and ``not-taken`` are those of conditional branches, but
     for those of which it is not known, and are missing where some recording says nothing of them.

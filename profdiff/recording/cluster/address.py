@@ -12,7 +12,7 @@ from profdiff.collectors.kernels.address import Address, parse_address
 _MOST_LOCAL = 1024
 # Behind local:N and ssh:HOSTS. No host has a + in its name.
 _DASHBOARD = "+dashboard"
-# Of a file in which a scheduler says what it is.
+# The largest file in which a scheduler says what it is.
 _MOST_BYTES = 1 << 20
 _ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?[\w.\[\]:%-]+:\d{1,5}/?", re.ASCII)
 

@@ -28,7 +28,7 @@ def _store() -> Store:
 
 
 def tell(needs: Needs, plugins: Mapping[str, bytes]) -> Told:
-    """Whether this node can take part. Of the plugins, the bytes by sha256."""
+    """Whether this node can take part; with the plugins' bytes by sha256."""
     host = socket.gethostname()
     kept = ""
     try:

@@ -24,7 +24,7 @@ class Store:
     def __init__(self, root: Path, most: int = MOST) -> None:
         self.root = root
         self._most = most
-        # Of those that this process has read: what told that they are still the same.
+        # What shows that the files that this process has read are still the same.
         self._checked: dict[str, tuple[int, int]] = {}
 
     def lacking(self, digests: Iterable[str]) -> list[str]:

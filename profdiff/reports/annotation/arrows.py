@@ -38,7 +38,7 @@ def jumps(
     labels: Sequence[str],
 ) -> list[Jump]:
     """The jumps inside a listing. ``addresses``: of each line, by kernel; ``targets``: where its
-    jump leads on the kernels on which it was taken. Of a line's jumps that of the last of
+    jump leads on the kernels on which it was taken. Among a line's jumps, that of the last of
     ``labels``."""
     lines = {
         (label, address): number

@@ -13,7 +13,7 @@ from profdiff.reports.annotation.listing import Entry, Listing
 from profdiff.reports.table import Block, Column, draw
 
 _CODE = "code"
-# Of x86-64, before the operation; what follows needs all the room.
+# x86-64's prefixes before the operation; what follows needs all the room.
 _PREFIXES = {"lock", "rep", "repz", "repnz", "notrack", "bnd", "data16", "xacquire", "xrelease"}
 # How many arrows stand side by side, where there is room for them and where there is not.
 _TRACKS, _FEW_TRACKS = 5, 3
@@ -45,7 +45,7 @@ class Drawn(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """Of each entry; ``arrows``, ``left_out``: of the jumps."""
+    """What is drawn for each entry; ``arrows``, ``left_out``: its jumps."""
 
     cells: list[str]
     arrows: bool
@@ -178,7 +178,7 @@ def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, lo
     own = [label for label in labels if label in entry.texts]
     if not own:
         return arrows.rstrip()
-    # Of code that is the same on all kernels, as the newest has it.
+    # For code that is the same on all kernels, as the newest has it.
     text = _plain(entry.texts[own[-1]], look)
     if entry.kind == "place":
         return text
@@ -254,7 +254,7 @@ def _styled(
         starts = [found.start() for found in re.finditer(rf"\b{_CODE}\b", block.head[-1])]
         numbers = list(zip([0, *(start + room for start in starts)], starts, strict=False))
         for entry, text in zip(entries, block.body, strict=True):
-            # Of a table that goes on below: code of none of its kernels.
+            # For a table that goes on below: code of none of its kernels.
             if text:
                 lines.append(Styled(text, _spans(figures, entry, len(text), numbers)))
     return lines

@@ -23,7 +23,7 @@ class Figures:
 
     @property
     def labels(self) -> list[str]:
-        """Of the kernels; the first is what deltas are relative to."""
+        """The kernels' labels; deltas are relative to the first."""
         return self.annotation.labels
 
     @cached_property
@@ -52,7 +52,7 @@ class Figures:
     def cells(
         self, counts: Counts, samples: Counts | None, whole: Counts | None = None
     ) -> list[str]:
-        """Of a line. ``whole``: what deltas are of, None for no delta."""
+        """The cells of a line. ``whole``: what deltas refer to, None for no delta."""
         base, *others = self.labels
         made = [self.count(base, counts)]
         if not others and self.annotation.exact:

@@ -16,7 +16,7 @@ from profdiff.views.record import Counts
 _Value = TypeVar("_Value")
 # Between the functions of a place, as --inlined-at takes them.
 CHAIN = " → "
-# Of a symbol that is the function itself; a .cold part is another stretch of code.
+# A symbol that is the function itself; a .cold part is another stretch of code.
 _SUFFIXES = re.compile(r"(\.(isra|constprop|part|llvm)\.\d+)+$")
 # What executes less than this part of the hottest instruction's count carries none of the cost.
 _COLD = 0.01
@@ -57,7 +57,7 @@ class Listing(NamedTuple):
 def listings(
     annotation: Annotation, context: int, *, side_by_side: bool, cold: bool = False
 ) -> list[Listing]:
-    """Of the places, those first whose delta is largest, then those that execute most.
+    """The listings of the places, those with the largest delta first, then the most executed.
     ``context``: so many never-executed instructions are shown around each executed one.
     ``side_by_side``: a line has the texts of all kernels, also where their operands differ.
     ``cold``: what executes less than a hundredth as often as the hottest instruction is shown, too,
@@ -100,7 +100,7 @@ def _file_of(rows: Sequence[Row]) -> str:
 
 
 def _titles(place: Place, file: str, labels: Sequence[str]) -> dict[str, str]:
-    """The functions from the physical one to this one, as each kernel has them, and the file. Of a
+    """The functions from the physical one to this one, as each kernel has them, and the file. For a
     kernel without the copy, as others have it."""
     chains = {label: place.chains.get(label, place.chain) for label in labels}
     where = f", {file}" if file else ""

@@ -24,7 +24,7 @@ from profdiff.views.annotation.records import Annotation
 
 # So many never-executed instructions, or lines, stand around an executed one.
 _CONTEXT = {"instruction": 2, "line": 0}
-# Of the texts of listings: another number on each kernel, a jump within the physical function.
+# What differs in the texts of listings: a kernel's own number, a jump within the function.
 _NUMBERED = re.compile(r"^\S*(line |:)[\d-]+/")
 _WITHIN = re.compile(r"^\S+ +\+0x")
 # What two columns of counts and a delta take, with what stands between them.
@@ -59,7 +59,7 @@ def _beside(annotation: Annotation, layout: Layout, width: int) -> bool:
 
 
 def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, layout: Layout) -> str:
-    """Of the signs that are shown."""
+    """The legend of the signs that are shown."""
     base, *others = figures.labels
     code = [entry for entry in entries if entry.kind == "code"]
     if figures.annotation.exact:

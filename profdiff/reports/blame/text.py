@@ -11,7 +11,7 @@ from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.blame import Blame, Pair, Row, Share, by_size
 
-# Of a hash, as kernel mails write it (Documentation/process/submitting-patches.rst).
+# The digits of a hash, as kernel mails write it (Documentation/process/submitting-patches.rst).
 DIGITS = 12
 _FUNCTIONS, _PAIRS = 3, 10
 # From these widths on, the account by lines is shown, the date, and what was added and removed;
@@ -89,7 +89,7 @@ def table(
         for column in zip(columns, *body, *(row for row, _ in tail), strict=True)
     ]
     room = max(width - sum(used), _LEAST)
-    # Of subjects the beginning says most, and of functions the first ones.
+    # The beginning of a subject says most, and so do the first functions.
     longest = max((units.width(units.printable(row.subject)) for row in shown), default=0)
     alone = room < _ENOUGH
     said = max(min(longest, room if alone else max(room // 2, room - _ENOUGH)), len("subject"))

@@ -29,7 +29,7 @@ _METADATA = {"svg": dict.fromkeys(("Date", "Creator")), "png": {"Software": None
 def figures(
     findings: Findings, *, side: Side | None = None, per_op: bool | None = None
 ) -> list[dict[str, str]]:
-    """Of every figure ``title``, ``svg`` (a document of its own, which loads nothing), and what it
+    """Every figure: ``title``, ``svg`` (a document of its own, which loads nothing), and what it
     is ``about``: the ``experiment``, or ``functions``.
 
     ``per_op``: counts per operation; None means where ops are known.

@@ -54,7 +54,7 @@ class _Measure:
 
     @property
     def labels(self) -> list[str]:
-        """Of the kernels."""
+        """The kernels' labels."""
         return words.labels(self.comparison.labels)
 
     @property

@@ -17,7 +17,8 @@ def build(suite: Suite, threshold: float = RELEVANT) -> records.SuiteDocument:
 
 
 def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.SuiteDocument:
-    """Of what was gathered. ``threshold``: a fraction, from which a change is relevant."""
+    """The report of what was gathered. ``threshold``: a fraction, from which a change is
+    relevant."""
     others = results.labels[1:]
     metric = results.metric
     summaries = [making.summary(results, label, threshold) for label in others]

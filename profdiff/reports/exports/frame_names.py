@@ -18,7 +18,7 @@ class FrameName(NamedTuple):
 
 
 def frame_names(comparison: Comparison) -> list[FrameName]:
-    """Of each function of the comparison's stacks, those that stand for unresolved frames too."""
+    """A name for each function of the comparison's stacks, and for unresolved frames."""
     names = []
     for row, function in enumerate([*comparison.functions, *comparison.unnamed]):
         lines = comparison.lines[row] if row < len(comparison.functions) else ()

@@ -36,7 +36,7 @@ class Row:
 
     @property
     def changes(self) -> list[float | None]:
-        """Of each kernel but the base: points, or percent of the base's mean."""
+        """For each kernel but the base: points, or percent of the base's mean."""
         base, *others = self.means
         return [self._change(base, other) for other in others]
 

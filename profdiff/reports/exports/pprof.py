@@ -1,6 +1,6 @@
 """pprof's profile: a gzip of the message ``perftools.profiles.Profile``.
 
-The message is github.com/google/pprof, proto/profile.proto. Of it these fields are written, with
+The message is github.com/google/pprof, proto/profile.proto. These of its fields are written, with
 their numbers; the wire format is protobuf's (https://protobuf.dev/programming-guides/encoding/).
 """
 

@@ -7,7 +7,7 @@ from profdiff.profile.stack_table import StackTable
 
 _Frame = TypeVar("_Frame")
 
-# Of a stack with more frames than MOST_FRAMES the KEPT_FRAMES outermost and innermost are kept:
+# A stack with more frames than MOST_FRAMES keeps its KEPT_FRAMES outermost and innermost:
 # what is written for a program that calls itself without end grows with its depth, not with the
 # square. `write_folded` of perf-data does the same.
 MOST_FRAMES, KEPT_FRAMES = 1024, 64

@@ -19,7 +19,7 @@ _OWN = {
     *("heading", "answers", "evidence", "workload", "metrics", "stacks", "report_command"),
     "schema",
 }
-# Of these each member is shared for itself.
+# Each member of these is shared by itself.
 _DIVIDED = ("facts", "experiment")
 # Shorter ones are not worth a number.
 _LEAST = 100

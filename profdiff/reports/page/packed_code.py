@@ -27,9 +27,9 @@ class _Texts:
 
 
 def packed(annotation: Annotation) -> dict[str, Any]:
-    """``FunctionCode`` of ``templates/document.d.ts``. Of instructions that no kernel ever executed
-    only those beside executed ones are kept; ``before`` and ``after`` say how many are left out at
-    each row."""
+    """``FunctionCode`` of ``templates/document.d.ts``. Instructions that no kernel executed
+    are kept only beside executed ones; ``before`` and ``after`` say how many are left out at each
+    row."""
     kept, before, after = _kept(annotation.rows)
     rows = [annotation.rows[n] for n in kept]
     labels = annotation.labels

@@ -15,8 +15,8 @@ _LEGENDS = {
 
 
 def render(comparison: Comparison, rows: Rows, numbers: Numbers, width: int) -> list[Block]:
-    """Of the shown functions that some kernel calls; nothing without any. Calls of different
-    functions do not add up to anything, so there is no tail. Of each function calls times *self*
+    """The shown functions that some kernel calls; nothing if there are none. Calls of different
+    functions do not add up to anything, so there is no tail. For each function calls times *self*
     and *no call* together are its counts in the function table."""
     counted = calls(comparison, rows.shown) or []
     named = zip(functions.functions(comparison, rows.shown), counted, strict=False)

@@ -115,7 +115,7 @@ class _Functions:
         self._comparison, self._found, self._values, self._show = comparison, found, values, show
 
     def drawn(self, rows: Rows, title: str, width: int) -> list[Block]:
-        """Of the functions that are shown, those with some class; then the rest, and all."""
+        """The shown functions that have some class; then the rest, and all."""
         values, side_rows = self._values, self._found.rows(rows.side)
         # Behind the functions are rows of what has none.
         without = side_rows[side_rows >= len(self._comparison.functions)]

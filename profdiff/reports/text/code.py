@@ -19,7 +19,7 @@ _LEGEND = (
 def render(
     comparison: Comparison, session: Session | None, rows: Rows, width: int
 ) -> list[Block | str]:
-    """Of the functions that are shown, those that differ from the base's; all of a single kernel.
+    """The shown functions that differ from the base's; all, if there is a single kernel.
     Nothing where none does."""
     if not class_names(comparison):
         return []

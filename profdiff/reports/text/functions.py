@@ -135,7 +135,7 @@ def _lines(
     lines = []
     for number, row in enumerate(table.rows):
         found = {_SIGNS[text] for text in row.marks.values()}
-        # Of several kernels, too few samples matters only where all have too few.
+        # With several kernels, too few samples matter only where all have too few.
         signs = "".join(sorted(found - {marks.FEW} or found))
         beside = work.rows[number].self if work else None
         verdict = verdicts[number] if verdicts else ""
@@ -186,7 +186,7 @@ def _part(base: str, other: str, whole: int) -> Callable[[_Line], str]:
 
 
 def _total(base: str, other: str, show: Callable[[int], str]) -> Callable[[_Line], str]:
-    """Of counts with what is called. Of two lengths, the shorter one can have executed more below a
+    """Counts with what is called. The shorter of two lengths can have executed more below a
     function: then the difference is not a total of it."""
 
     def cell(line: _Line) -> str:

@@ -139,7 +139,7 @@ def _remarks(findings: Findings) -> list[recording.Remark]:
 
 
 def _answers(findings: Findings, side: Side | None) -> list[str]:
-    """What the report says first. Of a long ladder, whose tables say the rest: the kernel that
+    """What the report says first. In a long ladder, whose tables say the rest: the kernel that
     changes most, and the last one."""
     found = findings.manifest.bisection
     long = len(findings.kernels) > _FEW and found is None and side is None

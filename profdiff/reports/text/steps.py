@@ -43,7 +43,7 @@ def render(
 
 
 def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") -> list[Block]:
-    """Of a ladder with exact counts, a line for each kernel: how much more or less than the one
+    """A line for each kernel of a ladder with exact counts: how much more or less than the one
     before it executes, and the function that changed most; nothing for two kernels. ``at``: the
     point, as a title has it."""
     numbers = Numbers(ops)

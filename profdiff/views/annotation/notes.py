@@ -47,7 +47,7 @@ def notes_of(
 
 
 def _untold_branches(sides: Sequence[KernelSide], places: Sequence[AlignedPlace]) -> int:
-    """Of how many rows with a conditional branch some kernel executed it and it is not known where
+    """How many rows have a conditional branch that some kernel executed without telling where
     it then went."""
     unknown = []
     for one in sides:

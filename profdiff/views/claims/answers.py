@@ -147,7 +147,7 @@ def _most(
     most = [i for i in np.argsort(-along, kind="stable")[:_NAMED] if along[i] > 0]
     if not whole or not most:
         return None
-    # Of many that offset each other, one says more than three.
+    # If many offset each other, one says more than three.
     kept = most[:1] if along[most[0]] >= abs(whole) else most
     return Largest(
         functions=[comparison.functions[rows[i]].name for i in kept],

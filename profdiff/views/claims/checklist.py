@@ -47,7 +47,7 @@ class Known:
 
     @property
     def labels(self) -> list[str]:
-        """Of the kernels with a result, the base's first."""
+        """The labels of the kernels with a result, the base's first."""
         return [kernel.label for kernel in self.findings.kernels]
 
     @cached_property

@@ -66,7 +66,7 @@ class Words(NamedTuple):
 
 
 def _counted(metric: Metric) -> Words:
-    """Of a profile: instructions are executed; cycles and nanoseconds are taken."""
+    """The words for a profile: instructions are executed; cycles and nanoseconds are taken."""
     noun, unit, verb = units.printable(metric.name), units.printable(metric.unit), metric.kind.verb
     if unit in ("", noun):
         return Words(verb, noun, f"as many {noun}", noun)
@@ -74,7 +74,7 @@ def _counted(metric: Metric) -> Words:
 
 
 def _words(result: Result) -> Words:
-    """Of a result. An emulated clock counts instructions: that is never called time."""
+    """The words for a result. An emulated clock counts instructions: never called time."""
     if registry.collector(result.collector).profiles:
         return _counted(result.metric)
     name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
@@ -168,7 +168,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
 
 
 def _of_counts(findings: Findings) -> Claim:
-    """Of recordings of which nothing but their counts is known."""
+    """The claim about recordings whose counts alone are known."""
     comparison, name, where = findings.comparisons[0], workload_name(findings), _where(findings)
     words = _counted(comparison.metric)
     totals, kernels = comparison.totals().tolist(), comparison.kernels

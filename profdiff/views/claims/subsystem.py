@@ -26,7 +26,7 @@ def subsystem(comparison: Comparison, kernel: int) -> str:
         function = comparison.functions[row]
         path = PurePosixPath(function.file)
         known = function.in_kernel and path.suffix in (".c", ".S", ".rs")
-        # Of a build outside of its tree, the path says nothing.
+        # If the build was outside of its tree, the path says nothing.
         if deltas[row] > 0 and known and not path.is_absolute() and ".." not in path.parts:
             files[path.with_suffix("")] += int(deltas[row])
     folders: Counter[PurePosixPath] = Counter()

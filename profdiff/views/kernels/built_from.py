@@ -94,5 +94,5 @@ def holes(findings: Findings) -> list[Hole]:
 
 
 def hole(kernel: m.Kernel) -> Hole:
-    """Of a kernel that is one."""
+    """The hole that a kernel is."""
     return Hole(label=kernel.label, spec=kernel.spec, reason=kernel.hole)

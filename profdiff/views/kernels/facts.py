@@ -62,7 +62,7 @@ class Aspect(Record, frozen=True):
 
 
 def facts(findings: Findings) -> Facts:
-    """Of the kernels that have a result."""
+    """The facts of the kernels that have a result."""
     comparisons, known = findings.comparisons, findings.facts
     labels = [kernel.label for kernel in findings.kernels]
     # Other collectors may know more of the machine: only samplers ask it.

@@ -52,7 +52,7 @@ def parts_annotation(
     parts: Mapping[str, Annotation],
     missing: Mapping[str, str],
 ) -> JointAnnotation:
-    """Of the parts that have the function, at least one."""
+    """The annotation of the parts that have the function, at least one."""
     first = next(iter(parts.values()))
     return JointAnnotation(
         schema=SCHEMA,

@@ -15,7 +15,7 @@ from profdiff.views.results.result import Delta
 
 Direction = Literal["more", "less", "unchanged", "unsure"]
 _VALUES = 4
-# Of a release without its flavour: 6.1.0-50 of 6.1.0-50-cloud-arm64, 6.12.95+deb12.
+# A release without its flavour: 6.1.0-50 of 6.1.0-50-cloud-arm64, 6.12.95+deb12.
 _VERSION = re.compile(r"\d[\d.]*(-rc\d+)?(\+[\w.~]+)?(-\d+(?=-|$))?")
 
 
@@ -77,9 +77,9 @@ class _Seen(NamedTuple):
 def parts_claim(
     joint: PartsResults, setting: PartsSetting, names: Sequence[str], workload: str = ""
 ) -> PartsClaim | None:
-    """Of the metric and the kernel of the largest change at a setting; None where nothing can be
-    compared there. ``names``: the parts in order; ``workload``: what is measured, where
-    nothing else says it."""
+    """The claim about the metric and kernel with the largest change at a setting; None where
+    nothing can be compared there. ``names``: the parts in order; ``workload``: what is measured,
+    where nothing else says it."""
     found = joint.largest(setting)
     if found is None:
         return None

@@ -69,9 +69,10 @@ class PartRest(Record, frozen=True):
 
 
 class JointFunctions(Record, frozen=True):
-    """Of one metric at one setting. ``rows`` are in the order of their places in the parts' own
-    reports, the best place first. ``rest``: by part, those with such a profile. ``extents``: of
-    each kernel but the base, of all functions; empty where functions have no verdicts."""
+    """The functions of one metric at one setting. ``rows`` are in the order of their places in the
+    parts' own reports, the best place first. ``rest``: by part, those with such a profile.
+    ``extents``: of each kernel but the base, of all functions; empty where functions have no
+    verdicts."""
 
     metric: str
     unit: str
@@ -101,7 +102,7 @@ class _Part:
 
 
 def comparisons(findings: PartsFindings) -> dict[str, Comparison]:
-    """Of each part, the one of the metric whose functions are shown: the first of the first part
+    """For each part, the one of the metric whose functions are shown: the first of the first part
     that has a profile."""
     found: dict[str, Comparison] = {}
     for name, part in findings.parts.items():
@@ -128,7 +129,7 @@ def parts_functions(findings: PartsFindings, selection: Selection) -> JointFunct
         for (name, one), numbers in zip(of.items(), matched.numbers, strict=True)
     }
     place = np.min([part.place for part in parts.values()], axis=0)
-    # Of equal places that of the first part comes first.
+    # If places are equal, the first part's comes first.
     first = np.argmin([part.place for part in parts.values()], axis=0)
     order = np.lexsort((first, place))
     if selection.sort == "name":

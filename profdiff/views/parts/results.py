@@ -18,7 +18,7 @@ from profdiff.views.results.result import ABSENT, Entry, Median, Pair
 
 
 class PartChange(Record, frozen=True):
-    """Of one part: the medians over boots, per op where the result is, and the change.
+    """The change in one part: the medians over boots, per op where the result is, and the change.
     ``noise_floor``: how much the base differs from itself there."""
 
     base: float | None

@@ -62,9 +62,9 @@ class KernelExtents(Record, frozen=True):
 def verdicts(
     parts: Mapping[str, Comparison], own: Mapping[str, NDArray[np.int64]], label: str
 ) -> list[FunctionVerdict]:
-    """Of F joint functions, on the kernel ``label`` against the base. ``own``: by part, int64[F],
-    the row of each in the part's comparison, -1 where no kernel of it executed the function. Parts
-    without that kernel say nothing. Empty where fewer than two have it."""
+    """The verdicts on F joint functions, on the kernel ``label`` against the base. ``own``: by
+    part, int64[F], the row of each in the part's comparison, -1 where no kernel of it executed the
+    function. Parts without that kernel say nothing. Empty where fewer than two have it."""
     having = {name: one for name, one in parts.items() if label in one.labels[1:]}
     if len(having) < 2:
         return []
@@ -83,7 +83,7 @@ def extents(
     told: Sequence[FunctionVerdict],
     names: Sequence[str],
 ) -> KernelExtents:
-    """Of what ``verdicts`` found. ``names``: all parts, with a profile or without."""
+    """The extents of what ``verdicts`` found. ``names``: all parts, with a profile or without."""
     of = {extent: np.array([one.extent == extent for one in told]) for extent in EXTENTS}
     shares: dict[str, dict[Extent, float]] = {}
     for name, one in parts.items():
@@ -108,7 +108,7 @@ def extents(
 def _columns(
     having: Mapping[str, Comparison], own: Mapping[str, NDArray[np.int64]], label: str
 ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Of each part, int64[F] the direction (-1, 0, 1; 2: not certain; 3: no kernel executed code of
+    """For each part, int64[F]: the direction (-1, 0, 1; 2: uncertain; 3: no kernel executed code of
     it) and float64[F] the size as a part of the base's whole run."""
     found = []
     for name, one in having.items():

@@ -21,7 +21,7 @@ class Calls(Record, frozen=True):
 
 
 def calls(comparison: Comparison, rows: NDArray[np.int64]) -> list[Calls] | None:
-    """Of functions by their numbers; None where calls were not counted."""
+    """The calls of functions, by their numbers; None where calls were not counted."""
     if comparison.calls is None:
         return None
     stacks, labels = comparison.stacks, comparison.labels

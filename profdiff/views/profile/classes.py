@@ -45,7 +45,7 @@ class Change(NamedTuple):
 
 
 def classes(comparison: Comparison, found: InstructionClasses | None) -> Classes | None:
-    """Of all functions; None where the counts are not exact."""
+    """The classes of all functions; None where the counts are not exact."""
     if found is None:
         return None
     labels, number = comparison.labels, len(comparison.functions)
@@ -69,7 +69,7 @@ def changes(
     side: Side | None = None,
     least: float = 1,
 ) -> list[Change]:
-    """Of the classes that are told in words, those of which all functions together execute at least
+    """The changes of the classes that are told in words, if all functions together execute at least
     1% more or less on a kernel than on the base, and at least ``least`` instructions."""
     told, rows = [], found.rows(side)
     for name in TOLD:

@@ -40,7 +40,7 @@ class Deltas:
 
     @staticmethod
     def of(comparison: Comparison, rows: NDArray[np.int64]) -> "Deltas":
-        """Of a sampled metric."""
+        """The marks of a sampled metric."""
         weights, squares = comparison.self_[rows].astype(float), errors(comparison, rows) ** 2
         return Deltas(weights[:, :1], weights[:, 1:], np.sqrt(squares[:, :1] + squares[:, 1:]))
 

@@ -54,13 +54,13 @@ class Seat(Record, frozen=True):
 
 
 def seats(comparison: Comparison, only: Side | None = None) -> list[Seat | None]:
-    """Of each kernel but the base, against it; of samples only where chance does not make it."""
+    """The seat of each kernel but the base; for samples only where chance does not make it."""
     found = Seats(comparison, only)
     return [_seat(comparison, found, kernel) for kernel in range(1, len(comparison.labels))]
 
 
 def by_label(comparison: Comparison) -> dict[str, Seat]:
-    """Of the kernels that have one."""
+    """The seats of the kernels that have one."""
     pairs = zip(comparison.labels[1:], seats(comparison), strict=True)
     return {label: one for label, one in pairs if one}
 

@@ -140,7 +140,8 @@ class Experiment(Record, frozen=True):
 
 
 def experiment(findings: Findings) -> Experiment:
-    """Of ``profdiff.report/1``. What is not a number (the change to nothing) is null."""
+    """The experiment in ``profdiff.report/1``. What is not a number (the change to nothing) is
+    null."""
     told, lines = findings.results, state.lines(findings.state)
     tables = [grid.table for grid in grids(told, findings.setting)]
     return Experiment(
@@ -327,7 +328,7 @@ def _row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> 
 
 
 def _counted_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
-    """Of counts that are equal in every boot, of which timer ticks or states make some doubtful."""
+    """A row of counts that are equal in every boot, some made doubtful by ticks or states."""
     both = (
         entry
         for one in (change, step)
@@ -337,7 +338,7 @@ def _counted_row(cell: results.Cell, change: Estimate | None, step: Estimate | N
 
 
 def _exact_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
-    """Of counts that are equal in every boot, which have no spread and need no verdict."""
+    """A row of counts that are equal in every boot, without a spread or a verdict."""
     both = (
         entry for one in (change, step) for entry in (result.delta(one), result.difference(one))
     )

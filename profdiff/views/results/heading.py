@@ -13,8 +13,8 @@ _MOST, _LONGEST = 3, 24
 
 def heading(findings: Findings) -> str:
     """``instructions per op: +5.9% on v6.18, +6.4% on v7.1, against v6.12, at n 4``: of the metric
-    that says most, as the tables have it. Of more than three kernels, the one that changed most and
-    the last one. Of a bisection, which commit is the culprit."""
+    that says most, as the tables have it. With more than three kernels, it is the one that changed
+    most and the last one. For a bisection, which commit is the culprit."""
     found = largest_change(findings.results, findings.setting)
     bisected = findings.manifest.bisection
     one_commit = bisected is not None and not bisected.candidates
@@ -41,7 +41,7 @@ def _of_result(findings: Findings, found: LargestChange) -> str:
 
 
 def _of_counts(findings: Findings) -> str:
-    """Of recordings of which nothing but their counts is known."""
+    """The heading of recordings whose counts alone are known."""
     first = findings.comparisons[0]
     base, *others = first.totals().tolist()
     labels = first.labels[1:]

@@ -10,8 +10,8 @@ from profdiff.views.record import Record
 from profdiff.views.results.result import unit
 
 _NAMED = 3
-# Of a change, how many times the tick floor leaves no doubt; so many instructions do where it is
-# not known.
+# How many times the tick floor a change must be to leave no doubt; so many instructions do where it
+# is not known.
 _CLOSE, _FAR = 10, 100_000
 _STATES = (
     "states: the same kernels and workload with other mappings, files, pids and so on; a change is "
@@ -43,7 +43,7 @@ class Note(Record, frozen=True):
 
 
 def notes(results: Results) -> list[Note]:
-    """Of all results."""
+    """The notes on all results."""
     return list(_notes(results))
 
 

@@ -75,7 +75,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     facts += [f"{name} {long} minus {name} {short}" for name, (short, long) in pair.items()]
     others = [f"{name} {setting.value(name)}" for name in setting.varied if name not in pair]
     facts += [", ".join(others)] if others else []
-    # Of whole commands, the difference is none.
+    # The difference of whole commands is none.
     facts += [window] if window and (setting.short is None or "command" not in kinds) else []
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
@@ -168,7 +168,7 @@ def _iterations(comparison: Comparison) -> Iterator[str]:
         sums = comparison.run_counts[:, columns].sum(axis=0)
         for one in comparison.addresses[number] if comparison.addresses else []:
             if one.iterations is not None:
-                # Of the run that stands for the kernel.
+                # The run that stands for the kernel.
                 of_run = one.iterations[:, int((sums == totals[number]).argmax())]
                 found.append((label, totals[number], int(of_run.sum())))
     if any(iterations for _, _, iterations in found):

@@ -197,7 +197,7 @@ def title(result: Result) -> str:
 
 
 def unit(result: Result) -> str:
-    """Of its values, per op where they are."""
+    """The unit of its values, per op where they are per op."""
     plain = result.metric.unit
     return guest_clock.per_op(plain) if result.per_op else plain
 

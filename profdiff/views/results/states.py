@@ -58,7 +58,7 @@ def remarks(findings: Findings) -> list[Remark]:
 
 
 def _changes(findings: Findings) -> Iterator[tuple[Result, str, Estimate]]:
-    """Of counts, at the setting that is looked at."""
+    """The changes of counts, at the setting that is looked at."""
     results = findings.results
     for one in results.at(findings.setting):
         for label, change in zip(results.labels, one.changes, strict=True):

@@ -9,7 +9,7 @@ from profdiff.views.suite.records import SuiteCell, SuiteCellFunction, SuiteChan
 
 
 class Rows(NamedTuple):
-    """Of the cells with a relevant change on some kernel that is shown: those that cost ``more``,
+    """The cells with a relevant change on some kernel that is shown: those that cost ``more``,
     the largest change first, and those that cost ``less``, the largest decrease first. ``depend``:
     the further ones whose change depends on state, those whose states are furthest apart first.
     ``other``: in how many nothing changed as much; ``unsure``: in how many further ones it may
