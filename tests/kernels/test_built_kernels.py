@@ -207,6 +207,7 @@ def test_ages(days: float, words: str) -> None:
     assert age(days) == words
 
 
+@pytest.mark.kernel
 def test_diff_builds_no_registered_kernel(repo: MadeRepository, tmp_path: Path) -> None:
     """Symbols of recordings come from registered kernels that are here: nothing is built, and what
     would take an answer from git is left out, too."""

@@ -92,6 +92,7 @@ def test_intervals_hold_the_truth(measured: dict[str, Measured]) -> None:
         assert part >= (0.92 if unequal(label) else least), label
 
 
+@pytest.mark.slow
 def test_what_changed_is_not_called_unchanged(measured: dict[str, Measured]) -> None:
     verdicts = measured["verdict"]
     at_the_bound, beyond = (verdicts.column(f"+{by}%: *unchanged*") for by in (1, 2))
@@ -103,6 +104,7 @@ def test_what_changed_is_not_called_unchanged(measured: dict[str, Measured]) -> 
     assert verdicts.column("+0%: *unchanged*")["normal", "9, 9"] > 0.5
 
 
+@pytest.mark.slow
 def test_power_grows_with_the_change_and_the_boots(measured: dict[str, Measured]) -> None:
     power = measured["power"]
     slack = power.chance(0.5)
@@ -115,6 +117,7 @@ def test_power_grows_with_the_change_and_the_boots(measured: dict[str, Measured]
         assert changes[4][noise, "5, 5"] > 0.9
 
 
+@pytest.mark.slow
 def test_boots_are_what_is_repeated(measured: dict[str, Measured]) -> None:
     levels = measured["two levels"]
     for name, least, most in (
@@ -126,6 +129,7 @@ def test_boots_are_what_is_repeated(measured: dict[str, Measured]) -> None:
         assert all(least <= part <= most for part in levels.column(name).values()), name
 
 
+@pytest.mark.slow
 def test_false_discoveries_stay_at_the_stated_rate(measured: dict[str, Measured]) -> None:
     tables = measured["discoveries"]
     for name in ("false", "wrong *changed*"):
@@ -138,6 +142,7 @@ def test_false_discoveries_stay_at_the_stated_rate(measured: dict[str, Measured]
     assert found["20", "5, 5"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_the_document_says_what_was_measured(name: str, measured: dict[str, Measured]) -> None:
     """Within what another random generator or library version would give."""
