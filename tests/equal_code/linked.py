@@ -19,7 +19,9 @@ COMPILERS = {
 _START = {"x86_64": "0xffffffff81000000", "aarch64": "0xffff800080000000"}
 
 
-def link(folder: Path, architecture: str, *sources: str, flags: Sequence[str] = ()) -> Path:
+def link(
+    folder: Path, *sources: str, flags: Sequence[str] = (), architecture: str = "x86_64"
+) -> Path:
     """The ELF file of C sources, in their order: the folder's next."""
     compiler, *own = COMPILERS[architecture]
     need_program(compiler)

@@ -46,7 +46,7 @@ def session(tmp_path: Path) -> Session:
     )
     kernels = []
     for number, kernel in enumerate(one.manifest.kernels):
-        elf = link(tmp_path / "built", "x86_64", *SOURCES[kernel.label], flags=["-Wl,--build-id"])
+        elf = link(tmp_path / "built", *SOURCES[kernel.label], flags=["-Wl,--build-id"])
         kernels.append(
             m.replace(
                 kernel,

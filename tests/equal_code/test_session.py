@@ -28,11 +28,11 @@ ID = ["-Wl,--build-id"]
 @pytest.fixture
 def vmlinux(tmp_path: Path) -> Path:
     (tmp_path / "built").mkdir()
-    return link(tmp_path / "built", "x86_64", KERNEL, flags=ID)
+    return link(tmp_path / "built", KERNEL, flags=ID)
 
 
 def other(tmp_path: Path, old: str = "", new: str = "") -> Path:
-    return link(tmp_path / "built", "x86_64", INSERTED, KERNEL.replace(old, new), flags=ID)
+    return link(tmp_path / "built", INSERTED, KERNEL.replace(old, new), flags=ID)
 
 
 def executed(tmp_path: Path, vmlinux: Path, *more: int) -> Session:
@@ -98,7 +98,7 @@ def test_what_is_no_kernel_is_refused(tmp_path: Path, vmlinux: Path) -> None:
     session = executed(tmp_path, vmlinux)
     text = tmp_path / "text"
     text.write_text("no kernel")
-    arm64 = link(tmp_path / "built", "aarch64", KERNEL)
+    arm64 = link(tmp_path / "built", KERNEL, architecture="aarch64")
     for candidate in (text, arm64, tmp_path / "absent"):
         with pytest.raises(InputError) as told:
             EqualCode.of(session, "base", candidate)

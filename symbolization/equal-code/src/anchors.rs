@@ -1,8 +1,5 @@
 //! Where data without a symbol begins: what any code of a kernel, or any pointer in its data, names.
 
-use object::Architecture;
-
-use crate::arm64;
 use crate::image::Image;
 use crate::sections::Kind;
 use crate::x86_64;
@@ -17,19 +14,13 @@ pub(crate) fn anchors(image: &Image<'_>) -> Vec<u64> {
     };
     for section in image.sections.iter() {
         let Some(bytes) = section.bytes else { continue };
-        match (section.kind, image.architecture) {
-            (Kind::Code, Architecture::X86_64) => {
-                x86_64::named(bytes, section.start, &mut note);
-            }
-            (Kind::Code, _) => arm64::named(bytes, section.start, &mut note),
+        match section.kind {
+            Kind::Code => x86_64::named(bytes, section.start, &mut note),
             _ => pointers(bytes, section.start, &mut note),
         }
         if section.name == b"__bug_table" {
             distances(bytes, section.start, &mut note);
         }
-    }
-    for (_, target) in image.relocated(0, u64::MAX) {
-        note(*target);
     }
     found.sort_unstable();
     found.dedup();

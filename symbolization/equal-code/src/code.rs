@@ -1,17 +1,14 @@
 //! Code against code: bytes without addresses, addresses by what is there, tables by place.
 
-use object::Architecture;
-
 use crate::budget::Budget;
 use crate::image::Image;
 use crate::objects::Things;
-use crate::pieces::Pieces;
 use crate::reference::{Reference, Scanned, Use};
 use crate::sections::Kind;
-use crate::symbols::Number;
 use crate::tables::{Code, Entry, Tables};
 use crate::targets::{Function, Targets};
 use crate::verdict::{Difference, Verdict};
+use crate::x86_64;
 
 /// Compares code; `things` gets what it refers to.
 pub(crate) struct CodeComparer<'a, 'b, 'd> {
@@ -29,7 +26,6 @@ impl CodeComparer<'_, '_, '_> {
             Code::of(self.targets.new.symbols.get(function.1)),
         );
         let mut found = self.code(old, new, Some(function))?;
-        found.extend(self.relocated(old, new, function)?);
         for tables in self.tables {
             if let Some(table) = tables.unreadable {
                 return Err(Difference::unknown(format!(
@@ -48,7 +44,7 @@ impl CodeComparer<'_, '_, '_> {
         new: Code,
         function: Option<Function>,
     ) -> Result<Vec<u32>, Difference> {
-        let (first, second) = self.scanned(old, new, function)?;
+        let (first, second) = self.scanned(old, new)?;
         let different = |text: String| Err(Difference::new(Verdict::Instructions, text));
         let shorter = first.masked.len().min(second.masked.len());
         let at = (0..shorter).find(|at| first.masked[*at] != second.masked[*at]);
@@ -75,11 +71,6 @@ impl CodeComparer<'_, '_, '_> {
                 found.extend(self.behind(one, other, function)?);
             }
         }
-        let unresolved = [first.unresolved, second.unresolved];
-        if let Some(at) = unresolved.into_iter().flatten().next() {
-            let detail = format!("at +{at:#x} it uses an address that nothing tells");
-            return Err(Difference::unknown(detail));
-        }
         if self.targets.old.starts_at_zero() && self.targets.new.starts_at_zero() {
             for (one, other) in first.maybe.iter().zip(&second.maybe) {
                 // What it holds is compared where it is read: this may be a number.
@@ -89,29 +80,14 @@ impl CodeComparer<'_, '_, '_> {
         Ok(found)
     }
 
-    fn scanned(
-        &self,
-        old: Code,
-        new: Code,
-        function: Option<Function>,
-    ) -> Result<(Scanned, Scanned), Difference> {
+    fn scanned(&self, old: Code, new: Code) -> Result<(Scanned, Scanned), Difference> {
         self.budget.spend(old.size.saturating_add(new.size))?;
-        let scan = |image: &Image<'_>, tables: &Tables, code: Code, function: Option<Number>| {
-            let missing = || Difference::unknown("its code is not in the file");
+        let scan = |image: &Image<'_>, code: Code| {
             let bytes = image.sections.bytes(code.start, code.size);
-            let bytes = bytes.ok_or_else(missing)?;
-            let whole = |one: &Number| image.symbols.get(*one).address == code.start;
-            let pieces = match function.filter(whole) {
-                Some(function) => Pieces::of(image, tables, function, &bytes, self.budget)?,
-                None => Pieces::default(),
-            };
-            Ok(pieces.scan(image, &bytes, code.start))
+            let bytes = bytes.ok_or_else(|| Difference::unknown("its code is not in the file"))?;
+            Ok(x86_64::scan(&bytes, code.start, &image.sections))
         };
-        let [first, second] = self.tables;
-        Ok((
-            scan(self.targets.old, first, old, function.map(|one| one.0))?,
-            scan(self.targets.new, second, new, function.map(|one| one.1))?,
-        ))
+        Ok((scan(self.targets.old, old)?, scan(self.targets.new, new)?))
     }
 
     fn reference(
@@ -163,37 +139,6 @@ impl CodeComparer<'_, '_, '_> {
             }
             _ => unknown("only one has something there"),
         }
-    }
-
-    /// Pointers between the instructions that are relocated when the kernel starts.
-    fn relocated(
-        &mut self,
-        old: Code,
-        new: Code,
-        function: Function,
-    ) -> Result<Vec<u32>, Difference> {
-        let pointers = |image: &Image<'_>, code: Code| -> Vec<Reference> {
-            let found = image.relocated(code.start, code.end());
-            let references = found.iter().map(|(at, target)| Reference {
-                at: (at - code.start) as u32,
-                target: *target,
-                how: Use::Address,
-            });
-            references.collect()
-        };
-        let (first, second) = (
-            pointers(self.targets.old, old),
-            pointers(self.targets.new, new),
-        );
-        if first.len() != second.len() {
-            let detail = "other addresses between its instructions";
-            return Err(Difference::new(Verdict::Instructions, detail));
-        }
-        let mut found = Vec::new();
-        for (one, other) in first.iter().zip(&second) {
-            found.extend(self.reference(one, other, Some(function))?);
-        }
-        Ok(found)
     }
 
     /// What the tables say of places in a function.
@@ -259,8 +204,8 @@ impl CodeComparer<'_, '_, '_> {
             let left = image.symbols.next(start) - start;
             let size = image.sections.left(start).min(left).min(MOST);
             let bytes = image.sections.bytes(start, size)?;
-            let scanned = Pieces::default().scan(image, &bytes, start);
-            let last = |at: &&u32| is_last(image.architecture, &bytes[**at as usize..]);
+            let scanned = x86_64::scan(&bytes, start, &image.sections);
+            let last = |at: &&u32| is_last(&bytes[**at as usize..]);
             let at = scanned.starts.iter().position(|at| last(&at))?;
             let end = scanned
                 .starts
@@ -296,10 +241,6 @@ fn behind(image: &Image<'_>, address: u64) -> Option<u64> {
 }
 
 /// Whether an instruction is a direct jump or a return.
-fn is_last(architecture: Architecture, code: &[u8]) -> bool {
-    match (architecture, code) {
-        (Architecture::X86_64, [first, ..]) => matches!(first, 0xe9 | 0xeb | 0xc3),
-        (Architecture::Aarch64, [_, _, _, top, ..]) => top >> 2 == 0b00_0101 || *top == 0xd6,
-        _ => false,
-    }
+fn is_last(code: &[u8]) -> bool {
+    matches!(code, [0xe9 | 0xeb | 0xc3, ..])
 }

@@ -3,6 +3,7 @@ use std::thread;
 
 use hashbrown::HashMap;
 use kernel_symbols::{Error, FileBytes, Result};
+use object::Architecture;
 
 use crate::anchors::anchors;
 use crate::budget::Budget;
@@ -26,7 +27,8 @@ pub struct Comparison {
 }
 
 /// Compare the functions of the kernel at `old` that have these addresses (svmas) with the same
-/// functions of the kernel at `new`. Both are a vmlinux of one architecture, plain or packed.
+/// functions of the kernel at `new`. Both are a vmlinux of one architecture, plain or packed; other
+/// code than that of x86-64 is not compared.
 pub fn compare(old: &Path, new: &Path, addresses: &[u64]) -> Result<Comparison> {
     let (old_bytes, new_bytes) = both(|| FileBytes::open(old), || FileBytes::open(new));
     let (old_bytes, new_bytes) = (old_bytes?, new_bytes?);
@@ -46,6 +48,9 @@ pub fn compare(old: &Path, new: &Path, addresses: &[u64]) -> Result<Comparison> 
             advice: "give kernels that were built for one architecture",
         });
     }
+    if first.architecture != Architecture::X86_64 {
+        return Ok(not_compared(&first, addresses));
+    }
     let budget = Budget::new(old_bytes.len().saturating_add(new_bytes.len()));
     let mut targets = Targets {
         old: &first,
@@ -58,6 +63,24 @@ pub fn compare(old: &Path, new: &Path, addresses: &[u64]) -> Result<Comparison> 
         &budget,
         addresses,
     ))
+}
+
+/// Every function is unknown: on other architectures, an address takes several instructions.
+fn not_compared(image: &Image<'_>, addresses: &[u64]) -> Comparison {
+    let (functions, function) = distinct(image, addresses);
+    let functions = functions.iter().map(|one| {
+        let symbol = image.symbols.get(*one);
+        Compared {
+            name: symbol.shown(),
+            start: symbol.address,
+            verdict: Verdict::Unknown,
+            detail: format!("{:?} code is not compared", image.architecture),
+        }
+    });
+    Comparison {
+        functions: functions.collect(),
+        function,
+    }
 }
 
 /// What two functions return, which run at the same time.

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use kernel_symbols::{Error, Result};
 use object::elf::{
-    R_AARCH64_RELATIVE, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_ABS, SHN_UNDEF, SHT_NOBITS,
-    STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FILE, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT,
+    SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_ABS, SHN_UNDEF, SHT_NOBITS, STB_GLOBAL, STB_LOCAL,
+    STB_WEAK, STT_FILE, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, STT_OBJECT,
 };
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{Architecture, LittleEndian, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
@@ -19,51 +19,34 @@ pub(crate) struct Image<'d> {
     pub(crate) architecture: Architecture,
     pub(crate) sections: Sections<'d>,
     pub(crate) symbols: Symbols<'d>,
-    /// What the kernel writes to its own pointers when it starts: arm64's lie in `.rela.dyn`.
-    relocated: Vec<(u64, u64)>,
 }
 
 impl<'d> Image<'d> {
     pub(crate) fn parse(path: &Path, data: &'d [u8]) -> Result<Self> {
         if !data.starts_with(b"\x7fELF") || data.get(4..6) != Some(&[2, 1]) {
-            return Err(not_a_kernel(path, "it is not a 64-bit little-endian ELF file"));
+            return Err(not_a_kernel(
+                path,
+                "it is not a 64-bit little-endian ELF file",
+            ));
         }
         let file = ElfFile64::<LittleEndian>::parse(data).map_err(|error| Error::Damaged {
             path: path.into(),
             what: error.to_string(),
         })?;
-        let architecture = file.architecture();
-        if !matches!(architecture, Architecture::X86_64 | Architecture::Aarch64) {
-            return Err(not_a_kernel(path, "it is for another architecture"));
-        }
         let mut sections = Sections::new(sections(&file));
         let names = symbols(path, &file, &mut sections)?;
         let symbols = Symbols::new(names, &sections);
-        let relocated = relocated(&file, architecture);
         Ok(Image {
-            architecture,
+            architecture: file.architecture(),
             sections,
             symbols,
-            relocated,
         })
     }
 
     /// The pointer at an address, as it is when the kernel runs.
     pub(crate) fn pointer(&self, address: u64) -> Option<u64> {
-        if let [(at, value), ..] = self.relocated(address, u64::MAX) {
-            if *at == address {
-                return Some(*value);
-            }
-        }
         let bytes = self.sections.bytes(address, 8)?;
         Some(u64::from_le_bytes(bytes.as_ref().try_into().ok()?))
-    }
-
-    /// The pointers in a range that the kernel relocates: where they are, and to what they point.
-    pub(crate) fn relocated(&self, start: u64, end: u64) -> &[(u64, u64)] {
-        let first = self.relocated.partition_point(|(at, _)| *at < start);
-        let last = self.relocated.partition_point(|(at, _)| *at < end);
-        self.relocated.get(first..last).unwrap_or_default()
     }
 
     /// Whether an address is one of this kernel's, in the kernel's half.
@@ -154,9 +137,8 @@ fn symbols<'d>(
             continue;
         }
         let local = raw.st_bind() == STB_LOCAL;
-        // Labels of the compiler, and marks of code and data in arm64's files.
-        let mark = local && kind == STT_NOTYPE && name.starts_with(b"$");
-        if name.is_empty() || name.starts_with(b".L") || mark {
+        // Labels of the compiler.
+        if name.is_empty() || name.starts_with(b".L") {
             continue;
         }
         let address = symbol.address();
@@ -182,32 +164,4 @@ fn symbols<'d>(
         });
     }
     Ok(out)
-}
-
-/// The pointers that a position-independent kernel relocates by itself. A kernel has no symbols for
-/// them, so the table is read as it is (ELF-64 Object File Format, "Relocation").
-fn relocated(file: &ElfFile64<'_, LittleEndian>, architecture: Architecture) -> Vec<(u64, u64)> {
-    const ENTRY: usize = 24;
-    let mut out = Vec::new();
-    let Some(section) = file.section_by_name(".rela.dyn") else {
-        return out;
-    };
-    if architecture != Architecture::Aarch64 {
-        return out;
-    }
-    for entry in section.data().unwrap_or_default().chunks_exact(ENTRY) {
-        let mut words = entry.chunks_exact(8).map(|word| {
-            let word = word.try_into().unwrap_or_default();
-            u64::from_le_bytes(word)
-        });
-        let (Some(address), Some(kind), Some(value)) = (words.next(), words.next(), words.next())
-        else {
-            break;
-        };
-        if kind & 0xffff_ffff == u64::from(R_AARCH64_RELATIVE.0) {
-            out.push((address, value));
-        }
-    }
-    out.sort_unstable();
-    out
 }

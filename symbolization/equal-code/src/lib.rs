@@ -5,12 +5,6 @@
 //! Input is untrusted: work is bounded by the size of the files, nothing recurses, nothing panics.
 
 mod anchors;
-mod arm64;
-mod arm64_flow;
-mod arm64_held;
-mod arm64_machine;
-mod arm64_registers;
-mod arm64_words;
 mod budget;
 mod code;
 mod compare;
@@ -18,7 +12,6 @@ mod constants;
 mod content;
 mod image;
 mod objects;
-mod pieces;
 mod reference;
 mod sections;
 mod symbols;

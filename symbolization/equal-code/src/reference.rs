@@ -29,8 +29,6 @@ pub(crate) struct Scanned {
     /// Numbers that may be addresses of variables for each processor, which start at 0 in kernels
     /// before 6.15. They are numbers in `masked`, too.
     pub(crate) maybe: Vec<Reference>,
-    /// Where an instruction uses an address of which it is not known what it is.
-    pub(crate) unresolved: Option<u32>,
     /// Where each instruction begins.
     pub(crate) starts: Vec<u32>,
 }

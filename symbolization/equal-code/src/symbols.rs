@@ -151,14 +151,6 @@ impl<'d> Symbols<'d> {
         self.labels.get(name).copied()
     }
 
-    /// The symbol of a name that no other one has.
-    pub(crate) fn only(&self, name: &[u8]) -> Option<Number> {
-        match self.named.get(name).map(Vec::as_slice) {
-            Some([one]) => Some(Number(*one)),
-            _ => None,
-        }
-    }
-
     /// The one of these symbols that `symbol` of another file's, `others`, is: by its name, of
     /// namesakes by source file and order. None where that is not certain.
     pub(crate) fn counterpart(&self, symbol: Number, others: &Symbols<'_>) -> Option<Number> {

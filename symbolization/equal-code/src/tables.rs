@@ -1,8 +1,6 @@
 //! The tables by which the kernel patches its own code at boot, or leaves it at a fault: every entry
 //! is of a place in the code.
 
-use object::Architecture;
-
 use crate::image::Image;
 use crate::sections::Kind;
 use crate::symbols::Symbol;
@@ -261,17 +259,11 @@ fn read(
     }
 }
 
-/// `struct alt_instr`, of which there were several; the one by which all entries make sense. x86-64:
-/// two distances, a feature with flags, two lengths and in old kernels a third. arm64: the same with
-/// a shorter feature; without a replacement the second distance leads to a function that makes it.
+/// `struct alt_instr`, of which there were several; the one by which all entries make sense: two
+/// distances, a feature with flags, two lengths and in old kernels a third.
 fn alternatives(image: &Image<'_>, start: u64, bytes: &[u8]) -> Option<Vec<Entry>> {
     /// The length of an entry, and where its two lengths are.
-    const X86_64: [(usize, usize); 4] = [(14, 12), (12, 10), (13, 10), (16, 12)];
-    const ARM64: [(usize, usize); 1] = [(12, 10)];
-    let layouts = match image.architecture {
-        Architecture::X86_64 => &X86_64[..],
-        _ => &ARM64[..],
-    };
+    const LAYOUTS: [(usize, usize); 4] = [(14, 12), (12, 10), (13, 10), (16, 12)];
     let fitting = |&&(length, lengths): &&(usize, usize)| {
         bytes.len() % length == 0
             && bytes.chunks_exact(length).enumerate().all(|(number, one)| {
@@ -282,7 +274,7 @@ fn alternatives(image: &Image<'_>, start: u64, bytes: &[u8]) -> Option<Vec<Entry
                 one[lengths] != 0 && code(site) && (!replaced || code(other))
             })
     };
-    let &(length, lengths) = layouts.iter().find(fitting)?;
+    let &(length, lengths) = LAYOUTS.iter().find(fitting)?;
     let entries = bytes.chunks_exact(length).enumerate().map(|(number, one)| {
         let at = start.wrapping_add((number * length) as u64);
         let other = near(at, one, 4);
@@ -292,10 +284,7 @@ fn alternatives(image: &Image<'_>, start: u64, bytes: &[u8]) -> Option<Vec<Entry
             table: ALTERNATIVES,
             name: Vec::new(),
             raw: one[8..].to_vec(),
-            targets: match (size, image.architecture) {
-                (0, Architecture::Aarch64) => vec![other],
-                _ => vec![],
-            },
+            targets: vec![],
             replacement: (size > 0).then_some(Code { start: other, size }),
         }
     });
