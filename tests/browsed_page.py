@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,20 @@ def browser() -> Iterator[Any]:
         launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield launched
         launched.close()
+
+
+@contextmanager
+def opened(browser: Any, file: Path, width: int = 1440) -> Iterator[Any]:
+    """A page of a site, which has no problems."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    assert problems == []
+    page.close()
 
 
 class Page:

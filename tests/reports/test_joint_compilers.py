@@ -275,19 +275,19 @@ def test_json_and_csv_say_the_same(findings: PartsFindings) -> None:
 
 def test_the_page_and_the_charts(findings: PartsFindings, tmp_path: Path) -> None:
     made = parts_page.joint(findings)
-    assert made["where"] == "under gcc-12, gcc-14, clang-19"
-    assert any(text.startswith("Only or mostly under one compiler") for text in made["sentences"])
-    table = made["tables"][-1]
-    assert table["header"][0] == "function"
-    assert table["header"][-1] == "changed under"
-    assert {row[0]: row[-1] for row in table["rows"]}["flush"] == "mostly gcc-12"
+    assert made.where == "under gcc-12, gcc-14, clang-19"
+    assert any(text.startswith("Only or mostly under one compiler") for text in made.sentences)
+    table = made.tables[-1]
+    assert table.header[0] == "function"
+    assert table.header[-1] == "changed under"
+    assert {row[0]: row[-1] for row in table.rows}["flush"] == "mostly gcc-12"
     part = findings.parts["clang-19"]
     small, large = points.part_points(
         part, document.build(part), [], COMPILER, "clang-19", own=False
     )
-    assert small["at"] == "compiler=clang-19,folio_kib=4"
-    assert large["title"] == "clang-19, folio_kib 64"
-    assert small["command"] == "profdiff report SESSION/clang-19 --at folio_kib=4 --html"
+    assert small.at == "compiler=clang-19,folio_kib=4"
+    assert large.title == "clang-19, folio_kib 64"
+    assert small.command == "profdiff report SESSION/clang-19 --at folio_kib=4 --html"
     charts.write_parts(findings, tmp_path)
     assert (tmp_path / "compilers-instructions.svg").is_file()
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,10 +18,13 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page import html
 from profdiff.reports.page.packed_code import CONTEXT, packed
+from profdiff.reports.page.records import FunctionCode, HeldCode
 from profdiff.views.annotation.records import Annotation, Row
 
 LABELS = ["base", "new", "third"]
-(MOST_LANES,) = re.findall(r"MOST_LANES = (\d+)", (ROOT / "templates/code_arrows.js").read_text())
+(MOST_LANES,) = re.findall(
+    r"MOST_LANES = (\d+)", (ROOT / "templates/code/code_arrows.js").read_text()
+)
 
 
 @st.composite
@@ -36,14 +40,14 @@ def annotations(draw: Any) -> Annotation:
     return annotation(rows, LABELS, chains=[[f"p{n}", "work"] for n in range(places)])
 
 
-def unpacked(made: dict[str, Any], label: str) -> list[tuple[int, str, int]]:
+def unpacked(made: FunctionCode, label: str) -> list[tuple[int, str, int]]:
     """A kernel's rows as the page reads them: address, text, count."""
-    of = made["kernels"][label]
-    address, found = int(of["start"], 16), []
-    for n, text in enumerate(of["text"]):
-        address += of["address"][n]
+    of = made.kernels[label]
+    address, found = int(of.start, 16), []
+    for n, text in enumerate(of.text):
+        address += of.address[n]
         if text:
-            found.append((address, made["strings"][text], of["count"][n]))
+            found.append((address, made.strings[text], of.count[n]))
     return found
 
 
@@ -62,8 +66,8 @@ def test_every_executed_row_is_kept_and_the_others_are_counted(code: Annotation)
         assert [row for row in rows if row in expected] == expected
     for place in {row.place for row in code.rows}:
         own = [row for row in code.rows if row.place == place]
-        kept = [n for n, one in enumerate(made["place"]) if one == place]
-        left = sum(made["before"][n] + made["after"][n] for n in kept)
+        kept = [n for n, one in enumerate(made.place) if one == place]
+        left = sum(made.before[n] + made.after[n] for n in kept)
         executed = any(any(row.count.values()) for row in own)
         assert len(kept) + left == (len(own) if executed else 0)
 
@@ -72,7 +76,7 @@ def test_every_executed_row_is_kept_and_the_others_are_counted(code: Annotation)
 def test_only_rows_near_executed_ones_are_kept(executed: list[bool]) -> None:
     code = annotation([instruction(START + 4 * n, {"base": n}) for n in map(int, executed)])
     near = [n for n in range(len(executed)) if any(executed[max(0, n - CONTEXT) : n + CONTEXT + 1])]
-    assert len(packed(code)["place"]) == len(near)
+    assert len(packed(code).place) == len(near)
 
 
 def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
@@ -83,16 +87,16 @@ def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
         instruction(START + 0x1004, {"new": 1}, "ret", other=0),
     ]
     made = packed(annotation(rows))
-    assert made["kernels"]["base"]["target"] == [-1, 0, -1, -1]
-    assert made["kernels"]["new"]["target"] == [-1, 0, -1, -1]
+    assert made.kernels["base"].target == [-1, 0, -1, -1]
+    assert made.kernels["new"].target == [-1, 0, -1, -1]
 
 
 def test_a_branch_that_is_untold_on_a_kernel_is_not_one_that_never_jumped() -> None:
     counts = {"base": 10, "new": 10}
     rows = [instruction(START, counts, "je work", taken={"new": 0}), instruction(START + 4, counts)]
     made = packed(annotation(rows))
-    assert made["kernels"]["base"]["taken"] == [-1, -1]
-    assert made["kernels"]["new"]["taken"] == [0, -1]
+    assert made.kernels["base"].taken == [-1, -1]
+    assert made.kernels["new"].taken == [0, -1]
 
 
 def test_many_functions_with_code_are_one_megabyte() -> None:
@@ -113,7 +117,7 @@ def test_many_functions_with_code_are_one_megabyte() -> None:
     held = {functions[int(row)].name for row, _ in found}
     assert held == set(names[100:])
     code = json.loads(gzip.decompress(base64.b64decode(found[0][1])))
-    assert code == packed(large(60))
+    assert code == msgspec.to_builtins(packed(large(60)))
 
 
 @pytest.mark.slow
@@ -125,10 +129,10 @@ def test_code_that_is_too_large_is_left_out() -> None:
     with shown(codes):
         found = page_code.page_code(findings)
     assert 500_000 < len(found.elements) <= page_code.ROOM
-    (held,) = found.held["functions"]
+    (held,) = found.held.functions
     functions = findings.comparisons[0].functions
     assert [functions[row].name for row in held] == names[1 : len(held) + 1]
-    assert found.held["why"] == ""
+    assert found.held.why == ""
 
 
 def test_a_page_without_code_says_why() -> None:
@@ -136,7 +140,7 @@ def test_a_page_without_code_says_why() -> None:
     findings = Findings.of_recordings([compare({"base": rows, "new": rows})])
     with shown("no bytes were recorded"):
         found = page_code.page_code(findings)
-    assert found == ({"functions": [[]], "why": "no bytes were recorded"}, "")
+    assert found == (HeldCode(functions=[[]], why="no bytes were recorded"), "")
 
 
 def test_the_document_says_what_the_page_holds() -> None:

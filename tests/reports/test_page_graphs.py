@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from browsed_page import HOSTILE, Page, browser, call_stacks, click, counted_calls, drawn
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports.page import html
+from profdiff.views.kernels.facts import Facts
 from profdiff.views.profile.calls import calls as counted
 
 __all__ = ["browser"]
@@ -216,8 +218,9 @@ def test_facts_and_charts_are_shown_if_there(
             {"option": "CONFIG_X", "values": {"base": "y", "new": None}, "relevant": True},
         ],
     }
+    told = msgspec.convert(facts, Facts)
     monkeypatch.setattr(
-        html.session, "encode", lambda built, **more: encode(built, facts=facts, **more)
+        html.session, "build", lambda found: msgspec.structs.replace(build(found), facts=told)
     )
     chart = {"title": "Runs", "about": "functions", "svg": svg}
     monkeypatch.setattr(html.charts, "figures", lambda all_: [chart])

@@ -71,14 +71,14 @@ def made(findings: Findings, elsewhere: Iterator[Findings]) -> list[dict[str, An
 def test_a_point_has_what_is_otherwise_there() -> None:
     own = at_point("4000")
     points = made(own, others(*SIZES[:-1]))
-    assert [one["at"] for one in points] == [f"size_kib={size}" for size in SIZES]
-    assert [one["own"] for one in points] == [False, False, False, True]
-    assert [one["holds"] for one in points] == ["stacks"] * 4
-    assert points[3]["report"] == {}
+    assert [one.at for one in points] == [f"size_kib={size}" for size in SIZES]
+    assert [one.own for one in points] == [False, False, False, True]
+    assert [one.holds for one in points] == ["stacks"] * 4
+    assert points[3].report == {}
     usual = document.build(own)
     for size, point in zip(SIZES[:3], points, strict=False):
         whole = document.build(at_point(size))
-        report = point["report"]
+        report = point.report
         assert report["metrics"][0]["totals"] == whole.metrics[0].totals
         assert report["answers"] == whole.answers
         # What is the same everywhere is not there again.
@@ -90,24 +90,24 @@ def test_a_point_without_room_for_stacks_has_the_same_functions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = at_point("4000")
-    (whole,) = [one for one in made(own, others("4")) if one["at"] == "size_kib=4"]
-    size = page_points._size(whole["report"])
+    (whole,) = [one for one in made(own, others("4")) if one.at == "size_kib=4"]
+    size = page_points._size(whole.report)
     monkeypatch.setattr(page_points, "ROOM", size - 1)
-    (flat,) = [one for one in made(own, others("4")) if one["at"] == "size_kib=4"]
-    assert (whole["holds"], flat["holds"]) == ("stacks", "functions")
-    metric, usual = flat["report"]["metrics"][0], whole["report"]["metrics"][0]
+    (flat,) = [one for one in made(own, others("4")) if one.at == "size_kib=4"]
+    assert (whole.holds, flat.holds) == ("stacks", "functions")
+    metric, usual = flat.report["metrics"][0], whole.report["metrics"][0]
     assert metric["functions"] == usual["functions"]
     assert metric["calls"] is None
-    table = flat["report"]["stacks"][metric["stacks"]]
+    table = flat.report["stacks"][metric["stacks"]]
     assert set(table["parent"]) == {-1}
     for label, column in metric["counts"].items():
         assert sum(column) == sum(usual["counts"][label]) == usual["totals"][label]
         selfs = [function["self"][label] for function in usual["functions"]]
         assert column[: len(selfs)] == selfs
     monkeypatch.setattr(page_points, "ROOM", 10)
-    (none,) = [one for one in made(own, others("4")) if one["at"] == "size_kib=4"]
-    assert none["holds"] == "nothing"
-    assert none["report"]["metrics"] == []
+    (none,) = [one for one in made(own, others("4")) if one.at == "size_kib=4"]
+    assert none.holds == "nothing"
+    assert none.report["metrics"] == []
 
 
 @pytest.mark.slow
@@ -125,14 +125,14 @@ def test_the_nearest_points_are_held_and_many_are_counted() -> None:
     own = replace(found(described, at="n=2990"), comparisons=at_point("4").comparisons)
     points = made(own, iter(()))
     assert len(points) == 500
-    assert points[-1]["at"] == "n=2999"
-    assert sum(one["own"] for one in points) == 1
+    assert points[-1].at == "n=2999"
+    assert sum(one.own for one in points) == 1
 
 
 def test_values_of_strangers_make_a_safe_command() -> None:
     sizes = ("4", HOSTILE[0], "$(reboot)")
     points = made(at_point("4", sizes), iter(()))
-    assert points[2]["command"] == "profdiff report SESSION --at 'size_kib=$(reboot)' --html"
+    assert points[2].command == "profdiff report SESSION --at 'size_kib=$(reboot)' --html"
 
 
 def test_one_point_or_timed_runs_alone_have_nothing_to_choose() -> None:
@@ -185,7 +185,7 @@ def test_a_point_with_functions_alone_says_so(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = at_point("4000")
-    report = made(own, others("4"))[0]["report"]
+    report = made(own, others("4"))[0].report
     monkeypatch.setattr(page_points, "ROOM", page_points._size(report) - 1)
     page = Page(browser, own, tmp_path, 1200, others("4"))
     page.page.select_option("#point", "size_kib=4")

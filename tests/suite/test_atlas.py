@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsed_page import browser, opened
 from goldens import check_schema
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +25,18 @@ from profdiff.session.suite import Suite
 from profdiff.views import atlas as views
 from profdiff.views.atlas import Atlas, AtlasCell
 
+__all__ = ["browser"]
 OLD, MID, NEW = "6.1.170", "6.12.95", "7.3.4"
 
 
 def made(tmp_path: Path, *folders: Path) -> Atlas:
     return atlas_site.write(tmp_path / "site", folders, 0.05, lambda line: None)
+
+
+def shown(browser: Any, file: Path) -> str:
+    """What a page of the site shows, as markup."""
+    with opened(browser, file) as page:
+        return str(page.inner_html("main"))
 
 
 def line(atlas: Atlas, name: str) -> AtlasCell:
@@ -81,7 +90,7 @@ def test_lines_go_over_sessions_in_the_order_of_versions(tmp_path: Path) -> None
     assert up_.functions[0].share == pytest.approx(90 / 89)
 
 
-def test_significant_is_told_apart_from_relevant(tmp_path: Path) -> None:
+def test_significant_is_told_apart_from_relevant(browser: Any, tmp_path: Path) -> None:
     atlas = made(tmp_path, *releases(tmp_path))
     old, mid, new = atlas.series[0].releases
     assert (old.more, old.less, old.sentence) == (0, 0, "")
@@ -91,11 +100,11 @@ def test_significant_is_told_apart_from_relevant(tmp_path: Path) -> None:
     assert new.sentence == told
     assert atlas.sentences == [told]
     assert atlas.banner == "Instructions, not time."
-    page = (tmp_path / "site/index.html").read_text()
+    page = shown(browser, tmp_path / "site/index.html")
     assert "1 smaller change, significant but below 5%" in page
 
 
-def test_a_step_that_depends_on_state_is_none_of_the_release(tmp_path: Path) -> None:
+def test_a_step_that_depends_on_state_is_none_of_the_release(browser: Any, tmp_path: Path) -> None:
     rows: dict[str, list[Row]] = {
         OLD: [([frame("mas_walk")], "mas_walk", True, (100_000, 400_000, 100_000))],
         NEW: [([frame("mas_walk")], "mas_walk", True, (390_000, 103_000, 105_000))],
@@ -114,7 +123,7 @@ def test_a_step_that_depends_on_state_is_none_of_the_release(tmp_path: Path) -> 
     assert (step.low, step.high) == (pytest.approx(-0.7425), pytest.approx(2.9))
     _, new = atlas.series[0].releases
     assert (new.more, new.less, new.same, new.depend, new.unsure) == (0, 0, 0, 1, 0)
-    page = (tmp_path / "site/index.html").read_text()
+    page = shown(browser, tmp_path / "site/index.html")
     assert "1 change depends on state: no step of the release alone" in page
     assert "depends on state: -74.2% to +290.0%" in page
 
@@ -129,7 +138,9 @@ def test_a_step_that_depends_on_state_is_none_of_the_release(tmp_path: Path) -> 
         ("settle", 9.0),
     ],
 )
-def test_other_machines_are_other_series(tmp_path: Path, field: str, value: object) -> None:
+def test_other_machines_are_other_series(
+    browser: Any, tmp_path: Path, field: str, value: object
+) -> None:
     cell = {"mprotect": {OLD: {"a": 100}, MID: {"a": 150}}}
     suite(tmp_path / "one", cell)
     guest = m.replace(m.Guest(memory=512, append="", settle=5.0, timeout=600.0), **{field: value})
@@ -143,7 +154,7 @@ def test_other_machines_are_other_series(tmp_path: Path, field: str, value: obje
     assert said in atlas.series[1].title
     assert said not in atlas.series[0].title
     assert "never joined in one line" in atlas.remarks[0]
-    page = (tmp_path / "site/cells/mprotect.html").read_text()
+    page = shown(browser, tmp_path / "site/cells/mprotect.html")
     assert page.count('class="line-chart"') == 2
 
 
@@ -154,7 +165,9 @@ def test_a_longer_timeout_is_no_other_machine(tmp_path: Path) -> None:
     assert len(made(tmp_path, tmp_path / "one", tmp_path / "two").series) == 1
 
 
-def test_a_kernel_of_two_recordings_is_one_and_what_differs_is_said(tmp_path: Path) -> None:
+def test_a_kernel_of_two_recordings_is_one_and_what_differs_is_said(
+    browser: Any, tmp_path: Path
+) -> None:
     suite(tmp_path / "one", {"x": {OLD: {"a": 100}, MID: {"a": 100}}})
     suite(tmp_path / "two", {"x": {MID: {"a": 101}, NEW: {"a": 101}}})
     atlas = made(tmp_path, tmp_path / "one", tmp_path / "two")
@@ -168,7 +181,7 @@ def test_a_kernel_of_two_recordings_is_one_and_what_differs_is_said(tmp_path: Pa
     # What it was computed from is shown beside it: not 100, the first recording's.
     assert (step.before.value, step.after.value) == (101, 101)
     assert (step.before.source, step.after.source) == (1, 1)
-    assert "101 (two) to 101 (two)" in (tmp_path / "site/cells/x.html").read_text()
+    assert "101 (two) to 101 (two)" in shown(browser, tmp_path / "site/cells/x.html")
     assert "1 value differs" in atlas.remarks[0]
 
 
@@ -192,7 +205,9 @@ def bisected(tmp_path: Path, release: str, name: str = "mprotect") -> Path:
     return folder
 
 
-def test_a_step_has_the_commit_of_a_bisection_between_its_releases(tmp_path: Path) -> None:
+def test_a_step_has_the_commit_of_a_bisection_between_its_releases(
+    browser: Any, tmp_path: Path
+) -> None:
     found = bisected(tmp_path, "6.19.0-rc1-00042-g1a2b3c4d5e6f")
     atlas = made(tmp_path, *releases(tmp_path), found)
     _, down, up_ = (point.step for point in line(atlas, "mprotect").points)
@@ -203,9 +218,9 @@ def test_a_step_has_the_commit_of_a_bisection_between_its_releases(tmp_path: Pat
     assert up_.commit.commit == "c" * 40
     # Its kernels are on no line.
     assert [release.title for release in atlas.series[0].releases] == [OLD, MID, NEW]
-    page = (tmp_path / "site/cells/mprotect.html").read_text()
+    page = shown(browser, tmp_path / "site/cells/mprotect.html")
     assert "cccccccccccc" in page
-    assert "<b>ptes" not in page
+    assert "&lt;b&gt;ptes" in page and "<b>ptes" not in page
 
 
 def test_a_bisection_of_something_else_explains_nothing(tmp_path: Path) -> None:
@@ -221,18 +236,43 @@ def test_a_bisection_of_something_else_explains_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_every_number_leads_to_its_session_and_says_its_command(tmp_path: Path) -> None:
+def test_every_number_leads_to_its_session_and_says_its_command(
+    browser: Any, tmp_path: Path
+) -> None:
     atlas = made(tmp_path, *releases(tmp_path))
     site = tmp_path / "site"
     for cell in atlas.series[0].cells:
         assert json.loads((site / cell.page.replace(".html", ".json")).read_text())["name"]
-        page = (site / cell.page).read_text()
+        page = shown(browser, site / cell.page)
+        assert f'<a href="{Path(cell.page).stem}.json">' in (site / cell.page).read_text()
         for point in cell.points:
             assert (site / point.page).is_file()
             assert f'href="{up(cell.page)}{point.page}"' in page
             assert point.reproduce.startswith("profdiff record --suite")
             assert point.reproduce in page
     assert json.loads((site / "index.json").read_text())["schema"] == views.SCHEMA
+
+
+def test_words_and_digits_agree(browser: Any, tmp_path: Path) -> None:
+    """The change from the first release to the last is told as a step's is."""
+    suite(tmp_path / "one", {"x": {OLD: {"a": 100}, NEW: {"a": 2000}}})
+    made(tmp_path, tmp_path / "one")
+    page = shown(browser, tmp_path / "site/index.html")
+    assert page.count(">20 times<") == 2 and "+1,900.0%" not in page
+
+
+def test_a_search_leaves_the_cells_that_it_names(browser: Any, tmp_path: Path) -> None:
+    made(tmp_path, *releases(tmp_path))
+    with opened(browser, tmp_path / "site/index.html") as page:
+        page.keyboard.press("/")
+        page.keyboard.type("getp")
+        assert page.inner_text("#atlas-status") == "2 of 5 rows"
+        rows = page.locator("#cells-0 + .scroll tbody tr:visible")
+        assert rows.all_inner_texts()[0].startswith("getpid") and rows.count() == 1
+        assert page.url.endswith("?find=getp")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=All cells")
+        assert page.url.endswith("/cells/getpid.html")
 
 
 def test_sessions_of_one_name_have_pages_of_their_own(tmp_path: Path) -> None:
@@ -272,7 +312,7 @@ def scattered(folder: Path, values: dict[str, list[int]]) -> None:
     opened.save(m.replace(opened.manifest, runs=runs, repeat=len(next(iter(values.values())))))
 
 
-def test_counts_that_scatter_are_not_exact(tmp_path: Path) -> None:
+def test_counts_that_scatter_are_not_exact(browser: Any, tmp_path: Path) -> None:
     """The atlas says of a step from the base what the suite's report says."""
     suite(tmp_path / "one", {"x": {one: {"f": 100} for one in (OLD, MID, NEW)}})
     scattered(
@@ -288,7 +328,7 @@ def test_counts_that_scatter_are_not_exact(tmp_path: Path) -> None:
     assert (first.verdict, second.verdict, second.relevant) == ("unsure", "unsure", False)
     assert [(one.more, one.unsure) for one in atlas.series[0].releases] == [(0, 0), (0, 1), (0, 1)]
     assert not line(atlas, "x").points[0].exact
-    page = (tmp_path / "site/index.html").read_text()
+    page = shown(browser, tmp_path / "site/index.html")
     assert '<td class="change">-1.0% ?</td>' in page and ">1 cell<" in page
 
 
@@ -323,7 +363,9 @@ def test_other_work_of_the_same_name_is_never_joined(tmp_path: Path) -> None:
         assert [step.delta for step in steps] == [0, 0]
 
 
-def test_a_program_elsewhere_is_the_same_work_and_other_files_are_told(tmp_path: Path) -> None:
+def test_a_program_elsewhere_is_the_same_work_and_other_files_are_told(
+    browser: Any, tmp_path: Path
+) -> None:
     suite(tmp_path / "one", {"x": {OLD: {"a": 100}}})
     suite(tmp_path / "two", {"x": {MID: {"a": 200}}})
     suite(tmp_path / "three", {"x": {NEW: {"a": 200}}})
@@ -339,7 +381,7 @@ def test_a_program_elsewhere_is_the_same_work_and_other_files_are_told(tmp_path:
     assert first is not None
     assert second is not None
     assert (first.programs_differ, second.programs_differ) == (True, False)
-    assert "program differs" in (tmp_path / "site/cells/x.html").read_text()
+    assert "program differs" in shown(browser, tmp_path / "site/cells/x.html")
 
 
 def test_a_session_without_a_run_makes_no_machine(tmp_path: Path) -> None:
@@ -357,7 +399,7 @@ def test_a_session_without_a_run_makes_no_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["machine", "sign"])
-def test_a_bisection_elsewhere_is_only_said(tmp_path: Path, change: str) -> None:
+def test_a_bisection_elsewhere_is_only_said(browser: Any, tmp_path: Path, change: str) -> None:
     """Of another machine, or of a commit that changed the cell the other way."""
     found = bisected(tmp_path, "6.19.0-rc1-00042-g1a2b3c4d5e6f")
     opened = Session.open(found)
@@ -372,7 +414,7 @@ def test_a_bisection_elsewhere_is_only_said(tmp_path: Path, change: str) -> None
     assert step is not None
     assert step.commit is None
     assert [one.commit for one in step.suspects] == ["c" * 40]
-    page = (tmp_path / "site/cells/mprotect.html").read_text()
+    page = shown(browser, tmp_path / "site/cells/mprotect.html")
     assert "a bisection found in this range: " in page
 
 

@@ -4,10 +4,12 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
+from browsed_page import browser, opened
 from support import profdiff
 from synthetic import Row, frame
 from synthetic_joint import part
@@ -19,6 +21,7 @@ from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
+__all__ = ["browser"]
 LABELS = ("6.1", "6.2", "6.3")
 
 
@@ -92,7 +95,7 @@ def test_suites_name_them(tmp_path: Path) -> None:
     ]
 
 
-def test_an_atlas_names_them(tmp_path: Path) -> None:
+def test_an_atlas_names_them(browser: Any, tmp_path: Path) -> None:
     folder = _suite(tmp_path / "S").folder
     _run("atlas", folder, "-o", tmp_path / "site")
     told = json.loads((tmp_path / "site/index.json").read_text())
@@ -102,7 +105,8 @@ def test_an_atlas_names_them(tmp_path: Path) -> None:
         "store",
         "munmap",
     ]
-    assert "<code>store</code>" in (tmp_path / "site/index.html").read_text()
+    with opened(browser, tmp_path / "site/index.html") as page:
+        assert "store" in page.locator("td code").all_inner_texts()
 
 
 def test_files_without_them_are_read(tmp_path: Path) -> None:

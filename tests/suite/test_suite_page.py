@@ -22,6 +22,7 @@ from profdiff.reports.page import html, packed_cell, points
 from profdiff.reports.page import site as suite_site
 from profdiff.reports.page import suite as suite_page
 from profdiff.reports.page.packed_cell import Packer
+from profdiff.reports.page.records import page_of
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
@@ -299,13 +300,14 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
     """All but classes, code and results, which a page shows nothing of."""
     packer = Packer()
     shown = [report(0), report(1), report(0)]
-    packed = [json.loads(packer.pack(one) or b"") for one in shown]
+    packed = [json.loads(packer.pack(page_of(one)) or b"") for one in shown]
     page = browser.new_page()
     script = html.joined_modules("suite").partition("\nasync function startSuite")[0]
     page.add_script_tag(content=f"{script};globalThis.unpackedCell = unpackedCell")
     for one, text in zip(shown, packed, strict=True):
         made = page.evaluate(
-            "([cell, shared]) => unpackedCell(cell, shared)", [text, packer.shared]
+            "([cell, shared]) => unpackedCell(cell, shared)",
+            [text, msgspec.to_builtins(packer.shared)],
         )
         wanted = json.loads(session.encode(one))
         wanted["experiment"]["results"] = []
@@ -316,11 +318,11 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
 
 
 def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = len(Packer().pack(report(1)) or b"")
+    whole = len(Packer().pack(page_of(report(1))) or b"")
     sizes = {}
     for room in (100_000, 0):
         monkeypatch.setattr(packed_cell, "ROOM", room)
-        sizes[room] = Packer().pack(report(1))
+        sizes[room] = Packer().pack(page_of(report(1)))
     assert sizes[0] is None
     assert len(sizes[100_000] or b"") == whole
 
@@ -329,7 +331,7 @@ def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_cell, "ROOM_OF_ALL", 40_000)
     packer = Packer(1000)
-    made = [packer.pack(report(1)) for _ in range(1000)]
+    made = [packer.pack(page_of(report(1))) for _ in range(1000)]
     assert sum(points.compressed_size(one) for one in made if one) <= 40_000
     assert None in made
 

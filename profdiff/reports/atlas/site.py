@@ -4,21 +4,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
 from profdiff.evidence.atlas.lines import series
 from profdiff.evidence.atlas.source import Source, plain_name
-from profdiff.reports.atlas import cell_page, index
 from profdiff.reports.atlas import document as atlas_document
 from profdiff.reports.documents import session
 from profdiff.reports.documents import suite as suite_document
 from profdiff.reports.page import html, suite_cells
 from profdiff.reports.page import site as suite_site
-from profdiff.reports.page import suite as suite_page
+from profdiff.reports.page.records import AtlasPage
 from profdiff.reports.page.site_folder import SiteFolder, site_folder
 from profdiff.session.held import held
-from profdiff.views.atlas import Atlas, AtlasCell, AtlasSeries
+from profdiff.views.atlas import Atlas, AtlasSeries
 from profdiff.views.suite.records import SuiteDamage, SuiteDocument
 
 
@@ -29,8 +29,7 @@ def write(
     that is read. A recording that is damaged is left out, and named. Raises InputError, and
     SessionError where none is left."""
     with site_folder(target) as site:
-        suite_site.assets(site, ("atlas.css",))
-        site.write("assets/atlas.js", html.linked_script("atlas"))
+        suite_site.assets(site, "atlas")
         sources: list[Source] = []
         documents: list[SuiteDocument] = []
         pages: list[dict[str, str]] = []
@@ -69,40 +68,29 @@ def _unique(name: str, sources: Sequence[Source]) -> str:
 
 
 def _add(site: SiteFolder, atlas: Atlas) -> None:
-    site.write("index.html", _page("profdiff: atlas", index.body(atlas), "", "atlas"))
+    _page(site, atlas, "index", "")
     site.write("index.json", session.encode(atlas) + b"\n")
-    lines: dict[str, list[tuple[AtlasSeries, AtlasCell]]] = {}
+    lines: dict[str, list[AtlasSeries]] = {}
     for one in atlas.series:
         for cell in one.cells:
-            lines.setdefault(cell.name, []).append((one, cell))
+            lines.setdefault(cell.name, []).append(replace(one, cells=[cell]))
     for name, known in lines.items():
-        path = known[0][1].page
-        up = suite_site.up(path)
-        content = cell_page.body(atlas, name, known, up)
-        site.write(path, _page(f"profdiff: {name}", content, up, ""))
+        path = known[0].cells[0].page.removesuffix(".html")
+        _page(site, replace(atlas, series=known, sentences=[], remarks=[], damaged=[]), path, name)
         record = {
             "name": name,
             "lines": [
                 {
                     "machine": one.machine,
                     "releases": [release.title for release in one.releases],
-                    "cell": msgspec.to_builtins(cell),
+                    "cell": msgspec.to_builtins(one.cells[0]),
                 }
-                for one, cell in known
+                for one in known
             ],
         }
-        site.write(f"{path.removesuffix('.html')}.json", msgspec.json.encode(record) + b"\n")
+        site.write(f"{path}.json", msgspec.json.encode(record) + b"\n")
 
 
-def _page(title: str, content: str, up: str, entry: str) -> str:
-    script = f'<script src="{up}assets/{entry}.js" defer></script>' if entry else ""
-    return html.filled(
-        html.template("atlas.html"),
-        {
-            "POLICY": html.LINKED_POLICY,
-            "TITLE": suite_page.markup_of(title),
-            "STYLE": f'<link rel="stylesheet" href="{up}assets/style.css">',
-            "BODY": content,
-            "SCRIPT": script,
-        },
-    )
+def _page(site: SiteFolder, atlas: Atlas, path: str, cell: str) -> None:
+    data = AtlasPage(atlas=atlas, cell=cell, up=suite_site.up(path), json=f"{path}.json")
+    site.write(f"{path}.html", html.linked("atlas", data, ["atlas/atlas.html"], path))

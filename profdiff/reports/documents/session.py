@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from typing import Any
 
 import msgspec
 
@@ -63,7 +62,7 @@ def shown(findings: Findings) -> list[Comparison]:
     return [one for one in findings.comparisons if one.labels == labels]
 
 
-def encode(built: Record, **more: Any) -> bytes:
-    """A document as JSON in ASCII, which no terminal takes for an order; ``more``: other
-    members. Paths of the command line may hold what is not UTF-8."""
-    return json.dumps({**msgspec.to_builtins(built), **more}, separators=(",", ":")).encode()
+def encode(built: Record) -> bytes:
+    """A document as JSON in ASCII, which no terminal takes for an order. Paths of the command line
+    may hold what is not UTF-8."""
+    return json.dumps(msgspec.to_builtins(built), separators=(",", ":")).encode()

@@ -1,9 +1,6 @@
 """The code that the page holds: of the functions that differ most, each packed for itself."""
 
-import base64
-import gzip
-import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +8,10 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.documents import session
+from profdiff.reports.page.element import element
 from profdiff.reports.page.packed_code import packed
+from profdiff.reports.page.records import HeldCode
 from profdiff.views.annotation.making import Annotations
-from profdiff.views.annotation.records import Annotation
 from profdiff.views.profile.functions import select
 from profdiff.views.profile.selection import Selection
 
@@ -25,10 +23,10 @@ ROOM_OF_ONE = 200_000
 
 
 class PageCode(NamedTuple):
-    """``held``: ``HeldCode`` of ``templates/document.d.ts``. ``elements``: a script element for
+    """``elements``: a script element for
     each function, which no browser executes, with gzip in base64."""
 
-    held: dict[str, Any]
+    held: HeldCode
     elements: str
 
 
@@ -50,14 +48,14 @@ def page_code(findings: Findings) -> PageCode:
                 continue
             if not annotation.rows:
                 continue
-            element = _element(f"code-{number}-{row}", annotation)
-            if len(element) <= min(room, ROOM_OF_ONE):
-                room -= len(element)
+            made = element(f"code-{number}-{row}", session.encode(packed(annotation)))
+            if len(made) <= min(room, ROOM_OF_ONE):
+                room -= len(made)
                 functions[number].append(row)
-                elements.append(element)
+                elements.append(made)
     held = any(functions)
     why = "" if held else why or "this recording has no code of functions"
-    return PageCode({"functions": functions, "why": why}, "".join(elements))
+    return PageCode(HeldCode(functions=functions, why=why), "".join(elements))
 
 
 def _largest(comparison: Comparison, most: int) -> list[int]:
@@ -65,10 +63,3 @@ def _largest(comparison: Comparison, most: int) -> list[int]:
     rows = select(comparison, Selection(top=most)).shown
     found: list[int] = rows[np.any(comparison.self_[rows] != 0, axis=1)].tolist()
     return found
-
-
-def _element(name: str, annotation: Annotation) -> str:
-    """A function's code as an element of the page. It has no character that could end it."""
-    text = json.dumps(packed(annotation), separators=(",", ":")).encode()
-    data = base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()
-    return f'<script id="{name}" type="application/octet-stream">{data}</script>\n'

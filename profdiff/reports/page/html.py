@@ -1,12 +1,13 @@
 """The report as one page: styles, scripts and data inside, nothing loaded from anywhere."""
 
 import base64
-import gzip
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
+from html import escape
 from importlib import resources
+from posixpath import normpath
 
 import msgspec
 
@@ -15,85 +16,104 @@ from profdiff.reports import charts
 from profdiff.reports.documents import session
 from profdiff.reports.page import chart_scheme, points
 from profdiff.reports.page import code as page_code
+from profdiff.reports.page.element import packed
+from profdiff.reports.page.records import Chart, Page, page_of
 from profdiff.views.blame import Blame
+from profdiff.views.record import Record
 
 # The one form in which a page's module imports another one.
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.M)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/]+)\.js";\n', re.M)
+# The module that starts each page.
+_ENTRIES = {name: f"{name}/{name}" for name in ("report", "suite", "atlas")}
+# What all pages look like, and what some have besides.
+_STYLES = ("page/page.css", "page/lines.css")
+_OWN_STYLES = {"suite": ("suite/overview.css",), "atlas": ("atlas/atlas.css",)}
 
 
 def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | None = None) -> str:
     """The page; ``others``: the findings at other points; ``blame``: of its own."""
     shown = session.build(findings)
     code = page_code.page_code(findings)
-    text = session.encode(
+    made = page_of(
         shown,
         charts=page_charts(findings),
         points=points.page_points(findings, shown, others),
         code=code.held,
-        blame=None if blame is None else msgspec.to_builtins(blame),
-        joint=None,
-        parts={},
+        blame=blame,
     )
-    return page(text, code.elements)
+    return page(made, code.elements)
 
 
-def page_charts(findings: Findings) -> list[dict[str, str]]:
+def page_charts(findings: Findings) -> list[Chart]:
     """The charts of findings, for either scheme of a page."""
     return [with_scheme(chart) for chart in charts.figures(findings)]
 
 
-def with_scheme(chart: dict[str, str]) -> dict[str, str]:
+def with_scheme(chart: dict[str, str]) -> Chart:
     """A chart that is light or dark as its page."""
-    return {**chart, "svg": chart_scheme.with_scheme(chart["svg"])}
+    return msgspec.convert({**chart, "svg": chart_scheme.with_scheme(chart["svg"])}, Chart)
 
 
-def page(text: bytes, code: str) -> str:
-    """The page of a document as JSON, and of elements with code. What comes from a recording is
-    compressed JSON in base64, which has no character that could end its script element; the script
-    shows it as text."""
-    values = {"OVERVIEW": "", "DATA": packed(text), "CODE": code}
-    return alone("report.html", ["report.css"], "report", values)
+def page(made: Page, code: str) -> str:
+    """The page of one report; ``code``: elements with the code of functions."""
+    return alone("report", made, ["report/report.html"], code)
 
 
-def alone(name: str, styles: Sequence[str], entry: str, values: Mapping[str, str]) -> str:
-    """A page that holds its styles and the modules that ``entry`` needs, and loads nothing.
-    ``values``: what else the template names, in its order."""
-    style = "".join(template(name) for name in styles)
+def alone(entry: str, data: Record, body: Sequence[str], code: str) -> str:
+    """A page that holds its styles and the modules that ``entry`` needs, and loads nothing. What
+    comes from a recording is in ``data`` and ``code``: compressed JSON in base64, which has no
+    character that could end its script element; the script shows it as text. ``body``: files of
+    the page's elements."""
+    style = styles(entry)
     script = joined_modules(entry)
     policy = (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "
         f"script-src 'sha256-{_hash(script)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     return filled(
-        template(name),
+        template("page/page.html"),
         {
             "POLICY": policy,
             "STYLE": f"<style>{style}</style>",
-            **values,
+            "BODY": "".join(map(template, body)),
+            "WITHOUT": "This report needs JavaScript; profdiff report prints it as text.",
+            "DATA": packed(session.encode(data)),
+            "CODE": code,
             "SCRIPT": f'<script type="module">{script}</script>',
         },
     )
 
 
 # A page that is opened as a file has no origin that 'self' could be.
-LINKED_POLICY = (
+_LINKED_POLICY = (
     "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
 
 
-def linked(assets: str, entry: str, values: Mapping[str, str]) -> str:
-    """The page of a report as a file of a site, whose styles and scripts lie in the folder
-    ``assets``, relative to the page."""
+def linked(entry: str, data: Record, body: Sequence[str], place: str) -> str:
+    """The page of a site at ``place``, without ``.html``, beside which the same lies as JSON. Its
+    styles and scripts lie in the site's ``assets``."""
+    assets, beside = f"{'../' * place.count('/')}assets/", f"{place.rpartition('/')[2]}.json"
+    name = escape(beside)
     return filled(
-        template("report.html"),
+        template("page/page.html"),
         {
-            "POLICY": LINKED_POLICY,
+            "POLICY": _LINKED_POLICY,
             "STYLE": f'<link rel="stylesheet" href="{assets}style.css">',
-            **values,
+            "BODY": "".join(map(template, body)),
+            "WITHOUT": f'This page needs JavaScript; <a href="{name}">{name}</a> has its data.',
+            "DATA": packed(session.encode(data)),
+            "CODE": "",
             "SCRIPT": f'<script src="{assets}{entry}.js" defer></script>',
         },
     )
+
+
+def styles(*entries: str) -> str:
+    """What the pages of all ``entries`` look like."""
+    own = [name for entry in entries for name in _OWN_STYLES.get(entry, ())]
+    return "".join(map(template, [*_STYLES, *own]))
 
 
 def linked_script(entry: str) -> str:
@@ -113,11 +133,6 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return "".join([*result, left])
 
 
-def packed(text: bytes) -> str:
-    """Compressed, in base64. No time of compression: the same recording makes the same page."""
-    return base64.b64encode(gzip.compress(text, compresslevel=6, mtime=0)).decode()
-
-
 def joined_modules(entry: str = "report") -> str:
     """The modules that a page's module ``entry`` needs and itself as one, each behind those that it
     imports, without ``import`` and ``export``: a script inside a page cannot import another one
@@ -126,11 +141,12 @@ def joined_modules(entry: str = "report") -> str:
     Raises graphlib.CycleError if modules import each other in a circle.
     """
     imports: dict[str, list[str]] = {}
-    wanted = [entry]
+    wanted = [_ENTRIES[entry]]
     while wanted:
         name = wanted.pop()
         if name not in imports:
-            imports[name] = _IMPORT.findall(template(f"{name}.js"))
+            found = _IMPORT.findall(template(f"{name}.js"))
+            imports[name] = [normpath(f"{name}/../{one}") for one in found]
             wanted += imports[name]
     # Sorted: the same modules make the same script.
     order = TopologicalSorter({name: imports[name] for name in sorted(imports)}).static_order()
@@ -139,7 +155,7 @@ def joined_modules(entry: str = "report") -> str:
 
 
 def template(name: str) -> str:
-    """The text of a file of the page."""
+    """The text of a file of ``templates/``."""
     return resources.files("profdiff.templates").joinpath(name).read_text()
 
 

@@ -1,5 +1,5 @@
 """The reports of a suite's cells, made small: what they have in common is held once, tables are
-columns. ``templates/packed_cell.js`` undoes it."""
+columns. ``templates/suite/packed_cell.js`` undoes it."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from profdiff.reports.page import points
-from profdiff.views.document import Document
+from profdiff.reports.page.records import Page, Shared, SharedFunctions
 
 # What one cell may take, and all of them, in bytes of compressed JSON. base64 makes a third more of
 # it: with what the page is without cells, 15 MB.
@@ -38,8 +38,8 @@ class Packer:
         self._rows: list[_Row] = []
         self._known: dict[tuple[Any, ...], list[int]] = {}
 
-    def pack(self, shown: Document) -> bytes | None:
-        """``PackedCell`` of ``templates/suite.d.ts`` as JSON: all of a report but classes and
+    def pack(self, shown: Page) -> bytes | None:
+        """``PackedCell`` as JSON: all of a report but classes and
         code, without its stacks where they have no room; None if the rest has none either."""
         built = msgspec.to_builtins(shown)
         room = min(ROOM, self._left, _MORE * self._left // self._cells)
@@ -53,15 +53,15 @@ class Packer:
         return None
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> Shared:
         """What the page holds once, when all reports are packed."""
         labels = {label: None for row in self._rows for label in row["line"]}
         columns = ("name", "object", "file", "side", "namesakes")
-        functions: dict[str, Any] = {key: [row[key] for row in self._rows] for key in columns}
-        functions["line"] = {
-            label: [row["line"].get(label, 0) for row in self._rows] for label in labels
-        }
-        return {"members": self._members, "functions": functions}
+        functions = SharedFunctions(
+            **{key: [row[key] for row in self._rows] for key in columns},
+            line={label: [row["line"].get(label, 0) for row in self._rows] for label in labels},
+        )
+        return Shared(members=self._members, functions=functions)
 
     def _packed(self, built: dict[str, Any]) -> dict[str, Any]:
         # The page shows tables of results, not the results.

@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
 
-import msgspec
-
+from profdiff.reports.page.records import (
+    CodeColumns,
+    CodeLines,
+    CodePlace,
+    CodeSplit,
+    FunctionCode,
+    LineColumns,
+)
 from profdiff.views.annotation.records import Annotation, Line, Relation, Row
 
 # Instructions that were never executed, shown before and after one that was.
@@ -26,35 +31,38 @@ class _Texts:
         return self.numbers.setdefault(text or "", len(self.numbers))
 
 
-def packed(annotation: Annotation) -> dict[str, Any]:
-    """``FunctionCode`` of ``templates/document.d.ts``. Instructions that no kernel executed
-    are kept only beside executed ones; ``before`` and ``after`` say how many are left out at each
-    row."""
+def packed(annotation: Annotation) -> FunctionCode:
+    """Instructions that no kernel executed are kept only beside executed ones; ``before`` and
+    ``after`` say how many are left out at each row."""
     kept, before, after = _kept(annotation.rows)
     rows = [annotation.rows[n] for n in kept]
     labels = annotation.labels
     shown = {(row.file, label, line) for row in rows for label, line in _lines(row).items()}
     lines = [line for line in annotation.lines if _is_worth(line, shown)]
     texts = _Texts()
-    found = {
-        "size": annotation.size,
-        "split": msgspec.to_builtins(annotation.split),
-        "places": [{"chains": one.chains, "self": one.self} for one in annotation.places],
-        "notes": annotation.notes,
-        "place": [row.place for row in rows],
-        "relation": [_RELATIONS[row.relation] for row in rows],
-        "before": before,
-        "after": after,
-        "file": [texts.number(row.file) for row in rows],
-        "classes": [texts.number(", ".join(row.classes)) for row in rows],
-        "kernels": {label: _kernel(label, rows, texts) for label in labels},
-        "lines": {
-            "file": [texts.number(line.file) for line in lines],
-            "text": [texts.number(line.text) for line in lines],
-            "kernels": {label: _of_lines(label, lines) for label in labels},
+    kernels = {label: _kernel(label, rows, texts) for label in labels}
+    return FunctionCode(
+        size=annotation.size,
+        split={
+            label: CodeSplit(same=one.same, other=one.other)
+            for label, one in annotation.split.items()
         },
-    }
-    return {**found, "strings": list(texts.numbers)}
+        places=[CodePlace(chains=one.chains, self=one.self) for one in annotation.places],
+        notes=annotation.notes,
+        place=[row.place for row in rows],
+        relation=[_RELATIONS[row.relation] for row in rows],
+        before=before,
+        after=after,
+        file=[texts.number(row.file) for row in rows],
+        classes=[texts.number(", ".join(row.classes)) for row in rows],
+        kernels=kernels,
+        lines=CodeLines(
+            file=[texts.number(line.file) for line in lines],
+            text=[texts.number(line.text) for line in lines],
+            kernels={label: _of_lines(label, lines) for label in labels},
+        ),
+        strings=list(texts.numbers),
+    )
 
 
 def _kept(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
@@ -87,27 +95,25 @@ def _kept(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
     return kept, before, after
 
 
-def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> dict[str, Any]:
-    """A kernel's columns; where it lacks a row, ``text`` is 0. ``address`` is the difference to the
-    row before it that the kernel has; ``target`` the row that a jump leads to."""
+def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> CodeColumns:
     address = [int(row.address[label], 16) if label in row.address else None for row in rows]
     own = [one for one in address if one is not None]
     row_of = {one: n for n, one in enumerate(address)}
     steps = iter([0, *(b - a for a, b in pairwise(own))])
     targets = [row.target.get(label) for row in rows]
     sampled = any(row.samples is not None for row in rows)
-    return {
-        "start": f"{own[0]:x}" if own else "0",
-        "address": [0 if one is None else next(steps) for one in address],
-        "text": [texts.number(row.text.get(label)) for row in rows],
-        "count": [row.count.get(label, 0) for row in rows],
-        "samples": [(row.samples or {}).get(label, 0) for row in rows] if sampled else None,
-        "taken": [
+    return CodeColumns(
+        start=f"{own[0]:x}" if own else "0",
+        address=[0 if one is None else next(steps) for one in address],
+        text=[texts.number(row.text.get(label)) for row in rows],
+        count=[row.count.get(label, 0) for row in rows],
+        samples=[(row.samples or {}).get(label, 0) for row in rows] if sampled else None,
+        taken=[
             _NO_BRANCH if row.taken is None else row.taken.get(label, _NO_BRANCH) for row in rows
         ],
-        "target": [row_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
-        "line": [_lines(row).get(label, 0) for row in rows],
-    }
+        target=[row_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
+        line=[_lines(row).get(label, 0) for row in rows],
+    )
 
 
 def _lines(row: Row) -> dict[str, int]:
@@ -122,11 +128,10 @@ def _is_worth(line: Line, shown: Iterable[tuple[str, str, int]]) -> bool:
     )
 
 
-def _of_lines(label: str, lines: Sequence[Line]) -> dict[str, Any]:
-    """A kernel's columns over lines; where it lacks a line, ``line`` is 0."""
+def _of_lines(label: str, lines: Sequence[Line]) -> LineColumns:
     sampled = any(line.samples is not None for line in lines)
-    return {
-        "line": [line.lines.get(label, 0) for line in lines],
-        "count": [line.count.get(label, 0) for line in lines],
-        "samples": [(line.samples or {}).get(label, 0) for line in lines] if sampled else None,
-    }
+    return LineColumns(
+        line=[line.lines.get(label, 0) for line in lines],
+        count=[line.count.get(label, 0) for line in lines],
+        samples=[(line.samples or {}).get(label, 0) for line in lines] if sampled else None,
+    )

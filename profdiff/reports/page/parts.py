@@ -13,6 +13,7 @@ from profdiff.reports.documents import session
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page import html
 from profdiff.reports.page import points as page_points
+from profdiff.reports.page.records import Joint, PartsTable, Point, page_of
 from profdiff.reports.text.parts import functions as parts_function_table
 from profdiff.reports.text.parts import report
 from profdiff.session import points
@@ -32,7 +33,7 @@ def render(findings: PartsFindings) -> str:
     own = next(iter(parts))
     most = max(1, page_points.MOST // len(parts))
     shown = {name: session.build(part) for name, part in parts.items()}
-    places: list[page_points.Point] = []
+    places: list[Point] = []
     for name, part in parts.items():
         nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
         others = part.others(nearest)
@@ -40,63 +41,63 @@ def render(findings: PartsFindings) -> str:
             part, shown[name], others, findings.kind, name, own=name == own
         )
     code = page_code.page_code(parts[own])
-    text = session.encode(
+    made = page_of(
         shown[own],
         charts=html.page_charts(parts[own]),
         points=places,
         code=code.held,
-        blame=None,
         joint=joint(findings),
         parts={name: _part(part, shown[name]) for name, part in parts.items() if name != own},
     )
-    return html.page(text, code.elements)
+    return html.page(made, code.elements)
 
 
 def _part(part: Findings, shown: Any) -> dict[str, Any]:
     """The whole report of a part; charts of functions are the page's own point's."""
     charts_of = html.page_charts(replace(part, comparisons=[]))
-    return {**msgspec.to_builtins(shown), "charts": charts_of}
+    return {**msgspec.to_builtins(shown), "charts": msgspec.to_builtins(charts_of)}
 
 
-def joint(findings: PartsFindings) -> dict[str, Any]:
-    """``Joint`` of ``templates/document.d.ts``."""
+def joint(findings: PartsFindings) -> Joint:
+    """The parts side by side."""
     results, setting, names = findings.results, findings.setting, findings.names
     claim = parts_claim(results, setting, names)
     tables = [
-        {**msgspec.to_builtins(grid.table), "foot": []} for grid in grids(results, setting, names)
+        PartsTable(**msgspec.structs.asdict(grid.table), foot=[])
+        for grid in grids(results, setting, names)
     ]
     found = parts_functions(findings, Selection(top=_FUNCTIONS))
     functions = _functions(findings, found)
     said = function_sentences(found) if found else []
     where = findings.kind.at(" and ".join(findings.parts))
     nothing = f"Measured {where}; nothing to compare."
-    return {
-        "where": findings.kind.at(", ".join(names)),
-        "sentences": [*(claim.sentences if claim else [nothing]), *said],
-        "tables": [*tables, *functions],
-        "notes": [
+    return Joint(
+        where=findings.kind.at(", ".join(names)),
+        sentences=[*(claim.sentences if claim else [nothing]), *said],
+        tables=[*tables, *functions],
+        notes=[
             report.read(findings.kind),
             *([report.order(findings.kind, found)] if found and functions else []),
         ],
-        "missing": [f"{name}: {why}" for name, why in findings.missing.items()],
-        "charts": [html.with_scheme(chart) for chart in charts.parts_figures(findings)],
-    }
+        missing=[f"{name}: {why}" for name, why in findings.missing.items()],
+        charts=[html.with_scheme(chart) for chart in charts.parts_figures(findings)],
+    )
 
 
-def _functions(findings: PartsFindings, found: JointFunctions | None) -> list[dict[str, Any]]:
+def _functions(findings: PartsFindings, found: JointFunctions | None) -> list[PartsTable]:
     """The table of functions, with names first."""
     made = parts_function_table.texts(findings, found) if found else None
     if made is None:
         return []
     return [
-        {
-            "title": made.title,
-            "names": 1,
-            "header": _turned([column.title for column in made.columns]),
-            "groups": _turned([column.group for column in made.columns]),
-            "rows": [_turned(row) for row in made.body],
-            "foot": [_turned(row) for row in made.tail],
-        }
+        PartsTable(
+            title=made.title,
+            names=1,
+            header=_turned([column.title for column in made.columns]),
+            groups=_turned([column.group for column in made.columns]),
+            rows=[_turned(row) for row in made.body],
+            foot=[_turned(row) for row in made.tail],
+        )
     ]
 
 

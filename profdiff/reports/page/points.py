@@ -13,6 +13,7 @@ import numpy as np
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.reports.documents import session as document
+from profdiff.reports.page.records import Point
 from profdiff.session import points
 from profdiff.session.kinds import ARCHITECTURE, Kind
 from profdiff.session.points import Setting
@@ -28,16 +29,12 @@ ROOM = 250_000
 # Points that are named at all; a sweep may have thousands.
 _NAMED = 500
 
-Point = dict[str, Any]
 Holds = Literal["stacks", "functions", "nothing"]
 
 
 def page_points(findings: Findings, shown: Document, others: Iterable[Findings]) -> list[Point]:
-    """Every point of a session in its order: ``at`` as ``report --at`` takes it and the ``command``
-    that does, its ``title``, the ``setting`` as the report calls it, whether it is the page's
-    ``own``, what the page ``holds`` of it, and in ``report`` the members of the document that are
-    otherwise there; ``annotate`` is the command that shows the code of a function there. Nothing
-    for a session of one point, or without functions."""
+    """Every point of a session in its order. Nothing for a session of one point, or without
+    functions."""
     every = points.settings(findings.manifest)
     held = _all_held(findings, shown, others)
     if len(every) < 2 or all(holds == "nothing" for holds, _ in held.values()):
@@ -61,8 +58,10 @@ def part_points(
     made = [_point(findings, one, held, name, kind) for one in every]
     # Timed runs have no functions that a page could lack.
     timed = not any(registry.collector(one).profiles for one in findings.manifest.collectors)
-    more = {"holds": "stacks"} if timed else {}
-    return [{**one, **more, "own": one["own"] and own} for one in made]
+    return [
+        msgspec.structs.replace(one, own=one.own and own, holds="stacks" if timed else one.holds)
+        for one in made
+    ]
 
 
 _Held = dict[int, tuple[Holds, dict[str, Any]]]
@@ -94,17 +93,17 @@ def _point(
     words = [f"--at {shlex.quote(at)}"] if at else []
     # The page's own point is what annotate takes, too, unless there are several parts.
     of_code = words if part or not own else []
-    return {
-        "at": ",".join(filter(None, [f"{kind.name}={part}" if part else "", at])),
-        "command": " ".join(["profdiff report", session, *words, "--html"]),
-        "annotate": " ".join(["profdiff annotate", session, *of_code, "FUNCTION"]),
-        "title": ", ".join(filter(None, [part, one.title])),
-        "setting": one.title,
-        "part": part,
-        "own": own,
-        "holds": holds,
-        "report": report,
-    }
+    return Point(
+        at=",".join(filter(None, [f"{kind.name}={part}" if part else "", at])),
+        command=" ".join(["profdiff report", session, *words, "--html"]),
+        annotate=" ".join(["profdiff annotate", session, *of_code, "FUNCTION"]),
+        title=", ".join(filter(None, [part, one.title])),
+        setting=one.title,
+        part=part,
+        own=own,
+        holds=holds,
+        report=report,
+    )
 
 
 def nearest(every: Sequence[Setting], chosen: Setting, most: int = MOST) -> list[Setting]:

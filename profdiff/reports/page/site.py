@@ -2,13 +2,13 @@
 beside it. It needs no server: a page that is opened as a file works, too."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-
-import msgspec
 
 from profdiff.reports.documents import session
 from profdiff.reports.page import html, suite
+from profdiff.reports.page.packed_cell import Packer
+from profdiff.reports.page.records import Back, SuitePage, page_of
 from profdiff.reports.page.site_folder import SiteFolder, site_folder
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
@@ -26,11 +26,11 @@ def write(
         add(site, "", shown, reports)
 
 
-def assets(site: SiteFolder, styles: Sequence[str] = ()) -> None:
-    """What all pages of suites and their cells load; ``styles``: what other pages need, too."""
-    every = (*suite.STYLES, *styles)
-    site.write("assets/style.css", "".join(html.template(name) for name in every))
-    for entry in ("suite", "report"):
+def assets(site: SiteFolder, *others: str) -> None:
+    """What all pages of suites and their cells load, and those of ``others``."""
+    entries = ("suite", "report", *others)
+    site.write("assets/style.css", html.styles(*entries))
+    for entry in entries:
         site.write(f"assets/{entry}.js", html.linked_script(entry))
 
 
@@ -54,11 +54,9 @@ def add(
         site.write(f"{place}{path}.html", _cell_page(f"{place}{path}", path, cell, report))
         site.write(f"{place}{path}.json", session.encode(report if whole else cell) + b"\n")
     addresses = [f"{pages[cell.name]}.html" if cell.name in pages else "" for cell in shown.cells]
-    data = suite.overview(
-        shown, [None] * len(shown.cells), addresses, {"members": [], "functions": {}}
-    )
-    values = {"OVERVIEW": html.template("overview.html"), "DATA": data, "CODE": ""}
-    site.write(f"{place}index.html", html.linked(f"{up(place)}assets/", "suite", values))
+    held: list[int | None] = [None] * len(shown.cells)
+    data = SuitePage(suite=shown, held=held, pages=addresses, shared=Packer().shared)
+    site.write(f"{place}index.html", html.linked("suite", data, suite.BODY, f"{place}index"))
     site.write(f"{place}index.json", session.encode(shown) + b"\n")
     return {name: f"{place}{path}.html" for name, path in pages.items()}
 
@@ -74,19 +72,9 @@ def up(path: str) -> str:
 
 
 def _cell_page(whole: str, path: str, cell: SuiteCell, report: Document) -> str:
-    shown = {
-        **msgspec.to_builtins(report),
-        "charts": [],
-        "points": [],
-        "code": {"functions": [], "why": "the site of a suite holds no code"},
-        "blame": None,
-        "joint": None,
-        "parts": {},
-    }
-    back = suite.way_back(f"{up(path)}index.html", cell)
-    data = html.packed(msgspec.json.encode(shown))
-    values = {"OVERVIEW": back, "DATA": data, "CODE": ""}
-    return html.linked(f"{up(whole)}assets/", "report", values)
+    said = " ".join(filter(None, [f"{cell.name}, per {cell.op}.", cell.about]))
+    shown = page_of(report, back=Back(address=f"{up(path)}index.html", cell=said))
+    return html.linked("report", shown, ["report/report.html"], whole)
 
 
 def _short(part: str) -> str:
