@@ -153,7 +153,7 @@ def _other_qemu(session: Session) -> None:
         (_other_count, "run new-1 of .* differs from that of .*: counts"),
         (_other_image, "another kernel called base"),
         (_other_build, "base with build id 1111.*, not abab"),
-        (_other_qemu, r"another QEMU \(version QEMU emulator version 9.9, not "),
+        (_other_qemu, r"another QEMU recorded it \(version QEMU emulator version 9.9, not "),
         (_saved(order=m.Order(seed=3)), "it was recorded with --seed 3"),
         (_saved(guest=m.Guest(memory=256, append="", settle=5.0, timeout=600.0)), "--memory 256"),
         (
