@@ -20,15 +20,18 @@ from support import (
     need_debian,
     need_kernel,
     need_program,
+    need_riscv64,
     profdiff,
     run_guests,
 )
 
-from profdiff.collectors.architecture import ARCHITECTURES, ARM64
+from profdiff.collectors.architecture import ARCHITECTURES, ARM64, RISCV64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.kernels.files import KernelFiles, module_files
+from profdiff.collectors.kernels.kinds.registry import parse
 
 
 def pytest_sessionstart() -> None:
@@ -147,6 +150,37 @@ def arm64_kernel() -> KernelFiles:
 def arm64_kernels(arm64_kernel: KernelFiles) -> tuple[KernelFiles, KernelFiles]:
     """Debian's 6.1, whose functions take no notice of folios, and its 6.12, which has them."""
     return need_debian("debian:bookworm,arch=arm64"), arm64_kernel
+
+
+@pytest.fixture(scope="session")
+def riscv64_qemu() -> Qemu:
+    """The QEMU on PATH for riscv64 guests, with their busybox in the cache."""
+    need_program(RISCV64.emulator, RISCV64.qemu_package)
+    need_program(RISCV64.compiler, RISCV64.packages[RISCV64.compiler])
+    need_program("cpio")
+    need_riscv64(lambda: foreign_busybox(RISCV64))
+    return Exact().emulator(RISCV64, None)
+
+
+@pytest.fixture(scope="session")
+def riscv64_kernel() -> KernelFiles:
+    """Debian's for riscv64, with debug symbols."""
+    return need_riscv64(
+        lambda: parse("debian:trixie,arch=riscv64").locate("debian"),
+        lambda: parse("debian:forky,arch=riscv64").locate("debian"),
+    )
+
+
+@pytest.fixture(scope="session")
+def recorded_riscv64(riscv64_qemu: Qemu, riscv64_kernel: KernelFiles) -> Path:
+    """A riscv64 recording of riscv64-calls.c, restored and verified, of the same kernel twice."""
+
+    def make(folder: Path) -> None:
+        kernels = [f"--kernel={label}={riscv64_kernel.spec}" for label in ("a", "b")]
+        command = ["record", *RESTORED, "--verify", *kernels, "-o", folder / "riscv64.profdiff"]
+        profdiff(*command, "--", "tests/recording/riscv64-calls.c", "100", cwd=ROOT)
+
+    return whole_run.once("riscv64", make) / "riscv64.profdiff"
 
 
 @pytest.fixture(scope="session")

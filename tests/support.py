@@ -11,8 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import extent
 import pytest
@@ -24,15 +26,18 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors import registry
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.guest import initramfs
+from profdiff.collectors.guest import initramfs, userland
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Result
+from profdiff.collectors.kernels.apt import Apt
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.registry import parse
 from profdiff.collectors.recorder import Job, Recorder, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 from profdiff.symbolization.chains import Chains
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parent.parent
 # The folder from which this process imports profdiff: for PYTHONPATH of others. Where scripts/test
@@ -84,6 +89,49 @@ def need_debian(spec: str) -> KernelFiles:
         return parse(spec).locate("debian")
     except ProfdiffError as error:
         pytest.skip(f"{spec} cannot be fetched: {error}")
+
+
+def need_riscv64(*ways: Callable[[], T]) -> T:
+    """What the first of ``ways`` gets of Debian's riscv64 packages, or skip with a reason. A mirror
+    may have stood still: what it has is signed, and as good for tests, be it of testing."""
+    need_program("apt-get", "apt")
+    strict = Apt._options
+
+    def options(apt: Apt) -> list[str]:
+        return [
+            one.replace("Check-Valid-Until=true", "Check-Valid-Until=false") for one in strict(apt)
+        ]
+
+    def of_testing(_: object, debian: str) -> Apt:
+        return Apt(("forky",), debian)
+
+    errors = []
+    for patched in (False, True):
+        for way in ways:
+            with pytest.MonkeyPatch.context() as patch:
+                if patched:
+                    patch.setattr(Apt, "_options", options)
+                    patch.setattr(userland, "Apt", of_testing)
+                try:
+                    return way()
+                except ProfdiffError as error:
+                    errors.append(str(error))
+    pytest.skip(f"Debian's riscv64 packages cannot be fetched: {errors[0]}")
+
+
+def qemu_user(name: str) -> Path:
+    """Debian's qemu-user, kept in the cache, or skip with a reason that names it."""
+    root = cache_folder("qemus") / f"user-bookworm-{name}"
+    program = root / f"usr/bin/qemu-{name}"
+    if not program.exists():
+        try:
+            apt = Apt(("bookworm",))
+            apt.unpack("qemu-user", apt.packages("qemu-user"), root, [f"./usr/bin/qemu-{name}"])
+        except ProfdiffError as error:
+            pytest.skip(f"qemu-user cannot be fetched: {error}")
+    if subprocess.run([program, "--version"], check=False, capture_output=True).returncode:
+        pytest.skip("qemu-user from bookworm needs libraries of Debian 12")
+    return program
 
 
 def need_profile(kernel: str) -> Path:

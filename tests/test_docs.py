@@ -16,7 +16,7 @@ from support import ROOT, profdiff
 
 from profdiff.cli import cli
 from profdiff.collectors import records, registry
-from profdiff.collectors.architecture import ARM64, X86_64
+from profdiff.collectors.architecture import ARM64, RISCV64, X86_64
 from profdiff.collectors.guest import channel as guest_channel
 from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
@@ -77,12 +77,12 @@ def test_marks_are_the_same_everywhere() -> None:
         assert found
         return int(found[1].replace("_", ""), 16)
 
-    nopl, movz = first_mark("x86_64"), first_mark("arm64")
+    nopl, movz, slti = map(first_mark, ("x86_64", "arm64", "riscv64"))
     header = (ROOT / "collectors/guest/profdiff.h").read_text()
     agent = (ROOT / "collectors/guest/agent.c").read_text()
     # All but the last digit, which the marks have in their order.
-    told = re.findall(r'(?:nopl |#)(0x\w+)" digit', header)
-    assert [int(f"{one}1", 16) for one in told] == [nopl, movz]
+    told = re.findall(r'(?:nopl |#|zero, )(0x\w+)" digit', header)
+    assert [int(f"{one}1", 16) for one in told] == [nopl, movz, slti]
     marks = r'#define PROFDIFF_(?:START|STOP)\(\) PROFDIFF_MARK_\("(\d)"\)'
     assert re.findall(marks, header) == ["1", "2"]
     marks = r'#define COMMAND_(?:START|STOP)\(\) PROFDIFF_MARK_\("(\d)"\)'
@@ -90,10 +90,12 @@ def test_marks_are_the_same_everywhere() -> None:
     text = (ROOT / "docs/exact-collector.md").read_text()
     assert f"nopl {nopl:#x}(%rax)" in text
     assert f"movz xzr, #{movz:#x}, lsl #48" in text
+    assert f"slti zero, zero, {slti:#x}" in text
     # The bytes that are looked for in a program: nopl with a 32-bit displacement; movz (Arm ARM,
     # C6.2: opc 10, hw 11) to register 31.
     assert X86_64.marks == tuple(b"\x0f\x1f\x80" + struct.pack("<I", nopl + n) for n in (0, 1))
     assert ARM64.marks == tuple(struct.pack("<I", 0xD2E0_001F | movz + n << 5) for n in (0, 1))
+    assert RISCV64.marks == tuple(struct.pack("<I", 0x2013 | slti + n << 20) for n in (0, 1))
 
 
 def test_every_statistic_and_reason_is_told() -> None:

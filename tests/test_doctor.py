@@ -18,6 +18,7 @@ def test_this_machine() -> None:
         "mitigations",
         "recording in x86-64 guests",
         "recording in arm64 guests",
+        "recording in riscv64 guests",
         "several machines: record --cluster",
     ):
         assert what in shown
@@ -33,9 +34,11 @@ def test_what_is_missing_has_its_command(tmp_path: Path) -> None:
     lines = {line.split()[1]: line for line in shown.splitlines() if line.startswith(states)}
     assert lines["perf"].rstrip().endswith("apt-get install linux-perf")
     assert lines["qemu-system-aarch64"].rstrip().endswith("apt-get install qemu-system-arm")
+    assert lines["qemu-system-riscv64"].rstrip().endswith("apt-get install qemu-system-misc")
     cross = "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
     assert lines["aarch64-linux-gnu-gcc"].rstrip().endswith(cross)
-    # "static libc" of both architectures, the second is arm64's.
+    # "static libc" of all architectures, the last is riscv64's.
+    cross = "apt-get install gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
     assert lines["static"].rstrip().endswith(cross)
 
 
@@ -46,7 +49,8 @@ def test_a_compiler_without_a_static_libc(tmp_path: Path) -> None:
     compiler.write_text("#!/bin/sh\necho libc.a\n")
     compiler.chmod(0o755)
     shown = profdiff("doctor", env={"PATH": str(tmp_path)}).stdout
-    arm64 = shown[shown.index("recording in arm64 guests") :].splitlines()
+    (_, shown) = shown.split("recording in arm64 guests")
+    arm64 = shown.partition("recording in riscv64 guests")[0].splitlines()
     (line,) = [line for line in arm64 if " static libc " in line]
     assert line.startswith(("missing", "note"))
     assert "libc6-dev-arm64-cross" in line

@@ -6,11 +6,12 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture.arm64 import ARM64
 from profdiff.collectors.architecture.entry import HEAD, Architecture
+from profdiff.collectors.architecture.riscv64 import RISCV64
 from profdiff.collectors.architecture.x86_64 import X86_64
 
-__all__ = ["ARCHITECTURES", "ARM64", "X86_64", "Architecture", "host", "named"]
+__all__ = ["ARCHITECTURES", "ARM64", "RISCV64", "X86_64", "Architecture", "host", "named"]
 # The first is the one of Debian's kernels where none is named, and of images without a magic.
-ARCHITECTURES = (X86_64, ARM64)
+ARCHITECTURES = (X86_64, ARM64, RISCV64)
 
 
 def host() -> Architecture:

@@ -32,7 +32,8 @@ class Architecture:
     ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
     ``firmware``: the files of QEMU's that it loads into the machine.
     ``asleep``: a pattern that what QEMU says of a vCPU's registers matches once if it sleeps; or
-    that finds where it is, and the instruction that one which sleeps is behind.
+    that finds where it is, and the instruction that one which sleeps is behind. ``loses_timers``:
+    whether QEMU restores a machine without its timers.
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
     image what stands; None: anything. ``image_is_elf``: packed, so that KernelImage reads it.
@@ -70,6 +71,7 @@ class Architecture:
     channel_device: tuple[str, ...]
     firmware: tuple[str, ...]
     asleep: tuple[str, str]
+    loses_timers: bool
     images: tuple[str, ...]
     magic: tuple[int, bytes] | None
     image_is_elf: bool

@@ -43,6 +43,7 @@ X86_64 = Architecture(
         "pvh.bin",
     ),
     asleep=(r"\bHLT=1\b", ""),
+    loses_timers=False,
     images=("bzImage", "vmlinuz", "arch/x86/boot/bzImage"),
     magic=None,
     image_is_elf=True,

@@ -187,6 +187,7 @@ class RestoredRun(GuestRun):
         state: Path,
         shared: Path,
         delivery: bytes,
+        architecture: Architecture,
         at: Path | None = None,
     ) -> None:
         """Start QEMU, as ``GuestRun``. Raises OSError."""
@@ -194,6 +195,7 @@ class RestoredRun(GuestRun):
         self._migration = Migration(self._qmp)
         self._shared, self._delivery = shared, delivery
         self._restored = False
+        self._woken = architecture.loses_timers
         self._refusal: str | None = None
         self.arguments = [*arguments, *self._qmp.arguments, "-incoming", "defer"]
         super().__init__(self.arguments, folder, timeout, at, [self._qmp.descriptor])
@@ -227,6 +229,8 @@ class RestoredRun(GuestRun):
                     file.write(self._delivery)
                 # After this, the machine is alone with its clock.
                 self._qmp.send("cont")
+                if self._woken:
+                    self._qmp.send("chardev-send-break", id="channel")
         except (QmpError, OSError) as error:
             self._refusal = str(error)
             self.stop()

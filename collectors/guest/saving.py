@@ -109,6 +109,7 @@ class SavedMachine:
             state.state,
             shared,
             delivery.content(variation, self.guest.settle),
+            self.qemu.architecture,
         )
 
 

@@ -1,5 +1,6 @@
 """Programs for guests of another architecture: Debian's, unpacked."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,8 +28,14 @@ def has_busybox(architecture: Architecture) -> bool:
 def foreign_perf(architecture: Architecture) -> Path:
     """A root folder with perf for an architecture, and what it needs. Raises MissingError."""
     libraries = f"./lib/{architecture.triplet}/*", f"./usr/lib/{architecture.triplet}/*.so*"
-    files = ("./usr/bin/perf*", "./lib*/ld-linux-*.so.*", *libraries)
-    return _unpacked("linux-perf", _folder(architecture), files, architecture)
+    loaders = "./lib*/ld-linux-*.so.*", "./usr/lib*/ld-linux-*.so.*"
+    files = ("./usr/bin/perf*", *loaders, *libraries)
+    root = _unpacked("linux-perf", _folder(architecture), files, architecture)
+    # Since trixie, packages have all below /usr, and another one has the link.
+    if not (root / "lib").exists():
+        with contextlib.suppress(FileExistsError):
+            (root / "lib").symlink_to("usr/lib")
+    return root
 
 
 def _folder(architecture: Architecture) -> Path:

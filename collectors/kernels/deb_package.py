@@ -17,10 +17,12 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.programs import find_program
 
-# tar's wildcards, where * also matches a slash. vmlinux in -dbg packages lies in two places: a file
-# in one, a link in the other; since 6.19 image and configuration are below /usr/lib/modules.
+# tar's wildcards, where * also matches a slash. The image is vmlinuz, riscv64's vmlinux; since 6.19
+# image and configuration are below /usr/lib/modules. vmlinux in -dbg packages lies in two places: a
+# file in one, a link in the other.
 KERNEL_FILES = [
     "./boot/vmlinuz-*",
+    "./boot/vmlinux-*",
     "./boot/config-*",
     "./usr/lib/modules/*/vmlinuz",
     "./usr/lib/modules/*/vmlinuz.unsigned",

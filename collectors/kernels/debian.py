@@ -12,6 +12,7 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.base.terminal import tell
+from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 from profdiff.collectors.kernels.apt import Apt, Package
 from profdiff.collectors.kernels.deb_package import KERNEL_FILES
@@ -53,7 +54,7 @@ def parse(spec: str) -> tuple[str, str, Architecture]:
     asked = [word.removeprefix("arch=") for word in more]
     architecture = named(asked[0]) if asked else None
     if asked and not architecture:
-        known = " and ".join(one.arch for one in ARCHITECTURES)
+        known = listed(one.arch for one in ARCHITECTURES)
         other = f", not {asked[0]}" if asked[0] else ": give arch= one of them"
         raise InputError(f"{spec}: profdiff boots {known}{other}")
     # Debian's flavours name the architecture: cloud-amd64, arm64-16k.

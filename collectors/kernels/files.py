@@ -38,7 +38,7 @@ def module_files(folder: Path | None) -> dict[str, Path]:
 def unpacked(label: str, spec: str, root: Path) -> KernelFiles:
     """What was unpacked of a kernel's packages below ``root``. Raises InputError where that is not
     one kernel."""
-    images = sorted([*root.glob("boot/vmlinuz-*"), *root.glob("usr/lib/modules/*/vmlinuz*")])
+    images = sorted([*root.glob("boot/vmlinu[xz]-*"), *root.glob("usr/lib/modules/*/vmlinuz*")])
     if not images:
         raise InputError(
             f"{spec}: none of the packages holds a kernel image; give linux-image-*.deb, since "

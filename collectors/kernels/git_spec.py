@@ -15,6 +15,7 @@ from typing import Literal
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.git import Git
 from profdiff.base.near import did_you_mean
+from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
 PREFIX = "git:"
@@ -238,7 +239,7 @@ def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
         given[name] = value
     architecture = named(given["arch"]) if "arch" in given else None
     if "arch" in given and not architecture:
-        known = " and ".join(one.arch for one in ARCHITECTURES)
+        known = listed(one.arch for one in ARCHITECTURES)
         raise InputError(f"{spec}: profdiff boots {known}, not {given['arch']}")
     return replace(
         plain,

@@ -6,15 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import need_program, run_guests
+from support import need_program, qemu_user, run_guests
 
-from profdiff.base.cache import cache_folder
-from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.kernels.apt import Apt
 from profdiff.collectors.kernels.files import KernelFiles
 
 pytestmark = [pytest.mark.guest, pytest.mark.network]
@@ -72,7 +69,7 @@ def test_user_code_is_what_qemu_executes_alone(
     counts, _ = counted
     log = tmp_path / "log"
     how = ["-singlestep", "-d", "exec,nochain", "-D", log]
-    subprocess.run([qemu_user(), *how, program, "user"], check=True)
+    subprocess.run([qemu_user(ARM64.name), *how, program, "user"], check=True)
     executed: Counter[int] = Counter()
     with log.open() as lines:
         for line in lines:
@@ -92,21 +89,6 @@ def test_user_code_is_what_qemu_executes_alone(
     assert counts.count[counts.address == ranges["compute"][0]].sum() == 1
     mix = (counts.address >= ranges["mix"][0]) & (counts.address < sum(ranges["mix"]))
     assert counts.count[mix].max() == 20_000 + sum(range(100))
-
-
-def qemu_user() -> Path:
-    """Debian's qemu-user, kept in the cache, or skip with a reason that names it."""
-    root = cache_folder("qemus") / "user-bookworm"
-    program = root / "usr/bin/qemu-aarch64"
-    if not program.exists():
-        try:
-            apt = Apt(("bookworm",))
-            apt.unpack("qemu-user", apt.packages("qemu-user"), root, ["./usr/bin/qemu-aarch64"])
-        except ProfdiffError as error:
-            pytest.skip(f"qemu-user cannot be fetched: {error}")
-    if subprocess.run([program, "--version"], check=False, capture_output=True).returncode:
-        pytest.skip("qemu-user from bookworm needs libraries of Debian 12")
-    return program
 
 
 def _symbols(program: Path) -> dict[str, tuple[int, int]]:

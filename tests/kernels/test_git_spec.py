@@ -131,7 +131,7 @@ def test_absolute_means_the_same_from_anywhere(
         ("git:{}@v6.16,c=gcc-13", "did you mean cc"),
         ("git:{}@v6.16,cc=a,cc=b", "is given twice"),
         ("git:{}@v6.16,cc=", "has no value"),
-        ("git:{}@v6.16,arch=sparc", "profdiff boots x86_64 and arm64, not sparc"),
+        ("git:{}@v6.16,arch=sparc", "profdiff boots x86_64, arm64 and riscv64, not sparc"),
     ],
 )
 def test_what_is_malformed(repo: Path, spec: str, said: str) -> None:

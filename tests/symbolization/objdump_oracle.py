@@ -28,8 +28,8 @@ def listing(objdump: str, elf: Path, *arguments: str) -> Listing:
         if not columns or not re.fullmatch(r"\s*[0-9a-f]+:", address):
             continue
         digits = columns[0].strip().split(" ")
-        # arm64's words are written as numbers, x86-64's bytes as they lie.
-        code.append(b"".join(bytes.fromhex(one)[:: -1 if len(one) == 8 else 1] for one in digits))
+        # Words of arm64 and riscv64 are written as numbers, x86-64's bytes as they lie.
+        code.append(b"".join(bytes.fromhex(one)[:: -1 if len(one) > 2 else 1] for one in digits))
         addresses.append(int(address.strip()[:-1], 16))
         texts.append(_text(" ".join(columns[1:])))
     return Listing(np.array(addresses, np.uint64), code, texts)
@@ -56,14 +56,15 @@ def with_reference(text: str, reference: int) -> str:
 
 _PREFIX = r"(?:(?:cs|ds|data16|lock|rep|repz|repnz|notrack|bnd) )*"
 _FLOWS = {
-    "indirect-call": r"call \*|blra?\w* x",
-    "indirect-jump": r"jmp \*|bra?\w* x",
-    "call": r"call|bl ",
-    "jump": r"jmp|b ",
-    "conditional": r"j(?!mp)\w+|loop\w* |b\.\w+|cbn?z|tbn?z",
-    "return": r"l?ret\b|reta[ab]",
-    "leave": r"iret|sysret|eret|drps|rsm",
-    "enter": r"syscall|sysenter|int|ud[012]|svc|hvc|smc|brk|hlt #|udf|vmcall|vmmcall",
+    "indirect-call": r"call \*|blra?\w* x|jalr (?!t1,)",
+    "indirect-jump": r"jmp \*|bra?\w* x|jr (?!t0\b)|jalr t1,",
+    "call": r"call|bl |jal ",
+    "jump": r"jmp|b |j ",
+    "conditional": r"j(?!mp|r )\w+|loop\w* |b\.\w+|cbn?z|tbn?z|b(eq|ne|lt|ge|le|gt)[uz]* ",
+    "return": r"l?ret\b|reta[ab]|jr t0$",
+    "leave": r"iret|sysret|eret|drps|rsm|[sm]ret",
+    "enter": r"syscall|sysenter|int|ud[012]|svc|hvc|smc|brk|hlt #|udf|vmcall|vmmcall"
+    r"|ecall|ebreak|unimp",
 }
 
 

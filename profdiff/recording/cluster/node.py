@@ -9,6 +9,7 @@ from profdiff import __version__
 from profdiff.base.errors import InputError, MissingError, ProfdiffError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.waiting import wait
+from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.delivery import make_shared
 from profdiff.collectors.guest.qemu import plugin_refusal
 from profdiff.collectors.guest.run import GuestRun
@@ -80,7 +81,7 @@ def make(errand: Errand) -> Left:
         if refusal := errand.emulator.refusal(found):
             raise MissingError(refusal)
         arguments = [str(qemu.program), *qemu.own_arguments, *errand.arguments]
-        run = _started(errand, arguments, folder)
+        run = _started(errand, arguments, folder, qemu.architecture)
         ended = False
         try:
             while not ended and not _is_unwanted():
@@ -98,14 +99,18 @@ def make(errand: Errand) -> Left:
         return Left(socket.gethostname(), told, run.wall_seconds, outcome, files)
 
 
-def _started(errand: Errand, arguments: list[str], folder: Path) -> GuestRun:
+def _started(
+    errand: Errand, arguments: list[str], folder: Path, architecture: Architecture
+) -> GuestRun:
     one, timeout = errand.restored, errand.timeout
     if one is None:
         return GuestRun(arguments, folder, timeout, at=folder)
     make_shared(folder / SHARED, one.room)
     delivery = (folder / INPUTS / one.delivery).read_bytes()
     state = folder / INPUTS / one.state
-    return RestoredRun(arguments, folder, timeout, state, folder / SHARED, delivery, at=folder)
+    return RestoredRun(
+        arguments, folder, timeout, state, folder / SHARED, delivery, architecture, at=folder
+    )
 
 
 def _is_unwanted() -> bool:

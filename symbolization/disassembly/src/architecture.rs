@@ -1,9 +1,9 @@
 use crate::decode::Decode;
 use crate::instructions::Instructions;
-use crate::{arm64, x86_64};
+use crate::{arm64, riscv64, x86_64};
 
 /// The architectures whose instructions are decoded.
-const ALL: &[&dyn Instructions] = &[&x86_64::X86_64, &arm64::Arm64];
+const ALL: &[&dyn Instructions] = &[&x86_64::X86_64, &arm64::Arm64, &riscv64::Riscv64];
 
 /// What runs the instructions.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ mod disassembly;
 mod flow;
 mod instruction;
 mod instructions;
+mod riscv64;
 mod strings;
 mod x86_64;
 

@@ -126,6 +126,9 @@ fn width(
         (Architecture::Aarch64, elf::R_AARCH64_ABS64) => Some((8, false)),
         (Architecture::Aarch64, elf::R_AARCH64_ABS32) => Some((4, false)),
         (Architecture::Aarch64, elf::R_AARCH64_PREL32) => Some((4, true)),
+        (Architecture::Riscv64, elf::R_RISCV_64) => Some((8, false)),
+        (Architecture::Riscv64, elf::R_RISCV_32) => Some((4, false)),
+        (Architecture::Riscv64, elf::R_RISCV_32_PCREL) => Some((4, true)),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 use std::num::NonZeroU64;
 
 pub mod arm64;
+pub mod riscv64;
 pub mod x86_64;
 
 /// The longest instruction of any architecture, x86's, in bytes.
