@@ -22,7 +22,7 @@ __attribute__((noinline)) static long divide(long n)
 	return sum;
 }
 
-__attribute__((noinline)) static double root(double of)
+__attribute__((noinline)) static double newton(double of)
 {
 	double guess = 1;
 	for (int i = 0; i < 20; i++)
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 	long sum = 0;
 	PROFDIFF_START();
 	for (int n = atoi(argv[1]); n > 0; n--) {
-		sum += fib(10) + divide(n) + (long)root(n);
+		sum += fib(10) + divide(n) + (long)newton(n);
 		if (argc == 2)
 			sum += syscall(SYS_getppid);
 	}
