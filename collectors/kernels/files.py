@@ -1,6 +1,7 @@
 """The files of one kernel, found; or the machine on which it runs already."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from profdiff.base.errors import InputError
@@ -27,6 +28,7 @@ class KernelFiles:
     source: BuiltFrom | None = field(default=None, hash=False)
 
 
+@cache
 def module_files(folder: Path | None) -> dict[str, Path]:
     """Module files at any depth below ``folder``, by the module's name."""
     found: dict[str, Path] = {}

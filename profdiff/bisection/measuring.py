@@ -16,12 +16,12 @@ from profdiff.bisection.kept import Kept
 from profdiff.bisection.kernels import Kernels, label_of
 from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
-from profdiff.collectors.kernels.files import KernelFiles, module_files
+from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
 from profdiff.evidence.conditions.condition import CHANGED
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.evidence.tick_floor import tick_floor
-from profdiff.profile.kept_chains import keep
+from profdiff.profile.kept import keep
 from profdiff.recording import plan, run, schedule
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
@@ -40,9 +40,7 @@ def record(session: Session, kernels: Sequence[KernelFiles], recorders: Sequence
     pending = schedule.missing_runs(session.manifest, kernels, recorders)
     with progress(len(pending), "") as display:
         run.record(session, kernels, recorders, jobs=_jobs(kernels), progress=display)
-    for kernel in kernels:
-        if has_result(session, kernel.label, recorders):
-            keep(session, kernel.label, module_files(kernel.modules))
+    keep(session, [one for one in kernels if has_result(session, one.label, recorders)])
 
 
 def _jobs(kernels: Sequence[KernelFiles]) -> int:

@@ -123,13 +123,14 @@ def _record_several(
     result on one does not keep the others from being recorded. Raises RunError for it then."""
     from profdiff.base.terminal import columns
     from profdiff.commands import record_summary as summary
+    from profdiff.profile.kept import keep
     from profdiff.reports.text.parts import report
 
     errors = []
     for asked, runs in zip(each, chosen, strict=True):
         tell(f"recording {asked.folder}")
         session = _record(asked, jobs, place, runs)
-        summary.symbolize(session, asked.kernels)
+        keep(session, asked.kernels)
         for line in [*summary.holes(session.manifest), *summary.failed(session.manifest.runs)]:
             tell(f"{asked.folder.name}: {line}")
         try:
@@ -169,8 +170,9 @@ def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> N
     """Symbolize, print the summary, and fail if a kernel has no result at all, unless the session
     is a shard."""
     from profdiff.commands import record_summary as summary
+    from profdiff.profile.kept import keep
 
-    summary.symbolize(session, kernels)
+    keep(session, kernels)
     for line in summary.lines(session):
         say(line)
     say(f"profdiff report {shlex.quote(str(session.folder))}")

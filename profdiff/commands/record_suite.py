@@ -34,6 +34,7 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
     them. Raises RunError when runs failed, and as ``run.record_batches``."""
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
+    from profdiff.profile.kept import keep
     from profdiff.recording import machines, run
     from profdiff.recording.schedule import Pace
 
@@ -59,7 +60,8 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
                 display.say(f"{asked.folder}: all runs are already recorded")
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
         _vary(begun, jobs, place)
-        _symbolize(batches)
+        for batch in batches:
+            keep(batch.session, batch.kernels)
     _conclude(suite, batches)
 
 
@@ -115,23 +117,6 @@ def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:
         experiment.folder, experiment.planned, files, experiment.workload.source
     )
     return Batch(session, experiment.kernels, recorders, one.name, one.wanted)
-
-
-def _symbolize(batches: Sequence[Batch]) -> None:
-    """Keep the chains and the code of all that executed, and what each function did, unless the
-    session has them already."""
-    from profdiff.collectors.kernels.files import module_files
-    from profdiff.profile import kept_functions
-    from profdiff.profile.kept_chains import keep
-
-    folders = {kernel.modules for batch in batches for kernel in batch.kernels}
-    modules = {folder: module_files(folder) for folder in folders}
-    for batch in batches:
-        if kept_functions.FunctionCounts.of(batch.session).kept:
-            continue
-        for kernel in batch.kernels:
-            keep(batch.session, kernel.label, modules[kernel.modules])
-        kept_functions.keep(batch.session)
 
 
 def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:

@@ -7,14 +7,11 @@ import numpy as np
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.messages import read_end, short
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
-from profdiff.profile import kept_functions
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kept_chains import keep
 from profdiff.profile.recordings import Recordings
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
@@ -27,17 +24,6 @@ from profdiff.session.state import compare_states
 _LARGEST = 3
 # Lines of output that a failed run shows, of so many bytes.
 _SAID, _END = 3, 4096
-
-
-def symbolize(session: Session, kernels: list[KernelFiles]) -> None:
-    """Resolve every place of every kernel with a result, and keep the chains in the session, and
-    what each function executed.
-
-    Raises InputError for a damaged debug ELF, SessionError, OSError.
-    """
-    for kernel in kernels:
-        keep(session, kernel.label, module_files(kernel.modules))
-    kept_functions.keep(session)
 
 
 def lines(session: Session) -> list[str]:

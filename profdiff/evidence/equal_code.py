@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, SessionError
-from profdiff.profile.run_files import recorded
+from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import kernel_symbols
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session

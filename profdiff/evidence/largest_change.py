@@ -7,11 +7,9 @@ from typing import NamedTuple
 from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
 from profdiff.evidence.results import Result, Results
-from profdiff.evidence.statistics import Estimate, Rule, Verdict
+from profdiff.evidence.statistics import Estimate, Rule
 from profdiff.session.bisection import CULPRIT
 from profdiff.session.points import Setting
-
-_SURE = (Verdict.CHANGED, Verdict.EXACT)
 
 
 class LargestChange(NamedTuple):
@@ -56,7 +54,7 @@ def largest_change(results: Results, setting: Setting | None = None) -> LargestC
 def largest(found: Sequence[LargestChange], rule: Rule) -> LargestChange:
     """The largest of changes of one metric, of which there is one at least: those that are certain
     first, and those for the worse; of equal ones the last."""
-    some = [one for one in found if one.change.verdict in _SURE] or found
+    some = [one for one in found if one.change.verdict.is_sure] or found
     least = math.log1p(rule.relevance)
     worse = [one for one in some if _worsening(one) >= least]
     return max(reversed(worse or some), key=lambda one: abs(_worsening(one)))

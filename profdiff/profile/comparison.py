@@ -16,6 +16,7 @@ from profdiff.base.units import printable
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kernel_profile import Profile, Rate
+from profdiff.profile.runs import median_run
 from profdiff.profile.stack_table import StackTable
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Kernel, Manifest, Run
@@ -119,7 +120,7 @@ class Comparison:
         for kernel, profile, own in zip(kernels, chosen, matched.numbers, strict=True):
             for function, texts in profile.symbols.items():
                 symbols[own[function]][kernel.label] = texts
-        picked = [_median_run(profile, metrics[0]) for profile in chosen]
+        picked = [median_run(one.totals[:, one.metrics.index(metrics[0])]) for one in chosen]
         numbers = [
             dict(zip(profile.functions, own, strict=True))
             for profile, own in zip(chosen, matched.numbers, strict=True)
@@ -345,11 +346,6 @@ def _sample_weight(
         if profile.sample_weight is not None
     ]
     return np.array(found) if len(found) == len(profiles) else None
-
-
-def _median_run(profile: Profile, metric: Metric) -> int:
-    totals = profile.totals[:, profile.metrics.index(metric)]
-    return int(np.argsort(totals, kind="stable")[(len(totals) - 1) // 2])
 
 
 def _repetitions(

@@ -13,7 +13,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.run_files import recorded
+from profdiff.profile.runs import paired, recorded
 from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Run
@@ -57,7 +57,7 @@ class Recordings:
         called. Raises SessionError when no kernel has a result."""
         stacks: list[tuple[str, Callable[[], bytes]]] = []
         for kernel in self._session.compared:
-            by_collector = [self._finished(kernel.label, name) for name in self._session.profiling]
+            by_collector = [self._paired(kernel.label, name) for name in self._session.profiling]
             if pair := next((pair for pair in by_collector if pair[1]), None):
                 short, long = pair
                 stacks.append((kernel.label, partial(self._folded, long[0], short[:1])))
@@ -70,7 +70,7 @@ class Recordings:
         runs: dict[str, list[Run]] = {}
         profiles: dict[str, Profile] = {}
         for kernel in self._session.compared:
-            short, long = self._finished(kernel.label, collector)
+            short, long = self._paired(kernel.label, collector)
             runs[kernel.label] = long
             if long:
                 profile = self._profile([*long, *short])
@@ -78,16 +78,8 @@ class Recordings:
         known = session_facts.with_profiles(facts, profiles)
         return Comparison.build(self._session.manifest, profiles, runs, known, self._setting)
 
-    def _finished(self, label: str, collector: str) -> tuple[list[Run], list[Run]]:
-        """The finished runs of a kernel: those to subtract (none of a single length), and as many
-        to subtract them from."""
-        finished = self._session.finished(label, collector)
-        long = [run for run in finished if run.point == self._setting.point]
-        if self._setting.short is None:
-            return [], long
-        short = [run for run in finished if run.point == self._setting.short]
-        number = min(len(short), len(long))
-        return short[:number], long[:number]
+    def _paired(self, label: str, collector: str) -> tuple[list[Run], list[Run]]:
+        return paired(self._session, label, collector, self._setting)
 
     def _profile(self, runs: list[Run]) -> Profile:
         first = self._read(runs[0])

@@ -15,7 +15,7 @@ from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.kernel_profile import ChainFunctions
-from profdiff.profile.run_files import recorded
+from profdiff.profile.runs import median_run, paired, recorded
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
@@ -44,12 +44,7 @@ def counted(session: Session, collector: str, setting: Setting, state: int = 0) 
     Raises SessionError, and InputError for a damaged debug ELF."""
     found: dict[str, tuple[list[Function], NDArray[np.int64]]] = {}
     for kernel in session.compared:
-        finished = session.finished(kernel.label, collector, state)
-        long = [run for run in finished if run.point == setting.point]
-        short = [run for run in finished if run.point == setting.short]
-        if setting.short is not None:
-            number = min(len(long), len(short))
-            long, short = long[:number], short[:number]
+        short, long = paired(session, kernel.label, collector, setting, state)
         if long:
             found[kernel.label] = _of_kernel(session, long, short)
     matched = match([functions for functions, _ in found.values()])
@@ -76,8 +71,7 @@ def _of_kernel(
     counts = addresses.counts[:, :, 0]
     if short:
         counts = counts[:, : len(long)] - counts[:, len(long) :]
-    totals = counts.sum(axis=0)
-    picked = counts[:, np.argsort(totals, kind="stable")[(len(totals) - 1) // 2]]
+    picked = counts[:, median_run(counts.sum(axis=0))]
     functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
     leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1].astype(np.int64)
     result = np.zeros(len(functions.functions), np.int64)

@@ -14,7 +14,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.base.linked import link_or_copy
 from profdiff.collectors import registry
 from profdiff.profile import kept_functions
-from profdiff.profile.run_files import recorded
+from profdiff.profile.runs import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
 from profdiff.session.held import inside, is_session, refuse_occupied

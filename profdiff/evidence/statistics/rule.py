@@ -19,6 +19,11 @@ class Verdict(StrEnum):
     UNSURE = auto()
     DEPENDS = "depends on state"
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether a difference is one, and not due to chance."""
+        return self in (Verdict.CHANGED, Verdict.EXACT)
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -10,6 +10,7 @@ import numpy as np
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
+from profdiff.collectors.records import ABSENT
 from profdiff.evidence.beside import beside
 from profdiff.evidence.cell_functions import CellFunction, FunctionKey
 from profdiff.evidence.results import Result, Results
@@ -24,8 +25,6 @@ from profdiff.session.suite import SuiteWorkload
 AbsenceKind = Literal["not there", "failed", "not recorded"]
 TwinVerdict = Literal["same", "differs", "unsure"]
 # What a run is failed with whose kernel lacks what the workload calls.
-_ABSENT = "absent"
-_SURE = (Verdict.CHANGED, Verdict.EXACT)
 
 
 class Absence(NamedTuple):
@@ -55,13 +54,13 @@ class CellChange(NamedTuple):
     @property
     def sure(self) -> bool:
         """Whether it is a change, and not due to chance."""
-        return self.verdict in _SURE and self.delta != 0
+        return self.verdict.is_sure and self.delta != 0
 
     @property
     def unsure(self) -> bool:
         """Whether it may as well be chance. Exact changes of 0 are not: functions can change where
         the whole does not."""
-        return self.verdict not in _SURE
+        return not self.verdict.is_sure
 
     @property
     def near_ticks(self) -> bool:
@@ -244,7 +243,7 @@ class SessionCells:
             for run in runs.get((label, self.collector, point), ())
             if run.failure
         ]
-        lacking = [one for one in failures if one.kind == _ABSENT]
+        lacking = [one for one in failures if one.kind == ABSENT]
         if lacking:
             return Absence("not there", lacking[-1].message, lacking[-1].lacks)
         if failures:
@@ -257,7 +256,7 @@ def _twin_verdict(twin: Estimate | None) -> TwinVerdict | None:
         return None
     if twin.verdict is Verdict.UNSURE:
         return "unsure"
-    differs = twin.verdict in _SURE and twin.medians[0] != twin.medians[1]
+    differs = twin.verdict.is_sure and twin.medians[0] != twin.medians[1]
     return "differs" if differs else "same"
 
 

@@ -15,7 +15,6 @@ from profdiff.views import atlas
 from profdiff.views.suite import making
 from profdiff.views.suite.records import SuiteDamage, SuiteDocument, SuiteMissing
 
-_SURE = (Verdict.CHANGED, Verdict.EXACT)
 _NAMED = 6
 # Words of machines that name a series; what all series share goes without saying.
 _APART = "they are different series and never joined in one line"
@@ -103,7 +102,7 @@ class _Maker:
         kernel = one.releases[number].kernel
         here = [line[number] for line in found.values() if number in line]
         relevant = [step for step in here if step.relevant]
-        sure = [step for step in here if step.change.verdict in _SURE]
+        sure = [step for step in here if step.change.verdict.is_sure]
         more = sum(making.is_worse(one.metric, step.change.delta) for step in relevant)
         smaller = sum(step.change.delta != 0 and not step.relevant for step in sure)
         unsure = sum(step.change.verdict is Verdict.UNSURE for step in here)

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from profdiff.evidence.results import Result, Results
-from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.evidence.statistics import Estimate
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import LESS, MORE
 from profdiff.reports.charts.layout import (
@@ -129,7 +129,7 @@ def _rung(axes: Axes, place: int, rung: Rung) -> None:
 
 
 def _colour(change: Estimate | None) -> str:
-    if change is None or change.verdict not in (Verdict.CHANGED, Verdict.EXACT):
+    if change is None or not change.verdict.is_sure:
         return NEITHER
     base, other = change.medians
     return NEITHER if base == other else MORE if other > base else LESS

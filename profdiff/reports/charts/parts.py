@@ -84,7 +84,7 @@ def _row(name: str, results: Results, result: Result, label: str) -> Row:
     estimate, low, high = change.median.estimate, change.median.low, change.median.high
     if math.isnan(estimate) or abs(estimate) > _LONGEST:
         return Row(name, [], value)
-    sure = change.verdict in (Verdict.EXACT, Verdict.CHANGED)
+    sure = change.verdict.is_sure
     colour = (MORE if estimate > 0 else LESS) if sure else REST
     known = not math.isnan(low) and low != high and max(abs(low), abs(high)) <= _LONGEST
     return Row(name, [(100 * estimate, colour)], value, (100 * low, 100 * high) if known else None)
