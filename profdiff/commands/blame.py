@@ -90,8 +90,8 @@ def blame(
     as lines that both kernels have and one executes more often. git blame is asked, nothing is
     built: a commit named here is a suspect, not a culprit.
     """
+    from profdiff.commands.blamed import of_findings
     from profdiff.evidence.findings import OneSetting
-    from profdiff.views.blame import of_findings
 
     recording, at = find(session, cell, at, ["session"])
     (only,) = recording.sessions().values()

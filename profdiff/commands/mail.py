@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.mail.address import Address
     from profdiff.mail.attachment import Attachment
+    from profdiff.mail.content import Wishes
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
+    from profdiff.session.bisection import Bisection
+    from profdiff.session.opened import Opened
+    from profdiff.session.session import Session
     from profdiff.views.blame import Blame
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
@@ -177,12 +181,9 @@ def mail(
     has it, and the command that would send the draft.
     """
     from profdiff.commands.output import write
-    from profdiff.evidence.findings import OneSetting
-    from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
-    from profdiff.session.parts import Parts
-    from profdiff.views.bisection import fixes, introduced
+    from profdiff.views.bisection import fixes
 
     # Before the work: a draft is edited by hand, unlike what other commands write.
     if output != "-" and Path(output).exists() and not force:
@@ -192,42 +193,23 @@ def mail(
         )
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
-    commands = [trailers.regzbot(text) for text in regzbot]
-    if thread is None and any(text.startswith("#regzbot ^") for text in commands):
-        raise InputError(
-            "--regzbot ^introduced makes the parent mail the report: name the thread with "
-            "--thread, or write 'introduced'"
-        )
+    commands = _regzbot(regzbot, is_reply=thread is not None)
     recording, at = find(session, cell, at, ["session", "parts"])
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
-    both = PartsFindings.of(recording, at) if isinstance(recording, Parts) else None
-    opened = next(iter(recording.sessions().values()))
-    bisection = opened.manifest.bisection
-    culprit = fixes(bisection)
+    told = _Told.of(recording, at)
+    bisection = told.session.manifest.bisection
     if regzbot_introduced:
-        if bisection is None:
-            raise InputError(
-                f"--regzbot-introduced: {recording.folder} is not a bisection's evidence: give the "
-                "commit with --regzbot 'introduced: COMMIT'"
-            )
-        commands.append(trailers.regzbot(f"introduced: {introduced(bisection)}"))
-    if culprit and not given["fixes"]:
+        commands.append(_introduced(bisection, recording))
+    if (culprit := fixes(bisection)) and not given["fixes"]:
         given["fixes"] = [culprit]
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
-        source = Reproducer.of(opened)
-    if both:
-        from profdiff.mail import parts
-
-        findings = next(iter(both.parts.values()))
-        write_letter, boxes = partial(parts.letter, both), partial(parts.boxes, both)
-    else:
-        findings = OneSetting.of(opened, at).findings
-        write_letter, boxes = partial(content.letter, findings), partial(content.boxes, findings)
-    if regression and not both:
-        content.refuse_accident(findings)
+        source = Reproducer.of(told.session)
+    if regression and not told.is_joint:
+        content.refuse_accident(told.findings)
+    about = content.about(told.findings)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
@@ -238,19 +220,19 @@ def mail(
         reproducer=source,
         quote=quoted,
         checklist=checklist,
-        blame=None if both else _suspects(findings, repo, (base, new), content.about(findings)),
+        blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
         [address.one(text, "--cc") for text in [*cc, *([_REGRESSIONS] if regression else [])]],
     )
-    said = write_letter(wishes)
+    said = told.letter(wishes)
     title = subject or there.subject or said.subject
     said = replace(said, subject=_regression(title) if regression else title)
     attachments: list[Attachment] = []
     if attach:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attachment.attach(attach, findings.comparisons, room))
+        attachments.append(attachment.attach(attach, told.findings.comparisons, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     say(data.decode(errors="backslashreplace"), end="")
@@ -258,10 +240,66 @@ def mail(
         write(output, data)
     if not checklist:
         tell("what maintainers ask of a report ([x]: the session has it); --checklist mails it:")
-        for line in boxes(wishes):
+        for line in told.boxes(wishes):
             tell(f"  {line}")
     if output != "-":
         tell(_send(output, own if sender else None, there))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a mail is about: ``session`` and ``findings``, of several parts those of the first;
+    ``letter`` writes it, ``boxes`` is the checklist."""
+
+    session: "Session"
+    findings: "Findings"
+    letter: "Callable[[Wishes], Letter]"
+    boxes: "Callable[[Wishes], list[str]]"
+    is_joint: bool
+
+    @staticmethod
+    def of(recording: "Opened", at: str | None) -> "_Told":
+        """Of a session, or of several parts together. Raises InputError, SessionError."""
+        from profdiff.evidence.findings import OneSetting
+        from profdiff.evidence.parts.findings import PartsFindings
+        from profdiff.mail import content, parts
+        from profdiff.session.parts import Parts
+
+        both = PartsFindings.of(recording, at) if isinstance(recording, Parts) else None
+        session = next(iter(recording.sessions().values()))
+        if both:
+            first = next(iter(both.parts.values()))
+            letter, boxes = partial(parts.letter, both), partial(parts.boxes, both)
+            return _Told(session, first, letter, boxes, is_joint=True)
+        found = OneSetting.of(session, at).findings
+        letter, boxes = partial(content.letter, found), partial(content.boxes, found)
+        return _Told(session, found, letter, boxes, is_joint=False)
+
+
+def _regzbot(texts: Sequence[str], *, is_reply: bool) -> list[str]:
+    """The commands to the tracker of regressions. Raises InputError."""
+    from profdiff.mail import trailers
+
+    commands = [trailers.regzbot(text) for text in texts]
+    if not is_reply and any(text.startswith("#regzbot ^") for text in commands):
+        raise InputError(
+            "--regzbot ^introduced makes the parent mail the report: name the thread with "
+            "--thread, or write 'introduced'"
+        )
+    return commands
+
+
+def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
+    """The command that names a bisection's culprit. Raises InputError."""
+    from profdiff.mail import trailers
+    from profdiff.views.bisection import introduced
+
+    if bisection is None:
+        raise InputError(
+            f"--regzbot-introduced: {recording.folder} is not a bisection's evidence: give the "
+            "commit with --regzbot 'introduced: COMMIT'"
+        )
+    return trailers.regzbot(f"introduced: {introduced(bisection)}")
 
 
 def _suspects(
@@ -272,7 +310,7 @@ def _suspects(
 ) -> "Blame | None":
     """What blame says of a kernel, in ``repo`` or what profdiff built the kernels from; None where
     nobody asked, and it cannot tell or a bisection found the culprit. Raises InputError."""
-    from profdiff.views.blame import of_findings
+    from profdiff.commands.blamed import of_findings
 
     built = all(one.source for one in findings.kernels)
     # In a stranger's session, blame reads only a repository that the user named.

@@ -5,20 +5,14 @@ their effects.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from profdiff.base.errors import InputError
-from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.blame import delta
 from profdiff.evidence.blame.attribution import Kind, Part
-from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
-from profdiff.recording.origin import own_repository
-from profdiff.sources.releases import revision
 from profdiff.sources.repository import Repository
 from profdiff.views.profile import functions as views
 from profdiff.views.record import Record, schema_of
@@ -98,69 +92,6 @@ class Blame(Record, frozen=True):
 def schema() -> dict[str, Any]:
     """The JSON Schema of all documents; ``profdiff/blame.schema.json`` is a copy."""
     return schema_of(Blame, SCHEMA)
-
-
-def of_findings(
-    findings: Findings,
-    repo: Path | None,
-    given: tuple[str | None, str | None] = (None, None),
-    label: str | None = None,
-    ignore_revs: Path | None = None,
-) -> Blame:
-    """The delta of the kernel ``label``, or of the last one. ``repo``: a git repository, None for
-    the one that both kernels were built from; ``given``: the revisions of base and kernel that were
-    named. Raises InputError."""
-    comparison = next((one for one in findings.comparisons if one.metric == INSTRUCTIONS), None)
-    if comparison is None or not comparison.metric.exact:
-        raise InputError(delta.INEXACT)
-    others = comparison.labels[1:]
-    if not others:
-        raise InputError(
-            f"{comparison.labels[0]} has nothing to be compared with: record two kernels"
-        )
-    if label is not None and label not in others:
-        raise InputError(f"--kernel {label}: the session compares {', '.join(others)}")
-    kernel = comparison.labels.index(label or others[-1])
-    repository = Repository.open(repo or _own(findings, comparison, kernel), ignore_revs)
-    return blame(comparison, kernel, repository, revisions(comparison, kernel, repository, given))
-
-
-def _own(findings: Findings, comparison: Comparison, kernel: int) -> Path:
-    """The repository that profdiff built both the base and a kernel from. Raises InputError where
-    it did not, it is not here, or is not to be read unasked (``recording.origin``)."""
-    sources = [comparison.kernels[number].source for number in (0, kernel)]
-    names = {one.repository if one else "" for one in sources}
-    if len(names) == 1 and (name := names.pop()):
-        session = findings.session
-        if session is not None:
-            return own_repository(session.folder, session.manifest, name, "--repo")
-    raise InputError("name the git repository that the kernels were built from with --repo")
-
-
-def revisions(
-    comparison: Comparison,
-    kernel: int,
-    repository: Repository,
-    given: tuple[str | None, str | None] = (None, None),
-) -> tuple[str, str]:
-    """What the base and a kernel were built from, as full hashes: what was ``given``, what the
-    session knows of it, or the tags of their releases. Raises InputError."""
-    found = []
-    for number, name in zip((0, kernel), given, strict=True):
-        one = comparison.kernels[number]
-        if name is not None:
-            found.append(repository.commit(name))
-        elif one.source is not None:
-            found.append(repository.commit(one.source.built))
-        elif one.release is None:
-            side = "base" if number == 0 else "new"
-            raise InputError(
-                f"{one.label}: its release is unknown: name what it was built from "
-                f"with --{side} REV"
-            )
-        else:
-            found.append(revision(repository, one.release))
-    return found[0], found[1]
 
 
 def blame(

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from blame import truth
 
+from profdiff.commands.blamed import of_findings
 from profdiff.evidence.blame.executed import counted
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
-from profdiff.views.blame import Blame, of_findings
+from profdiff.views.blame import Blame
 
 pytestmark = pytest.mark.guest
 SUBJECTS = {True: "mm: every third line", False: "all: another release"}
