@@ -259,7 +259,7 @@ class _Told:
 
     @staticmethod
     def of(recording: "Opened", at: str | None) -> "_Told":
-        """Of a session, or of several parts together. Raises InputError, SessionError."""
+        """What a session tells, or several parts together. Raises InputError, SessionError."""
         from profdiff.evidence.findings import OneSetting
         from profdiff.evidence.parts.findings import PartsFindings
         from profdiff.mail import content, parts
