@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from profdiff.collectors.kernels.build import build
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import kept_kernels
 from profdiff.collectors.kernels.building.unused import remove_unused
 from profdiff.collectors.kernels.files import KernelFiles
@@ -49,7 +49,7 @@ def run(repository: str, first: str, changed: str, options: str) -> bool:
 
     def of(revision: str) -> Callable[[], KernelFiles]:
         spec = GitSpec.parse(f"git:{repository}@{revision}{options}")
-        return lambda: build(Job.of(spec), revision, quiet=True)
+        return lambda: build(BuildJob.of(spec), revision, quiet=True)
 
     kernel, _ = measured(f"{first}, cold", of(first))
     measured(f"{changed}, incremental", of(changed))

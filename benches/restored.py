@@ -25,7 +25,7 @@ from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.registry import parse
-from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
@@ -54,7 +54,7 @@ def make(
     while waiting or active:
         while waiting and len(active) < jobs:
             place = Path(tempfile.mkdtemp(dir=folder))
-            job = Job(waiting.pop(0), recorder.workload.guest_argv, cpus, place)
+            job = RunJob(waiting.pop(0), recorder.workload.guest_argv, cpus, place)
             active.append((recorder.start(job), place))
         for one in list(active):
             if one[0].process.poll():

@@ -36,7 +36,7 @@ _MACHINE_SCRIPTS = ("machine.sh", "facts.sh", "environment.sh")
 
 
 @dataclass(frozen=True)
-class Job:
+class RunJob:
     """One run that is to be made: ``argv`` as a guest runs it; ``cpus`` of a guest; ``folder`` is
     empty, and gets what the run leaves."""
 
@@ -66,16 +66,16 @@ class Process(Protocol):
         """The names of those of ``members`` that it left in its folder, or why there are none."""
 
 
-class Place(Protocol):
+class GuestPlace(Protocol):
     """Where guests run instead of here."""
 
-    def start(self, recorder: "Recorder", job: Job, boot: Boot) -> "Running":
+    def start(self, recorder: "Recorder", job: RunJob, boot: Boot) -> "Running":
         """Start a run of ``job`` there, of what is to be booted. Raises OSError."""
 
     def restore(
         self,
         recorder: "Recorder",
-        job: Job,
+        job: RunJob,
         machine: SavedMachine,
         state: MachineState,
         delivery: Delivery,
@@ -99,7 +99,7 @@ class Recorder:
     qemu: Qemu | None
     observe: bool
     folder: Path
-    place: Place | None = None
+    place: GuestPlace | None = None
     machines: Mapping[str, MachineState | records.Failure] = field(default_factory=dict)
     _archives: dict[tuple[tuple[str, ...], VariedState | None], Path] = field(
         default_factory=dict, init=False
@@ -119,7 +119,7 @@ class Recorder:
         is counted."""
         return not self.emulated
 
-    def start(self, job: Job) -> "Running":
+    def start(self, job: RunJob) -> "Running":
         """Start a run. Raises as ``initramfs.build``, and OSError."""
         if job.kernel.machine is not None:
             return self._start_there(job)
@@ -155,7 +155,7 @@ class Recorder:
         room = room_for(self.workload.files, self._own_files(()))
         return SavedMachine(self.qemu, kernel, self.guest, cpus, tuple(programs), room)
 
-    def _restore(self, qemu: Qemu, job: Job) -> "Running":
+    def _restore(self, qemu: Qemu, job: RunJob) -> "Running":
         machine = self.machine(job.kernel, job.cpus)
         state = self._states.get(machine)
         if state is None:
@@ -180,7 +180,7 @@ class Recorder:
         run = machine.restore(state, delivery, job.variation, places, more)
         return Running(self, job, run, run.arguments, restored=state)
 
-    def _start_there(self, job: Job) -> "Running":
+    def _start_there(self, job: RunJob) -> "Running":
         address = job.kernel.machine
         assert address is not None  # noqa: S101
         resources = guest_resources()
@@ -200,7 +200,7 @@ class Recorder:
         )
         return Running(self, job, run, run.command)
 
-    def _observes(self, job: Job) -> bool:
+    def _observes(self, job: RunJob) -> bool:
         """Whether the workload runs once more. In a varied state, it does what it did in the plain
         one."""
         return self.observe and job.variation.state is None
@@ -214,7 +214,7 @@ class Recorder:
         script = self.collector.script().encode()
         return {**own, "collector.sh": script, "argv": nul_separated(argv)}
 
-    def _archive(self, qemu: Qemu, job: Job) -> Path:
+    def _archive(self, qemu: Qemu, job: RunJob) -> Path:
         """What a guest of ``job`` boots from, built when the first run needs it."""
         key = job.argv, job.variation.state
         if key not in self._archives:
@@ -234,7 +234,7 @@ class Running:
     ``restored``: the machine that it began with, None where it booted."""
 
     recorder: Recorder
-    job: Job
+    job: RunJob
     process: Process
     arguments: list[str]
     restored: MachineState | None = field(default=None, kw_only=True)

@@ -6,7 +6,7 @@ import small_linux
 from made_repository import Made, MadeRepository, make
 
 from profdiff.collectors.kernels.build import build
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import GitSpec
 
@@ -29,7 +29,7 @@ def history(folder: Path) -> MadeRepository:
 
 def built(repository: MadeRepository, rest: str) -> KernelFiles:
     """The kernel of ``git:REPOSITORY`` and ``rest``."""
-    return build(Job.of(GitSpec.parse(f"git:{repository.folder}{rest}")), "k", quiet=True)
+    return build(BuildJob.of(GitSpec.parse(f"git:{repository.folder}{rest}")), "k", quiet=True)
 
 
 def compiled(kernel: KernelFiles) -> list[str]:

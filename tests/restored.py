@@ -14,7 +14,7 @@ from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
@@ -53,7 +53,7 @@ class Restorer:
         recorder = self.recorder(command)
         kernel = KernelFiles("k", str(self.image), self.image)
         argv = recorder.workload.guest_argv
-        return recorder.start(Job(kernel, argv, self.cpus, folder, variation)), folder
+        return recorder.start(RunJob(kernel, argv, self.cpus, folder, variation)), folder
 
     def run(
         self, command: Sequence[str | Path], variation: Variation = NO_VARIATION

@@ -32,7 +32,7 @@ from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.apt import Apt
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.registry import parse
-from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 from profdiff.symbolization.chains import Chains
@@ -196,7 +196,7 @@ def run_guests(
             (folder / str(number)).mkdir(parents=True)
             kernel = KernelFiles("k", str(image), image)
             runs.append(
-                recorder.start(Job(kernel, workload.guest_argv, cpus, folder / str(number)))
+                recorder.start(RunJob(kernel, workload.guest_argv, cpus, folder / str(number)))
             )
         while running():
             time.sleep(0.05)

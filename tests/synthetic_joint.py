@@ -11,7 +11,7 @@ from synthetic_experiment import ICOUNT
 from synthetic_session import counts_file
 
 from profdiff.session import manifest as m
-from profdiff.session.kinds import ARCHITECTURE, Kind
+from profdiff.session.kinds import ARCHITECTURE, PartKind
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 
@@ -64,7 +64,7 @@ def joint(
     folder: Path,
     parts: Mapping[str, Kernels] | None = None,
     points: Sequence[m.Point] = POINTS,
-    kind: Kind = ARCHITECTURE,
+    kind: PartKind = ARCHITECTURE,
 ) -> Parts:
     """A folder of parts, each with all points."""
     kernels = parts or (example() if kind is ARCHITECTURE else by_compiler())

@@ -13,7 +13,7 @@ from profdiff.base.errors import MissingError
 from profdiff.base.terminal import tell
 from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.building.errors import BuildError, DoesNotApply, UnfitError
-from profdiff.collectors.kernels.building.job import Job, image_of
+from profdiff.collectors.kernels.building.job import BuildJob, image_of
 from profdiff.collectors.kernels.building.make import steps
 from profdiff.collectors.kernels.building.making import (
     Make,
@@ -39,8 +39,8 @@ __all__ = [
 
 
 def is_built(spec: GitSpec) -> bool:
-    """Whether the kernel is in the cache. Raises as ``Job.of``."""
-    return kept.kept_folder(Job.of(spec).key).is_dir()
+    """Whether the kernel is in the cache. Raises as ``BuildJob.of``."""
+    return kept.kept_folder(BuildJob.of(spec).key).is_dir()
 
 
 def is_known_built(spec: GitSpec) -> bool | None:
@@ -48,11 +48,11 @@ def is_known_built(spec: GitSpec) -> bool | None:
     one of them to tell: a work tree, changes, a config of Debian. Raises as ``is_built``."""
     if spec.revision is None or spec.changes:
         return None
-    job = Job.known(spec)
+    job = BuildJob.known(spec)
     return None if job is None else kept.kept_folder(job.key).is_dir()
 
 
-def build(job: Job, label: str, *, quiet: bool = False) -> KernelFiles:
+def build(job: BuildJob, label: str, *, quiet: bool = False) -> KernelFiles:
     """The kernel that ``job`` is for. What is not in the cache is built; others that want the same
     wait for it.
 
@@ -80,7 +80,7 @@ def build(job: Job, label: str, *, quiet: bool = False) -> KernelFiles:
     )
 
 
-def _build_alone(job: Job, label: str, folder: Path, *, quiet: bool) -> bool:
+def _build_alone(job: BuildJob, label: str, folder: Path, *, quiet: bool) -> bool:
     """Build it, unless another process does so; whether it was we. Raises as ``build``; what that
     process could not build is not tried again."""
     began = time.time()
@@ -97,7 +97,7 @@ def _build_alone(job: Job, label: str, folder: Path, *, quiet: bool) -> bool:
         return True
 
 
-def _build(job: Job, label: str, folder: Path, *, quiet: bool) -> None:
+def _build(job: BuildJob, label: str, folder: Path, *, quiet: bool) -> None:
     before = [one.about for one in kept.kept_kernels() if one.about.objects == job.objects]
     with slot_for(job.prepared, job.objects) as slot:
         slot.check_out(job.prepared.git, job.prepared.built)
@@ -127,7 +127,7 @@ def _build(job: Job, label: str, folder: Path, *, quiet: bool) -> None:
         objects.whole()
 
 
-def keep(job: Job, slot: Slot, objects: Path, folder: Path, about: kept.About) -> None:
+def keep(job: BuildJob, slot: Slot, objects: Path, folder: Path, about: kept.About) -> None:
     """Take image, vmlinux and config over, whole or not at all."""
     image = objects / image_of(job.architecture)
     with make_folder(folder) as made:
@@ -138,7 +138,7 @@ def keep(job: Job, slot: Slot, objects: Path, folder: Path, about: kept.About) -
         kept.write_about(made, about)
 
 
-def _pack(job: Job, vmlinux: Path, folder: Path) -> None:
+def _pack(job: BuildJob, vmlinux: Path, folder: Path) -> None:
     """vmlinux without what symbolization never reads, compressed where zstd is installed."""
     small = folder / "vmlinux"
     command = [str(job.toolchain.objcopy), "-R", ".debug_loclists", str(vmlinux), str(small)]
@@ -147,7 +147,7 @@ def _pack(job: Job, vmlinux: Path, folder: Path) -> None:
         _run(["zstd", "-q", "-3", "-T0", "--rm", str(small), "-o", f"{small}.zst"], job)
 
 
-def _run(command: list[str], job: Job) -> None:
+def _run(command: list[str], job: BuildJob) -> None:
     done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         if b"No space left on device" in done.stderr:

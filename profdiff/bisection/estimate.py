@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from profdiff.base import units
 from profdiff.bisection.git_bisect import Found, GitBisect, estimated_steps
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import seconds_of_builds
 from profdiff.collectors.kernels.git_spec import GitSpec
 
@@ -37,7 +37,7 @@ def told(
         steps = estimated_steps(bisect.git, bad, f"^{good}")
     least = "at least" if every else "about"
     about = f"{revisions}: {least} {steps} step{'' if steps == 1 else 's'}"
-    job = Job.of(replace(plain, revision=bad))
+    job = BuildJob.of(replace(plain, revision=bad))
     first, further = seconds_of_builds(job.source.repository, job.objects)
     if not first and not further:
         return f"{about}; no such kernel was built yet, so the time is not known"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.terminal import tell
 from profdiff.collectors.kernels.build import build, is_built
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
 
@@ -46,7 +46,7 @@ class Kernels:
                 tell(f"{label or label_of(commit)}: its build began beside the guest")
             self._beside[1].wait()
         self.close()
-        return build(Job.of(spec), label or label_of(commit))
+        return build(BuildJob.of(spec), label or label_of(commit))
 
     def begin(self, commits: Sequence[str]) -> None:
         """Build the first of ``commits`` that is not in the cache, beside what comes now."""

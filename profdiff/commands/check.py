@@ -18,7 +18,7 @@ from profdiff.reports.form import Subject
 
 if TYPE_CHECKING:
     from profdiff.evidence.conditions.judging import Found
-    from profdiff.session.kinds import Kind
+    from profdiff.session.kinds import PartKind
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
@@ -97,7 +97,7 @@ def check(
         return exit_status(judged)
 
 
-def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, Kind]":
+def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKind]":
     """What was found at each point, by part, and what parts differ by. Raises InputError for a
     point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
@@ -121,7 +121,7 @@ def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, Kind]"
     return found, kind
 
 
-def _sessions(recording: "Session | Parts") -> "tuple[dict[str, Session], Kind]":
+def _sessions(recording: "Session | Parts") -> "tuple[dict[str, Session], PartKind]":
     """By part, "" where there is one only, and what parts differ by. Raises SessionError,
     UndecidedError."""
     from profdiff.session.kinds import ARCHITECTURE

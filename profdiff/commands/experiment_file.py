@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.commands.suite_file import Entry, SuiteFile, is_suite, load, located
+from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, located
 from profdiff.commands.toml_file import read
 
 DEFAULT_FILE = Path("profdiff.toml")
@@ -90,7 +90,9 @@ class ExperimentCommand(click.Command):
             for parameter in [self._parameter(file, key)]
         }
 
-    def context_of(self, ctx: click.Context, suite: "GivenSuite", entry: Entry) -> click.Context:
+    def context_of(
+        self, ctx: click.Context, suite: "GivenSuite", entry: SuiteEntry
+    ) -> click.Context:
         """The context with the options of one workload of the suite: those of the command line,
         then its own, then its file's. Raises InputError."""
         own = click.Context(self, info_name=ctx.info_name, parent=ctx.parent)

@@ -18,7 +18,7 @@ from profdiff.reports.form import Subject
 from profdiff.reports.forms import FORMS
 
 if TYPE_CHECKING:
-    from profdiff.profile.importing import Imported, Source
+    from profdiff.profile.importing import GivenRecording, Imported
 
 _FILES = [
     click.option(
@@ -110,7 +110,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 
-def _read(sources: "list[Source]") -> "list[Imported]":
+def _read(sources: "list[GivenRecording]") -> "list[Imported]":
     from profdiff.profile import importing
 
     imported = [importing.read(source, _registered) for source in sources]
@@ -145,10 +145,10 @@ def _sources(
     kallsyms: Sequence[str],
     modules: Sequence[str],
     roots: Sequence[str],
-) -> "list[Source]":
+) -> "list[GivenRecording]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
     from profdiff.collectors.kernels.arguments import labelled
-    from profdiff.profile.importing import Source
+    from profdiff.profile.importing import GivenRecording
 
     files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
     labels = list(dict.fromkeys(label for label, _ in files))
@@ -164,7 +164,9 @@ def _sources(
             ("--symfs", roots),
         )
     ]
-    return [Source(label, path, *(known.get(label) for known in given)) for label, path in files]
+    return [
+        GivenRecording(label, path, *(known.get(label) for known in given)) for label, path in files
+    ]
 
 
 def _label(recording: str) -> str:

@@ -16,7 +16,7 @@ from profdiff.base.terminal import say, tell
 if TYPE_CHECKING:
     from profdiff.recording.cluster.cluster import Cluster
     from profdiff.recording.run import Batch
-    from profdiff.recording.schedule import Place
+    from profdiff.recording.schedule import PlannedRun
     from profdiff.recording.suites import Planned, SuitePlan
     from profdiff.session.suite import Suite
 
@@ -92,7 +92,7 @@ def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | No
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
 
 
-def _is_varied(one: Planned, place: Place) -> bool:
+def _is_varied(one: Planned, place: PlannedRun) -> bool:
     """Whether a run is in a varied state. What else failed was just tried."""
     return bool(place.state) and one.wanted(place)
 

@@ -33,7 +33,7 @@ class Keys(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SuiteEntry:
     """One workload: ``told`` is what it says of itself, ``values`` its options by parameter, where
     its file says nothing else for all."""
 
@@ -47,7 +47,7 @@ class SuiteFile:
 
     name: str
     values: Values
-    entries: Sequence[Entry]
+    entries: Sequence[SuiteEntry]
 
 
 def is_suite(content: Mapping[str, Any]) -> bool:
@@ -120,7 +120,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
     values = keys.values(file, content)
     if "command" in values:
         raise InputError(f"{file}: command is of a workload: write it after [[{WORKLOADS}]]")
-    found: list[Entry] = []
+    found: list[SuiteEntry] = []
     for one in every:
         other = _load(file.parent / one, keys, name, [*within, here])
         # What an included file says for all its workloads is nearer to them.
@@ -129,7 +129,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
     return SuiteFile(name, values, found)
 
 
-def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> Entry:
+def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> SuiteEntry:
     import msgspec
 
     from profdiff.session.suite import SuiteWorkload, problem_with
@@ -155,7 +155,7 @@ def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> Entr
         raise InputError(f"workload {name}: {error}") from error
     if not values.get("command"):
         raise InputError(f"{file}: workload {name} has no command: write command = [...]")
-    return Entry(described, values)
+    return SuiteEntry(described, values)
 
 
 def _name(file: Path) -> str:

@@ -133,7 +133,7 @@ def boxes(findings: Findings, wishes: Wishes) -> list[str]:
     source: Literal["included", "too long"] | None = None
     if wishes.reproducer and "reproducer" not in wishes.without:
         source = "included" if wishes.reproducer.text is not None else "too long"
-    known = checklist.Known(findings, wishes.real_use, fixes[0] if fixes else None, source)
+    known = checklist.Grounds(findings, wishes.real_use, fixes[0] if fixes else None, source)
     return [
         f"[{'x' if item.done else '_'}] {item.text}: {item.note}" for item in checklist.items(known)
     ]

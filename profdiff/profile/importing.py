@@ -51,7 +51,7 @@ _NOT_PROGRAMS = ("", "perf", "perf-exec", "swapper", ":-1")
 
 
 @dataclass(frozen=True)
-class Source:
+class GivenRecording:
     """A recording to read, and where its symbols are. ``root``: a folder with the files of the
     machine that was recorded."""
 
@@ -69,7 +69,7 @@ class Imported:
     chains, or text. ``trusted``: why its symbols are believed to fit, if nothing proves it.
     ``nameless``: nothing names its kernel's functions."""
 
-    source: Source
+    source: GivenRecording
     kernel: m.Kernel
     command: list[str]
     sampling: m.Sampling | None
@@ -116,7 +116,7 @@ class Imported:
         return self.recorded.samples, self.chains
 
 
-def read(source: Source, known: Callable[[], Mapping[str, Path]] = dict) -> Imported:
+def read(source: GivenRecording, known: Callable[[], Mapping[str, Path]] = dict) -> Imported:
     """Read and symbolize. ``known``: debug ELFs of kernels by build id, asked for where there is
     none in the usual places. Raises InputError for a file that is none of the formats, is damaged,
     or has other symbols than those given."""
@@ -140,7 +140,7 @@ def read(source: Source, known: Callable[[], Mapping[str, Path]] = dict) -> Impo
     return Imported(source, kernel, [], None, of_text(text))
 
 
-def _read_perf(source: Source, known: Callable[[], Mapping[str, Path]]) -> Imported:
+def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) -> Imported:
     data = PerfData.open(str(source.path))
     machine = data.machine
     build_id = kernel_build_id(data)
@@ -186,7 +186,7 @@ def _read_perf(source: Source, known: Callable[[], Mapping[str, Path]]) -> Impor
 
 
 def _kernel_symbols(
-    source: Source, data: PerfData, build_id: str | None, debug_elf: Path | None
+    source: GivenRecording, data: PerfData, build_id: str | None, debug_elf: Path | None
 ) -> KernelSymbols:
     if source.kallsyms:
         try:
@@ -198,7 +198,7 @@ def _kernel_symbols(
     return KernelSymbols(debug_elf, kallsyms, module_files(source.modules))
 
 
-def _binaries(source: Source, data: PerfData) -> Binaries:
+def _binaries(source: GivenRecording, data: PerfData) -> Binaries:
     # Without a build id, only a recording made here can have mapped this machine's files.
     here = data.machine["hostname"] == os.uname().nodename
     same = data.machine["architecture"] == os.uname().machine

@@ -25,7 +25,7 @@ from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import plan, states, sweep
-from profdiff.recording.known import Known
+from profdiff.recording.known import Answers
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
@@ -81,11 +81,11 @@ class Equipment:
 
     @staticmethod
     def of(
-        asked: Asked, architecture: Architecture | None, known: Known | None = None
+        asked: Asked, architecture: Architecture | None, known: Answers | None = None
     ) -> "Equipment":
         """The collectors that were asked for, or the one that fits. Raises InputError,
         MissingError."""
-        known = known or Known()
+        known = known or Answers()
         guest = asked.guest
         if architecture:
             guest = m.replace(guest, cpu=value_for("--cpu", asked.cpu_models, architecture))
@@ -125,11 +125,11 @@ class Experiment:
         command: Sequence[str],
         kernels: Sequence[Located],
         equipment: Equipment,
-        known: Known | None = None,
+        known: Answers | None = None,
     ) -> "Experiment":
         """``command`` on ``kernels``, the first of which there is. Raises InputError, MissingError,
         SessionError."""
-        known = known or Known()
+        known = known or Answers()
         architecture = equipment.architecture
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:

@@ -13,10 +13,10 @@ from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.recording import located, plan, series
 from profdiff.recording.experiment import Asked, Equipment, Experiment
-from profdiff.recording.known import Known
+from profdiff.recording.known import Answers
 from profdiff.session import opened
 from profdiff.session.held import held, parted_by
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
+from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
 from profdiff.session.lock import recording
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
@@ -31,14 +31,14 @@ class Experiments:
     folder: Path
     names: Sequence[str]
     each: Sequence[Experiment]
-    kind: Kind = ARCHITECTURE
+    kind: PartKind = ARCHITECTURE
 
     @staticmethod
-    def of(asked: Asked, known: Known | None = None) -> "Experiments":
+    def of(asked: Asked, known: Answers | None = None) -> "Experiments":
         """All are planned before anything is recorded: what one part lacks must not show when the
         other is done. ``known``: what other experiments found. Raises InputError, MissingError,
         SessionError."""
-        known = known or Known()
+        known = known or Answers()
         if asked.architectures and asked.compilers:
             raise InputError(
                 "--arch and --compilers: one folder has parts of one kind: leave --arch out and "
@@ -83,7 +83,7 @@ class Experiments:
 
 
 def _by_architecture(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Known
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
 ) -> Experiments:
     wanted = asked.architectures
     if names:
@@ -119,7 +119,7 @@ def _by_architecture(
 
 
 def _by_compiler(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Known
+    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
 ) -> Experiments:
     wanted: Sequence[str] = asked.compilers
     if names:
@@ -161,7 +161,7 @@ def asked_kernels(asked: Asked) -> tuple[KernelArgument | frozenset[str], ...]:
     return (frozenset(asked.series), *asked.kernels)
 
 
-def _kind(asked: Asked, folder: Path) -> Kind:
+def _kind(asked: Asked, folder: Path) -> PartKind:
     """What the parts of ``folder`` differ by, or are going to. Raises InputError where it has parts
     of another kind than is asked for."""
     kind = parted_by(folder)
@@ -174,7 +174,7 @@ def _kind(asked: Asked, folder: Path) -> Kind:
     return wanted or ARCHITECTURE
 
 
-def _parts(asked: Asked, folder: Path, kind: Kind) -> list[str]:
+def _parts(asked: Asked, folder: Path, kind: PartKind) -> list[str]:
     """The names of all parts that ``folder`` is going to have; none for one session. Raises
     InputError, SessionError."""
     names = list(asked.compilers) or [one.arch for one in asked.architectures]

@@ -6,7 +6,7 @@ from typing import TypeVar, cast
 T = TypeVar("T")
 
 
-class Known:
+class Answers:
     """Answers by question. If two questions are equal, the second gets the first's answer."""
 
     def __init__(self) -> None:

@@ -222,12 +222,12 @@ def _same_counts(one: Taken, other: Taken) -> bool:
 class _Order:
     """Where each run of a plan stands in it."""
 
-    rank: Mapping[schedule.Place, int]
+    rank: Mapping[schedule.PlannedRun, int]
     wanted: int
 
     def of(self, run: m.Run) -> tuple[int, int]:
         turn = 0 if run.state else (run.repetition - 1) % self.wanted
-        place = schedule.Place(run.kernel, run.collector, run.point, turn, run.state)
+        place = schedule.PlannedRun(run.kernel, run.collector, run.point, turn, run.state)
         return self.rank.get(place, len(self.rank)), run.repetition
 
 

@@ -21,7 +21,7 @@ from profdiff.base.waiting import wait
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.recording.alike import Alike, Boots
 from profdiff.recording.cluster.cluster import Cluster
 from profdiff.recording.schedule import Chosen, Pace, PendingRun, States, missing_runs, runs_left
@@ -225,7 +225,7 @@ def _start(batch: _Begun, pending: PendingRun) -> _Active:
     point = manifest.points[pending.point]
     guest_argv = pending.recorder.workload.guest_argv
     argv = tuple(substitute(word, point.parameters) for word in guest_argv)
-    job = Job(pending.kernel, argv, point.cpus or 1, folder, variation)
+    job = RunJob(pending.kernel, argv, point.cpus or 1, folder, variation)
     return _Active(batch, pending, pending.recorder.start(job), folder, m.timestamp())
 
 

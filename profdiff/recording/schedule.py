@@ -42,7 +42,7 @@ class PendingRun:
         return f"{self.id} ({self.title})" if self.title else self.id
 
 
-class Place(NamedTuple):
+class PlannedRun(NamedTuple):
     """A run's place in a plan: a kernel's label, a collector, a row of the points, and which of the
     cell's runs it is, from 0, or in which varied state."""
 
@@ -53,7 +53,7 @@ class Place(NamedTuple):
     state: int = 0
 
 
-Chosen = Callable[[Place], bool]
+Chosen = Callable[[PlannedRun], bool]
 """Whether a run of the plan is to be made now."""
 
 States = Mapping[int, int]
@@ -67,7 +67,7 @@ def has_states(collector: str) -> bool:
 
 def places(
     manifest: m.Manifest, kernels: Sequence[str], collector: str, states: States | None = None
-) -> Iterator[Place]:
+) -> Iterator[PlannedRun]:
     """All runs of a plan by one collector, on kernels by their labels. Each round has one of every
     cell that has as many, in an order that the manifest's seed draws, so that no kernel is always
     first. Rounds in varied ``states`` follow, by default as many as the manifest has everywhere;
@@ -83,7 +83,7 @@ def places(
     for turn in range(max(manifest.repeat, manifest.twin_repeat)):
         for point, kernel in drawn(turn):
             if turn < (manifest.twin_repeat if kernel in twins else manifest.repeat):
-                yield Place(kernel, collector, point, turn)
+                yield PlannedRun(kernel, collector, point, turn)
     if not has_states(collector):
         return
     if states is None:
@@ -91,7 +91,7 @@ def places(
     for state in range(1, max(states.values(), default=0) + 1):
         for point, kernel in drawn(f"state {state}"):
             if state <= states.get(point, 0) and kernel not in twins:
-                yield Place(kernel, collector, point, 0, state)
+                yield PlannedRun(kernel, collector, point, 0, state)
 
 
 def missing_runs(
@@ -202,7 +202,7 @@ def _numbers(
     plain = [run for run in made if not run.state]
     done = {run.repetition for run in plain if run.failure is None or run.not_there}
     taken = {run.repetition for run in made}
-    if chosen is None or all(chosen(Place(*cell, turn)) for turn in range(wanted)):
+    if chosen is None or all(chosen(PlannedRun(*cell, turn)) for turn in range(wanted)):
         # Some shards may not have been merged: what they have stays theirs.
         free = (number for number in count(1) if number not in taken)
         return list(islice(free, max(0, wanted - len(done))))
@@ -210,7 +210,7 @@ def _numbers(
     for turn in range(wanted):
         own = turn + 1
         # Failed ones and the run itself are those that are as far behind as the plan has runs.
-        if not chosen(Place(*cell, turn)) or any(one % wanted == own % wanted for one in done):
+        if not chosen(PlannedRun(*cell, turn)) or any(one % wanted == own % wanted for one in done):
             continue
         # Runs in varied states are called otherwise.
         while any(run.repetition == own for run in plain):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from profdiff.base.errors import InputError
-from profdiff.recording.schedule import Place, places
+from profdiff.recording.schedule import PlannedRun, places
 from profdiff.session import manifest as m
 
 _MOST = 10**6
@@ -46,16 +46,16 @@ class Shard(NamedTuple):
             if place.point in chosen[name]
         )
         start, end = (len(every) * n // self.of for n in (self.number - 1, self.number))
-        found: dict[str, set[Place]] = {name: set() for name in plans}
+        found: dict[str, set[PlannedRun]] = {name: set() for name in plans}
         for _, _, name, place in every[start:end]:
             found[name].add(place)
         return found
 
 
-Runs = Mapping[str, Set[Place]]
+Runs = Mapping[str, Set[PlannedRun]]
 
 
-def _planned(plan: m.Manifest) -> Sequence[tuple[int, Place]]:
+def _planned(plan: m.Manifest) -> Sequence[tuple[int, PlannedRun]]:
     """All runs of a plan, each with its kernel's number. Those of kernels that could not be built
     are divided, too, and left out when runs are made: elsewhere, they may have been built."""
     labels = [kernel.label for kernel in plan.kernels]
@@ -67,7 +67,7 @@ def _planned(plan: m.Manifest) -> Sequence[tuple[int, Place]]:
     ]
 
 
-def _drawn(name: str, place: Place) -> bytes:
+def _drawn(name: str, place: PlannedRun) -> bytes:
     told = f"{name}\0{place.collector}\0{place.point}\0{place.turn}"
     if place.state:
         told += f"\0state {place.state}"

@@ -18,8 +18,8 @@ from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.recording import located, states, sweep
 from profdiff.recording.experiment import Asked, Experiment
 from profdiff.recording.experiments import Experiments, asked_kernels
-from profdiff.recording.known import Known
-from profdiff.recording.schedule import Place, States
+from profdiff.recording.known import Answers
+from profdiff.recording.schedule import PlannedRun, States
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
 from profdiff.session.held import held, refuse_occupied
@@ -67,7 +67,7 @@ class Planned:
     workload: SuiteWorkload
     experiment: Experiment
     chosen: Set[int]
-    runs: Set[Place] | None = None
+    runs: Set[PlannedRun] | None = None
     states: int = 0
 
     @property
@@ -75,7 +75,7 @@ class Planned:
         """How many cells of it are wanted."""
         return sum(one.point in self.chosen for one in settings(self.experiment.planned))
 
-    def wanted(self, place: Place) -> bool:
+    def wanted(self, place: PlannedRun) -> bool:
         """Whether a run of the plan is to be made."""
         return place.point in self.chosen and (self.runs is None or place in self.runs)
 
@@ -111,7 +111,7 @@ class SuitePlan:
     def of(asked: AskedSuite) -> "SuitePlan":
         """Everything is planned before anything is recorded. Raises InputError, which names the
         workload, MissingError, SessionError."""
-        known = Known()
+        known = Answers()
         folder = asked.folder
         if held(folder) != "suite":
             refuse_occupied(folder)
@@ -206,7 +206,7 @@ def chosen_points(
     }
 
 
-def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Known) -> bool:
+def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Answers) -> bool:
     """Whether a workload has a cell that is wanted, before it is compiled."""
     if asked.tags and not set(asked.tags) & set(workload.tags):
         return False
@@ -219,7 +219,7 @@ def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Kno
     )
 
 
-def _names(workload: SuiteWorkload, one: Asked, known: Known) -> list[str]:
+def _names(workload: SuiteWorkload, one: Asked, known: Answers) -> list[str]:
     """The names of a workload's cells."""
     guests = bool(one.architectures or one.compilers)
     with _naming(workload.name):

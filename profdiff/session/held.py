@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.session.kinds import KINDS, Kind
+from profdiff.session.kinds import KINDS, PartKind
 
 MANIFEST = "manifest.json"
 SUITE_FILE = "suite.json"
@@ -42,7 +42,7 @@ def is_session(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def parted_by(folder: Path) -> Kind | None:
+def parted_by(folder: Path) -> PartKind | None:
     """What the parts in ``folder`` differ by; None unless it holds parts."""
     found = says_so(folder)
     return next((kind for kind in KINDS if found and found.name == kind.file), None)

@@ -12,7 +12,7 @@ _COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
 _ARCHITECTURES = [one.arch for one in ARCHITECTURES]
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """``word``: what stands before a part's name in a sentence: on x86_64, under gcc-12;
     ``option``: the one that makes parts of this kind."""
 
@@ -52,8 +52,8 @@ class Kind(NamedTuple):
         return (_ARCHITECTURES.index(part) if known else len(_ARCHITECTURES), part)
 
 
-ARCHITECTURE = Kind("architecture", "architectures", "on", "--arch")
-COMPILER = Kind("compiler", "compilers", "under", "--compilers")
+ARCHITECTURE = PartKind("architecture", "architectures", "on", "--arch")
+COMPILER = PartKind("compiler", "compilers", "under", "--compilers")
 KINDS = (ARCHITECTURE, COMPILER)
 
 

@@ -18,7 +18,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.records import Part, Text
 from profdiff.session.held import inside, is_session, parted_by, refuse_occupied
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, Kind
+from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
 from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
@@ -40,7 +40,7 @@ class _Compilers(Part, frozen=True, rename={"names": COMPILER.plural}):
 
 
 _File = _Architectures | _Compilers
-_FILES: dict[Kind, type[_File]] = {ARCHITECTURE: _Architectures, COMPILER: _Compilers}
+_FILES: dict[PartKind, type[_File]] = {ARCHITECTURE: _Architectures, COMPILER: _Compilers}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Parts(Recording):
     folder: Path
     names: Sequence[str]
     command: Sequence[str]
-    kind: Kind = ARCHITECTURE
+    kind: PartKind = ARCHITECTURE
 
     @staticmethod
     def open(folder: Path) -> "Parts":
@@ -76,7 +76,7 @@ class Parts(Recording):
 
     @staticmethod
     def create(
-        folder: Path, names: Sequence[str], command: Sequence[str], kind: Kind = ARCHITECTURE
+        folder: Path, names: Sequence[str], command: Sequence[str], kind: PartKind = ARCHITECTURE
     ) -> "Parts":
         """Make a folder for the parts, which are not made. Raises InputError when it holds
         something else, OSError."""
@@ -116,7 +116,7 @@ class _Schema(msgspec.Struct):
     schema: str
 
 
-def _decode(path: Path, data: bytes, kind: Kind) -> _File:
+def _decode(path: Path, data: bytes, kind: PartKind) -> _File:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
         if schema != kind.schema:

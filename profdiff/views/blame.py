@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from profdiff.evidence.blame import delta
-from profdiff.evidence.blame.attribution import Kind, Part
+from profdiff.evidence.blame.attribution import BlamedPart, Kind
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
 from profdiff.sources.repository import Repository
@@ -101,7 +101,7 @@ def blame(
     InputError: no exact counts, or git has not what is needed."""
     found = delta.blamed(comparison, kernel, repository, built_from)
     titles = _titles(comparison, found.functions)
-    grouped: dict[tuple[Kind, str, tuple[str, ...]], tuple[list[Part], list[Part]]]
+    grouped: dict[tuple[Kind, str, tuple[str, ...]], tuple[list[BlamedPart], list[BlamedPart]]]
     grouped = defaultdict(lambda: ([], []))
     for account, parts in enumerate((found.parts, found.effects)):
         for part in parts:
@@ -136,8 +136,8 @@ def _row(
     kind: Kind,
     reason: str,
     suspects: tuple[str, ...],
-    parts: list[Part],
-    effects: list[Part],
+    parts: list[BlamedPart],
+    effects: list[BlamedPart],
     found: delta.Blamed,
     titles: list[str],
 ) -> Row:

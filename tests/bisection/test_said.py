@@ -21,7 +21,7 @@ from profdiff.mail.content import Wishes, letter
 from profdiff.session import manifest as m
 from profdiff.session.bisection import Bisection, Revision, Step
 from profdiff.views.bisection import fixes, introduced, sentences
-from profdiff.views.claims.checklist import Known, items
+from profdiff.views.claims.checklist import Grounds, items
 
 
 def revision(digit: str, subject: str = "mm: do it", value: float | None = None) -> Revision:
@@ -226,7 +226,7 @@ def bisected(made: Bisection) -> Findings:
     [({}, True), ({"revert": "partly"}, True), ({"revert": "not"}, False)],
 )
 def test_the_checklist_is_ticked_by_a_revert(fields: dict[str, object], done: bool) -> None:
-    judged = {one.text: one for one in items(Known(bisected(changed(**fields))))}
+    judged = {one.text: one for one in items(Grounds(bisected(changed(**fields))))}
     assert judged["Bisection and revert"].done is done
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.evidence.blame.attribution import Kind, Known, Part, Place, attribute
+from profdiff.evidence.blame.attribution import BlamedPart, Kind, LineOrigins, Place, attribute
 from profdiff.evidence.blame.executed import Line
 
 FILES = ["a.c", "b.h", ""]
 UNRESOLVED = frozenset({3})
-NOTHING = Known({}, {})
+NOTHING = LineOrigins({}, {})
 
 
 def line(function: int, file: str, number: int, count: int, *code: str) -> Line:
@@ -33,7 +33,7 @@ LINES = st.lists(
     unique_by=lambda one: one[:3],
 ).map(lambda lines: [one if one.file else one._replace(line=0) for one in lines])
 KNOWN = st.builds(
-    Known,
+    LineOrigins,
     st.dictionaries(st.sampled_from(FILES[:2]), st.integers(0, 6)),
     st.dictionaries(PLACES, st.sampled_from(["c1", "c2"])),
 )
@@ -48,7 +48,11 @@ def pairings(draw: st.DrawFn) -> dict[Place, Place]:
 
 @given(LINES, LINES, pairings(), KNOWN, KNOWN)
 def test_the_parts_are_the_delta(
-    base: list[Line], new: list[Line], same: dict[Place, Place], before: Known, after: Known
+    base: list[Line],
+    new: list[Line],
+    same: dict[Place, Place],
+    before: LineOrigins,
+    after: LineOrigins,
 ) -> None:
     parts = attribute(base, new, same, before, after, UNRESOLVED)
     delta = sum(one.instructions for one in new) - sum(one.instructions for one in base)
@@ -68,7 +72,7 @@ def test_the_parts_are_the_delta(
 
 @given(LINES, pairings(), KNOWN)
 def test_nothing_of_a_kernel_with_itself(
-    lines: list[Line], same: dict[Place, Place], known: Known
+    lines: list[Line], same: dict[Place, Place], known: LineOrigins
 ) -> None:
     identity = {(one.file, one.line): (one.file, one.line) for one in lines if one.line}
     assert not attribute(lines, lines, identity, known, known, UNRESOLVED)
@@ -76,7 +80,11 @@ def test_nothing_of_a_kernel_with_itself(
 
 @given(LINES, LINES, pairings(), KNOWN, KNOWN)
 def test_the_other_way_round_is_the_opposite(
-    base: list[Line], new: list[Line], same: dict[Place, Place], before: Known, after: Known
+    base: list[Line],
+    new: list[Line],
+    same: dict[Place, Place],
+    before: LineOrigins,
+    after: LineOrigins,
 ) -> None:
     back = {mine: theirs for theirs, mine in same.items()}
     sums = []
@@ -91,26 +99,26 @@ def test_the_other_way_round_is_the_opposite(
     assert sums[0] == {key: -value for key, value in sums[1].items()}
 
 
-REPO = Known({"a.c": 9}, {("a.c", 5): "c5"})
+REPO = LineOrigins({"a.c": 9}, {("a.c", 5): "c5"})
 
 
 @pytest.mark.parametrize(
     ("base", "new", "expected"),
     [
         # Added by a commit; changed by it: both sides' lines; removed.
-        ([], [line(0, "a.c", 5, 7)], [Part("commit", "c5", 0, 7, 0)]),
-        ([line(0, "a.c", 5, 7)], [line(0, "a.c", 5, 9)], [Part("commit", "c5", 0, 9, -7)]),
-        ([line(0, "a.c", 5, 7)], [], [Part("commit", "c5", 0, 0, -7)]),
+        ([], [line(0, "a.c", 5, 7)], [BlamedPart("commit", "c5", 0, 7, 0)]),
+        ([line(0, "a.c", 5, 7)], [line(0, "a.c", 5, 9)], [BlamedPart("commit", "c5", 0, 9, -7)]),
+        ([line(0, "a.c", 5, 7)], [], [BlamedPart("commit", "c5", 0, 0, -7)]),
         # Beyond the end of the file, and of no commit.
-        ([], [line(0, "a.c", 10, 7)], [Part("unmatched", "", 0, 7, 0)]),
-        ([], [line(0, "a.c", 6, 7)], [Part("unmatched", "", 0, 7, 0)]),
+        ([], [line(0, "a.c", 10, 7)], [BlamedPart("unmatched", "", 0, 7, 0)]),
+        ([], [line(0, "a.c", 6, 7)], [BlamedPart("unmatched", "", 0, 7, 0)]),
         # Not in the repository: only the difference.
-        ([line(0, "/l.c", 1, 7)], [line(0, "/l.c", 1, 9)], [Part("generated", "", 0, 2, 0)]),
-        ([line(0, "", 0, 9)], [line(0, "", 0, 7)], [Part("no-line", "", 0, 0, -2)]),
-        ([line(3, "a.c", 1, 9)], [], [Part("unresolved", "", 3, 0, -9)]),
+        ([line(0, "/l.c", 1, 7)], [line(0, "/l.c", 1, 9)], [BlamedPart("generated", "", 0, 2, 0)]),
+        ([line(0, "", 0, 9)], [line(0, "", 0, 7)], [BlamedPart("no-line", "", 0, 0, -2)]),
+        ([line(3, "a.c", 1, 9)], [], [BlamedPart("unresolved", "", 3, 0, -9)]),
     ],
 )
-def test_a_line_of_one_side(base: list[Line], new: list[Line], expected: list[Part]) -> None:
+def test_a_line_of_one_side(base: list[Line], new: list[Line], expected: list[BlamedPart]) -> None:
     assert attribute(base, new, {}, REPO, REPO, UNRESOLVED) == expected
 
 
@@ -132,7 +140,7 @@ def test_a_line_of_one_side(base: list[Line], new: list[Line], expected: list[Pa
 def test_a_line_that_both_have(base: Line, new: Line, kind: Kind) -> None:
     same = {("a.c", 1): ("a.c", 2)}
     (part,) = attribute([base], [new], same, REPO, REPO, UNRESOLVED)
-    assert part == Part(kind, "", new.function, 5, 0)
+    assert part == BlamedPart(kind, "", new.function, 5, 0)
 
 
 def test_only_one_config_has_the_line() -> None:
@@ -145,5 +153,8 @@ def test_only_one_config_has_the_line() -> None:
     same = {("a.c", 1): ("a.c", 2), ("a.c", 3): ("a.c", 3)}
     base = [line(0, "a.c", 1, 4), line(0, "a.c", 3, 1)]
     parts = attribute(base, [line(0, "a.c", 3, 2)], same, REPO, REPO, UNRESOLVED, option)
-    assert set(parts) == {Part("config", "CONFIG_X", 0, 0, -4), Part("more-often", "", 0, 1, 0)}
+    assert set(parts) == {
+        BlamedPart("config", "CONFIG_X", 0, 0, -4),
+        BlamedPart("more-often", "", 0, 1, 0),
+    }
     assert asked == [(("a.c", 2), False)]

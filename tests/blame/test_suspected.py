@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.blame.attribution import Part
+from profdiff.evidence.blame.attribution import BlamedPart
 from profdiff.evidence.blame.delta import Blamed
 from profdiff.evidence.suspected import ranked, suspects
 from profdiff.session.session import Session
@@ -23,7 +23,7 @@ def test_the_commit_with_most_of_the_delta(session: Path, repo: Path) -> None:
 
 
 def blamed(
-    parts: list[Part], named: dict[tuple[str, int], tuple[str, ...]], delta: int | None = None
+    parts: list[BlamedPart], named: dict[tuple[str, int], tuple[str, ...]], delta: int | None = None
 ) -> Blamed:
     total = sum(part.delta for part in parts) if delta is None else delta
     return Blamed(total, [], parts, [], {}, named, [], {}, {"a": frozenset({"z"})})  # type: ignore[arg-type]
@@ -31,24 +31,24 @@ def blamed(
 
 def test_by_size_in_the_direction_of_the_delta() -> None:
     parts = [
-        Part("commit", "a", 0, 50, 0),
-        Part("commit", "b", 0, 70, -10),
-        Part("commit", "c", 0, 0, -90),
-        Part("commit", "d", 1, 20, 0),
+        BlamedPart("commit", "a", 0, 50, 0),
+        BlamedPart("commit", "b", 0, 70, -10),
+        BlamedPart("commit", "c", 0, 0, -90),
+        BlamedPart("commit", "d", 1, 20, 0),
     ]
     assert ranked(blamed(parts, {}, 40)) == ["b", "a", "d", "z", "c"]
     assert ranked(blamed(parts, {}, -40))[0] == "c"
 
 
 def test_lines_that_nobody_changed_count_for_their_suspects() -> None:
-    parts = [Part("commit", "d", 0, 5, 0), Part("more-often", "", 1, 100, 0)]
+    parts = [BlamedPart("commit", "d", 0, 5, 0), BlamedPart("more-often", "", 1, 100, 0)]
     assert ranked(blamed(parts, {("more-often", 1): ("x", "y")})) == ["x", "y", "d"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(-99, 99)), max_size=12))
 def test_each_commit_once(told: list[tuple[str, int]]) -> None:
     parts = [
-        Part("commit", commit, number, max(size, 0), min(size, 0))
+        BlamedPart("commit", commit, number, max(size, 0), min(size, 0))
         for number, (commit, size) in enumerate(told)
     ]
     found = ranked(blamed(parts, {}))

@@ -94,7 +94,7 @@ def test_samples_of_imported_files(tmp_path: Path) -> None:
     for at in (0, 3):
         label, _, path = arguments[at].partition("=")
         elf = Path(arguments[at + 2].partition("=")[2])
-        sources.append(importing.read(importing.Source(label, Path(path), vmlinux=elf)))
+        sources.append(importing.read(importing.GivenRecording(label, Path(path), vmlinux=elf)))
     manifest = importing.describe(sources, ops=None, command=["profdiff"])
     session = importing.keep(tmp_path / "s", sources, manifest)
     for comparison in Recordings(session).comparisons():

@@ -82,7 +82,7 @@ def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
 def test_samples_keep_their_addresses(version: str) -> None:
     file = need_profile(version)
     vmlinux = need_kernel(version) / "vmlinux.zst"
-    imported = importing.read(importing.Source("one", file, vmlinux))
+    imported = importing.read(importing.GivenRecording("one", file, vmlinux))
     (addresses,) = imported.profile.addresses
     assert len(addresses.counts)
     agree(addresses, imported.profile)

@@ -15,7 +15,7 @@ from support import need_program
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.kernels.build import BuildError, build, is_built
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.prepared import prepare
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.git_spec import GitSpec
@@ -44,7 +44,7 @@ def repo(tmp_path: Path) -> MadeRepository:
 def test_a_revision_is_built(repo: MadeRepository) -> None:
     spec = GitSpec.parse(f"git:{repo.folder}@other")
     assert not is_built(spec)
-    kernel = build(Job.of(spec), "k", quiet=True)
+    kernel = build(BuildJob.of(spec), "k", quiet=True)
     assert is_built(spec)
     assert (kernel.label, kernel.spec) == ("k", str(spec))
     assert kernel.config and "CONFIG_SERIAL_8250_CONSOLE=y\n" in kernel.config.read_text()
@@ -220,7 +220,7 @@ def test_a_version_that_the_config_says_is_of_the_key(
         pahole = tmp_path / "pahole"
         pahole.write_text(f"#!/bin/sh\necho {version}\n")
         pahole.chmod(0o755)
-        keys.append(Job.of(spec).key)
+        keys.append(BuildJob.of(spec).key)
     assert keys[0] != keys[1] == keys[2]
 
 
@@ -293,10 +293,10 @@ def test_a_cache_in_which_linux_does_not_build(
 
 def test_what_is_no_repository(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a git repository"):
-        build(Job.of(GitSpec.parse(f"git:{tmp_path}")), "k")
+        build(BuildJob.of(GitSpec.parse(f"git:{tmp_path}")), "k")
     subprocess.run(["git", "init", "-q", str(tmp_path / "empty")], check=True, env=ENV)
     with pytest.raises(InputError, match="has no commit yet"):
-        build(Job.of(GitSpec.parse(f"git:{tmp_path}/empty")), "k")
+        build(BuildJob.of(GitSpec.parse(f"git:{tmp_path}/empty")), "k")
 
 
 @pytest.mark.build
@@ -304,16 +304,16 @@ def test_a_bare_repository(repo: MadeRepository, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     command = ["git", "clone", "-q", "--bare", str(repo.folder), str(bare)]
     subprocess.run(command, check=True, env=ENV)
-    assert build(Job.of(GitSpec.parse(f"git:{bare}@fast")), "k", quiet=True).source
+    assert build(BuildJob.of(GitSpec.parse(f"git:{bare}@fast")), "k", quiet=True).source
     with pytest.raises(InputError, match="has no work tree: name a revision"):
-        build(Job.of(GitSpec.parse(f"git:{bare}")), "k")
+        build(BuildJob.of(GitSpec.parse(f"git:{bare}")), "k")
 
 
 @pytest.mark.build
 def test_a_clone_builds_the_same_kernel(repo: MadeRepository, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(repo.folder), str(clone)], check=True, env=ENV)
-    one = build(Job.of(GitSpec.parse(f"git:{clone}@origin/fast")), "k", quiet=True)
+    one = build(BuildJob.of(GitSpec.parse(f"git:{clone}@origin/fast")), "k", quiet=True)
     assert one.image == built(repo, "@fast").image
 
 

@@ -16,7 +16,7 @@ from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Archi
 from profdiff.collectors.kernels.build import build, is_known_built
 from profdiff.collectors.kernels.building import config
 from profdiff.collectors.kernels.building.config import merged, options, requested
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import kept_kernels
 from profdiff.collectors.kernels.git_spec import GitSpec
 
@@ -57,14 +57,14 @@ def test_the_default_is_tinyconfig_and_what_a_guest_needs(repo: MadeRepository) 
 def test_what_the_source_lacks_is_told(
     repo: MadeRepository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    build(Job.of(GitSpec.parse(f"git:{repo.folder}@base")), "k")
+    build(BuildJob.of(GitSpec.parse(f"git:{repo.folder}@base")), "k")
     told = capsys.readouterr().err.splitlines()
     words = ": not as the config asks for: CONFIG_KPROBES=y, CONFIG_UPROBES=y"
     assert sum(line.endswith(words) for line in told) == 1
     (kept,) = kept_kernels()
     assert kept.about.lost == ["CONFIG_KPROBES=y", "CONFIG_UPROBES=y"]
     # And again by whoever takes it from the cache, unless he wants no word.
-    again = build(Job.of(GitSpec.parse(f"git:{repo.folder}@base")), "k")
+    again = build(BuildJob.of(GitSpec.parse(f"git:{repo.folder}@base")), "k")
     assert again.source and again.source.lost == kept.about.lost
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith(words)
@@ -97,7 +97,7 @@ def test_a_whole_config_is_taken_as_it_is(
     assert found == options(NEEDED) | {"CONFIG_OWN": "m", "CONFIG_LOCALVERSION_AUTO": "n"}
     assert capsys.readouterr().err == ""
     whole.write_text(f"{whole.read_text()}CONFIG_MORE=m\n")
-    build(Job.of(GitSpec.parse(f"git:{repo.folder}@base,config={whole}")), "k")
+    build(BuildJob.of(GitSpec.parse(f"git:{repo.folder}@base,config={whole}")), "k")
     told = capsys.readouterr().err.splitlines()
     words = ": 2 options are modules: profdiff builds none"
     assert any(line.endswith(words) for line in told)
@@ -170,7 +170,7 @@ def test_what_a_build_makes_at_random_is_turned_off(
     random += "# CONFIG_RANDSTRUCT_NONE is not set\nCONFIG_MODULE_SIG=y\n"
     head = "#\n# Automatically generated file; DO NOT EDIT.\n"
     whole.write_text(f"{head}{NEEDED}{random}")
-    kernel = build(Job.of(GitSpec.parse(f"git:{repo.folder}@base,config={whole}")), "k")
+    kernel = build(BuildJob.of(GitSpec.parse(f"git:{repo.folder}@base,config={whole}")), "k")
     assert kernel.config and kernel.source
     found = options(kernel.config.read_text())
     assert found["CONFIG_RANDSTRUCT_FULL"] == "n"

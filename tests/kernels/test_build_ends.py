@@ -21,7 +21,7 @@ from support import need_program
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.kernels.build import BuildError, build
 from profdiff.collectors.kernels.building import kept
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.prepared import prepare
 from profdiff.collectors.kernels.building.slots import MOST, slot_for
 from profdiff.collectors.kernels.git_spec import GitSpec
@@ -220,7 +220,7 @@ def test_two_at_once_build_one(repo: MadeRepository, cache: Path) -> None:
 @pytest.mark.build
 def test_who_waits_says_so_and_takes_over_a_failure(repo: MadeRepository, cache: Path) -> None:
     spec = GitSpec.parse(f"git:{repo.folder}@broken")
-    job = Job.of(spec)
+    job = BuildJob.of(spec)
     with kept.lock(kept.kept_folder(job.key)) as lock, building(str(spec)) as process:
         assert not lock.taken_by_another
         assert process.stderr
@@ -236,7 +236,7 @@ def test_who_waits_says_so_and_takes_over_a_failure(repo: MadeRepository, cache:
     assert not list(cache.glob("builds/slots/*"))
     # Who did not wait tries anew.
     with pytest.raises(BuildError, match="there_is_no_such_variable"):
-        build(Job.of(spec), "k", quiet=True)
+        build(BuildJob.of(spec), "k", quiet=True)
 
 
 @pytest.mark.build
@@ -360,7 +360,7 @@ def test_a_repository_that_cannot_be_written(repo: MadeRepository) -> None:
     # For root, too.
     (repo.folder / ".git/worktrees").write_text("")
     with pytest.raises(InputError, match="must be writable: name a clone of it"):
-        build(Job.of(GitSpec.parse(f"git:{repo.folder}@fast")), "k", quiet=True)
+        build(BuildJob.of(GitSpec.parse(f"git:{repo.folder}@fast")), "k", quiet=True)
 
 
 @pytest.mark.build

@@ -24,18 +24,18 @@ from profdiff.recording import plan
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.state import State
-from profdiff.views.claims.checklist import Item, Known, items
+from profdiff.views.claims.checklist import Grounds, Item, items
 from profdiff.views.kernels.machine import interleaved
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 
 
-def judged(known: Known) -> dict[str, Item]:
+def judged(known: Grounds) -> dict[str, Item]:
     return {item.text: item for item in items(known)}
 
 
-def known(**changes: object) -> Known:
-    return replace(Known(found()), **changes)  # type: ignore[arg-type]
+def known(**changes: object) -> Grounds:
+    return replace(Grounds(found()), **changes)  # type: ignore[arg-type]
 
 
 def paragraphs(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from profdiff.mail.attachment import attach
 from profdiff.mail.content import Wishes, letter
 from profdiff.session import manifest as m
 from profdiff.session.state import State
-from profdiff.views.claims.checklist import Item, Known, items
+from profdiff.views.claims.checklist import Grounds, Item, items
 from profdiff.views.claims.claim import claim
 from profdiff.views.kernels.machine import machine
 
@@ -48,7 +48,7 @@ def flat(findings: Findings) -> str:
 
 
 def point(findings: Findings, name: str) -> Item:
-    found = {item.text: item for item in items(Known(findings))}
+    found = {item.text: item for item in items(Grounds(findings))}
     return found[name]
 
 

@@ -14,7 +14,7 @@ from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.recorder import Job, Recorder
+from profdiff.collectors.recorder import Recorder, RunJob
 from profdiff.collectors.records import Failure, Guest
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import machines
@@ -121,7 +121,7 @@ def test_runs_of_all_workloads_know_of_a_kernel_that_hangs(
             machines=one.machines,
         )
         kernel = KernelFiles("k", "k", tmp_path / "bzImage")
-        running = recorder.start(Job(kernel, ("true",), 1, tmp_path))
+        running = recorder.start(RunJob(kernel, ("true",), 1, tmp_path))
         assert running.process.poll()
         assert running.process.result({}) == HANGS
     assert len(hangs.folders) == 1

@@ -103,7 +103,7 @@ def test_shares_do_not_know_how_much_there_was(
 
 def test_totals_shares_and_failures_stand_in_one_table() -> None:
     comparison = compare(example(), ops=40_000, failed=["new"])
-    series = [lkp.Series("work.ns_per_call", [[10.0, 12.0], [20.0, 20.0]])]
+    series = [lkp.MetricRuns("work.ns_per_call", [[10.0, 12.0], [20.0, 20.0]])]
     lines = lkp.render([comparison], series, top=2).splitlines()
     assert lines[1:3] == ["collector/cpus/memory/ops/workload:", "  exact/1/512M/40000/./work 1"]
     assert '  base ("6.0.0", build id abababababab)' in lines
@@ -137,7 +137,7 @@ def test_each_collector_has_a_table() -> None:
     exact = compare(example())
     runs = [manifest.replace(run, collector="perf") for run in exact.runs]
     sampled = replace(exact, metric=Metric("cycles:u", "cycles:u", kind=SAMPLED), runs=runs)
-    text = lkp.render([exact, sampled], [lkp.Series("work.ns", [[1.0], [2.0]])])
+    text = lkp.render([exact, sampled], [lkp.MetricRuns("work.ns", [[1.0], [2.0]])])
     first, second = text.split("collector/")[1:]
     assert "  exact/" in first
     assert "  perf/" in second
@@ -190,7 +190,7 @@ def test_three_kernels_have_a_column_each() -> None:
 def test_nothing_hostile_reaches_the_terminal(name: str) -> None:
     row: Row = ([frame(name or "x", owner=name)], name, True, [7])
     kernels = {"base": [row], "new": [row, ([frame("f")], "f", True, [9])]}
-    text = lkp.render([compare(kernels)], [lkp.Series(name, [[1.0], [2.0]])])
+    text = lkp.render([compare(kernels)], [lkp.MetricRuns(name, [[1.0], [2.0]])])
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029]", text)
 
 

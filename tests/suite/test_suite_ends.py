@@ -8,7 +8,7 @@ from synthetic_suite import large_suite
 from profdiff.base.errors import RunError
 from profdiff.commands.record_suite import _conclude
 from profdiff.recording.run import Batch
-from profdiff.recording.schedule import Place
+from profdiff.recording.schedule import PlannedRun
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite
@@ -57,7 +57,7 @@ def test_a_shard_fails_by_its_own_runs_alone(tmp_path: Path) -> None:
     suite, session = _failing(tmp_path / "s", again=True, repeat=2)
     late = session.manifest.runs[1]
 
-    def mine(place: Place) -> bool:
+    def mine(place: PlannedRun) -> bool:
         return place == (late.kernel, "exact", 0, 0)
 
     _conclude(suite, [Batch(session, [], [], "w000", mine)])

@@ -18,7 +18,7 @@ from profdiff.collectors.kernels.git_spec import GitSpec
 
 
 @dataclass(frozen=True)
-class Job:
+class BuildJob:
     """All that decides what a kernel will be."""
 
     spec: GitSpec
@@ -28,12 +28,12 @@ class Job:
     requested: Requested
 
     @staticmethod
-    def of(spec: GitSpec) -> "Job":
+    def of(spec: GitSpec) -> "BuildJob":
         """Raises InputError, DoesNotApply, MissingError for what there is not."""
         return _job(spec, prepare(spec))
 
     @staticmethod
-    def known(spec: GitSpec) -> "Job | None":
+    def known(spec: GitSpec) -> "BuildJob | None":
         """The same without a network; None where that takes one. Raises as ``of``."""
         prepared = prepare(spec)
         if spec.config == "debian":
@@ -85,7 +85,7 @@ class Job:
         return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}"
 
 
-def _job(spec: GitSpec, prepared: Prepared) -> Job:
+def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
     architecture = spec.architecture or host()
     needed("make")
     toolchain = find_toolchain(spec.compiler, architecture)
@@ -93,7 +93,7 @@ def _job(spec: GitSpec, prepared: Prepared) -> Job:
         requested = debian_config(prepared, architecture)
     else:
         requested = configs.requested(spec.config, architecture)
-    return Job(spec, prepared, architecture, toolchain, requested)
+    return BuildJob(spec, prepared, architecture, toolchain, requested)
 
 
 def image_of(architecture: Architecture) -> str:

@@ -13,7 +13,7 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import tell
 from profdiff.collectors.kernels.building import config as configs
 from profdiff.collectors.kernels.building.errors import BuildError
-from profdiff.collectors.kernels.building.job import Job, image_of
+from profdiff.collectors.kernels.building.job import BuildJob, image_of
 from profdiff.collectors.kernels.building.make import (
     clean_environment,
     first_error,
@@ -37,7 +37,9 @@ _OF_CONFIG = re.compile(rb"(?:^|[/\0])(?:Kconfig[^/\0]*\0|Makefile\0|scripts/|co
 class Make:
     """make with the arguments of one build."""
 
-    def __init__(self, job: Job, slot: Slot, objects: Objects, progress: BuildProgress) -> None:
+    def __init__(
+        self, job: BuildJob, slot: Slot, objects: Objects, progress: BuildProgress
+    ) -> None:
         self.job, self.slot, self.objects = job, slot, objects
         self._progress = progress
         # Names as of a build in the source tree, wherever that is.
@@ -83,19 +85,19 @@ class Make:
         )
 
 
-def no_room(folder: Path, job: Job) -> MissingError:
+def no_room(folder: Path, job: BuildJob) -> MissingError:
     """The disk of ``folder`` is full."""
     return MissingError(
         f"no room in {folder} to build {job.about}: make room and run the same command again"
     )
 
 
-def _failed(job: Job) -> Path:
+def _failed(job: BuildJob) -> Path:
     """The log of its last build that failed."""
     return cache_folder("builds", "failed") / f"{job.key}.log"
 
 
-def raise_failed(job: Job, since: float) -> None:
+def raise_failed(job: BuildJob, since: float) -> None:
     """Raise BuildError where another process found, after ``since``, that it does not build."""
     log = _failed(job)
     if log.is_file() and log.stat().st_mtime >= since:
@@ -173,7 +175,7 @@ def configure(make: Make, *, quiet: bool) -> list[str]:
     return lost
 
 
-def tell_lost(job: Job, lost: Sequence[str]) -> None:
+def tell_lost(job: BuildJob, lost: Sequence[str]) -> None:
     """Tell the options that are not as they were asked for."""
     if lost:
         more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
@@ -188,7 +190,7 @@ def tell_lost(job: Job, lost: Sequence[str]) -> None:
         )
 
 
-def _same_options(job: Job, configured: Path) -> bool:
+def _same_options(job: BuildJob, configured: Path) -> bool:
     """Whether nothing that the config is made of differs from the tree that it was made for, which
     ``configured`` names: Kconfig takes a third of the time of a small build."""
     if not configured.is_file():

@@ -10,7 +10,7 @@ from pathlib import Path
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.git import Git
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import kept_kernels, remove
 from profdiff.collectors.kernels.building.slots import locked
 from profdiff.collectors.kernels.git_spec import GitSpec, is_git
@@ -44,7 +44,7 @@ def _keys(specs: Collection[str]) -> Iterator[str]:
     for spec in filter(is_git, specs):
         # What means nothing now (a branch that is gone) protects only what its own words built.
         with contextlib.suppress(ProfdiffError):
-            if job := Job.known(GitSpec.parse(spec)):
+            if job := BuildJob.known(GitSpec.parse(spec)):
                 yield job.key
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.build import build, is_known_built
-from profdiff.collectors.kernels.building.job import Job
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.prepared import prepare
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import PREFIX, GitSpec, beside
@@ -52,9 +52,9 @@ class FromGit(Spec):
         return [FromGit.of(replace(git, architecture=one)) for one in architectures]
 
     @cached_property
-    def job(self) -> Job:
+    def job(self) -> BuildJob:
         """All that decides what the kernel will be. Raises InputError, MissingError."""
-        return Job.of(self.git)
+        return BuildJob.of(self.git)
 
     def prepare(self) -> None:
         self.job  # noqa: B018

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from profdiff.base.metric import Metric
 from profdiff.evidence.atlas.release_order import release_key
-from profdiff.evidence.atlas.source import Source
+from profdiff.evidence.atlas.source import AtlasSource
 from profdiff.evidence.suite.results import Absence, SuiteCell
 from profdiff.session.manifest import Kernel
 
-# What tells series apart: the words of Source.machines, the metric, the vCPUs, and, where
+# What tells series apart: the words of AtlasSource.machines, the metric, the vCPUs, and, where
 # recordings mean different work by a cell's name, whose work it is.
 SeriesKey = tuple[tuple[str, str], ...]
 _WORKLOAD = "workload"
@@ -19,7 +19,7 @@ _WORKLOAD = "workload"
 Work = tuple[tuple[str, ...], bool]
 
 
-class Place(NamedTuple):
+class CellValue(NamedTuple):
     """A cell's value at a kernel, or why it has none: in which source, under which label."""
 
     source: int
@@ -38,14 +38,14 @@ class Release(NamedTuple):
 
 
 @dataclass
-class Series:
+class ReleaseSeries:
     """Values that can be compared: ``releases`` in order; ``lines``: by cell, the places of each
     release that has any, by the release's number. ``sources``: which have something in it."""
 
     key: SeriesKey
     metric: Metric | None
     releases: list[Release] = field(default_factory=list)
-    lines: dict[str, dict[int, list[Place]]] = field(default_factory=dict)
+    lines: dict[str, dict[int, list[CellValue]]] = field(default_factory=dict)
     sources: list[int] = field(default_factory=list)
 
     @property
@@ -59,12 +59,12 @@ class Series:
         return tuple(pair for pair in self.key if pair[0] != _WORKLOAD)
 
 
-def series(sources: Sequence[Source]) -> list[Series]:
+def series(sources: Sequence[AtlasSource]) -> list[ReleaseSeries]:
     """The series of all sources, that with most cells first. Sessions of a bisection have their
     kernels in no line: they say which commit made a step. Nor have cells of no known machine."""
-    found: dict[SeriesKey, Series] = {}
+    found: dict[SeriesKey, ReleaseSeries] = {}
     kernels: dict[SeriesKey, dict[str, Kernel]] = {}
-    places: dict[SeriesKey, list[tuple[str, str, Place]]] = {}
+    places: dict[SeriesKey, list[tuple[str, str, CellValue]]] = {}
     # For each cell, what its name means: first seen in which source.
     meant: dict[tuple[SeriesKey, str], dict[Work, str]] = {}
     for number, source in enumerate(sources):
@@ -78,7 +78,7 @@ def series(sources: Sequence[Source]) -> list[Series]:
             whose = known.setdefault(_work(cell), source.name)
             if whose != next(iter(known.values())):
                 key = (*key, (_WORKLOAD, f"as in {whose}"))
-            one = found.setdefault(key, Series(key, metric))
+            one = found.setdefault(key, ReleaseSeries(key, metric))
             if number not in one.sources:
                 one.sources.append(number)
             for label, kernel in source.results.kernels.items():
@@ -89,7 +89,7 @@ def series(sources: Sequence[Source]) -> list[Series]:
                     continue
                 identity = _identity(kernel)
                 kernels.setdefault(key, {}).setdefault(identity, kernel)
-                place = Place(number, label, cell, cell.values.get(label), absence)
+                place = CellValue(number, label, cell, cell.values.get(label), absence)
                 places.setdefault(key, []).append((cell.name, identity, place))
     for key, one in found.items():
         _fill(one, kernels.get(key, {}), places.get(key, []))
@@ -125,7 +125,7 @@ def _identity(kernel: Kernel) -> str:
 
 
 def _fill(
-    one: Series, kernels: Mapping[str, Kernel], places: Sequence[tuple[str, str, Place]]
+    one: ReleaseSeries, kernels: Mapping[str, Kernel], places: Sequence[tuple[str, str, CellValue]]
 ) -> None:
     """Put releases into order, and places on their lines."""
     # What was recorded first stands first where releases have one version.
@@ -142,5 +142,5 @@ def _fill(
         here.insert(0 if place.value is not None and _lacks(here) else len(here), place)
 
 
-def _lacks(places: Sequence[Place]) -> bool:
+def _lacks(places: Sequence[CellValue]) -> bool:
     return bool(places) and places[0].value is None

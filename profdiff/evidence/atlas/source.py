@@ -35,7 +35,7 @@ class _Alone(Suite):
 
 
 @dataclass(frozen=True)
-class Source:
+class AtlasSource:
     """``name``: the folder's, unique in the atlas. ``machines``: by session folder, what counts
     depend on apart from the kernel; counts of two machines are not compared. A session that lacks
     it is of no known machine, as nothing ran yet. ``programs``: by session folder, a hash of what
@@ -50,7 +50,7 @@ class Source:
     bisections: Sequence[tuple[SuiteCell, Bisection, Mapping[str, str | None]]]
 
     @staticmethod
-    def of(folder: Path, name: str) -> "Source":
+    def of(folder: Path, name: str) -> "AtlasSource":
         """Read a recording. Raises InputError, SessionError."""
         suite = as_suite(folder)
         results = SuiteResults.gather(suite)
@@ -65,7 +65,7 @@ class Source:
             if found := session.manifest.bisection:
                 releases = {one.label: one.release for one in session.manifest.kernels}
                 bisections.append((cell, found, releases))
-        return Source(name, suite, results, _completed(known, lacking), programs, bisections)
+        return AtlasSource(name, suite, results, _completed(known, lacking), programs, bisections)
 
     @property
     def left_out(self) -> list[str]:

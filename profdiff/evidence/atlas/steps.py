@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from profdiff.base.errors import ProfdiffError
-from profdiff.evidence.atlas.lines import Place, Series, command, series_key
+from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
-from profdiff.evidence.atlas.source import Source, functions_of
+from profdiff.evidence.atlas.source import AtlasSource, functions_of
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
@@ -28,7 +28,7 @@ class Culprit(NamedTuple):
     source: int
 
 
-class Step(NamedTuple):
+class ReleaseStep(NamedTuple):
     """From the release ``since`` to ``at``, which follow each other on the cell's line: from
     ``before`` to ``after``, which are of one recording if any has both. ``functions``: those that
     made most of it, of relevant steps; ``seat``: of the change, where one recording knows it.
@@ -38,8 +38,8 @@ class Step(NamedTuple):
 
     since: int
     at: int
-    before: Place
-    after: Place
+    before: CellValue
+    after: CellValue
     change: CellChange
     relevant: bool
     functions: Sequence[CellFunction]
@@ -49,11 +49,13 @@ class Step(NamedTuple):
     programs_differ: bool
 
 
-def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -> dict[int, Step]:
+def steps(
+    one: ReleaseSeries, cell: str, threshold: float, sources: Sequence[AtlasSource]
+) -> dict[int, ReleaseStep]:
     """The steps of a cell's line, by the release that they lead to."""
     line = one.lines[cell]
     known = [number for number in sorted(line) if line[number][0].value is not None]
-    found: dict[int, Step] = {}
+    found: dict[int, ReleaseStep] = {}
     for since, at in pairwise(known):
         before, after = _pair(line[since], line[at])
         change = _change(before, after)
@@ -65,7 +67,7 @@ def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -
             functions, seat = _functions(before, after), _seat(before, after)
             releases = one.releases[since].kernel.release, one.releases[at].kernel.release
             culprit, suspects = _culprits(one, after.cell, change.delta, releases, sources)
-        found[at] = Step(
+        found[at] = ReleaseStep(
             since,
             at,
             before,
@@ -81,7 +83,7 @@ def steps(one: Series, cell: str, threshold: float, sources: Sequence[Source]) -
     return found
 
 
-def _pair(before: Sequence[Place], after: Sequence[Place]) -> tuple[Place, Place]:
+def _pair(before: Sequence[CellValue], after: Sequence[CellValue]) -> tuple[CellValue, CellValue]:
     """The places of one recording, if any has both; else the first ones."""
     for one in before:
         for other in after:
@@ -90,7 +92,7 @@ def _pair(before: Sequence[Place], after: Sequence[Place]) -> tuple[Place, Place
     return before[0], after[0]
 
 
-def _change(before: Place, after: Place) -> CellChange:
+def _change(before: CellValue, after: CellValue) -> CellChange:
     """Counts that are the same in every boot need no statistics. For others only a session's own
     comparison with its base is more than a guess."""
     old, new = before.value or 0.0, after.value or 0.0
@@ -108,7 +110,7 @@ def _change(before: Place, after: Place) -> CellChange:
     return CellChange(relative, delta, Verdict.UNSURE)
 
 
-def _in_states(before: Place, after: Place, plain: CellChange) -> CellChange:
+def _in_states(before: CellValue, after: CellValue, plain: CellChange) -> CellChange:
     """What the varied states of one recording say. Two recordings have states of their own, so
     that a value that depends on them in one of both is all that is known."""
     if before.source != after.source:
@@ -129,12 +131,12 @@ def _in_states(before: Place, after: Place, plain: CellChange) -> CellChange:
     return plain._replace(verdict=verdict, states=seen.states, low=seen.low, high=seen.high)
 
 
-def _programs_differ(sources: Sequence[Source], before: Place, after: Place) -> bool:
+def _programs_differ(sources: Sequence[AtlasSource], before: CellValue, after: CellValue) -> bool:
     both = {sources[one.source].programs[one.cell.folder] for one in (before, after)}
     return len(both) == 2 and "" not in both
 
 
-def _functions(before: Place, after: Place) -> list[CellFunction]:
+def _functions(before: CellValue, after: CellValue) -> list[CellFunction]:
     """Those whose own delta goes the way of the whole, the largest first; of two recordings they
     are matched by name. Nothing where a recording does not tell."""
     try:
@@ -154,7 +156,7 @@ def _functions(before: Place, after: Place) -> list[CellFunction]:
     ]
 
 
-def _seat(before: Place, after: Place) -> CellFunction | None:
+def _seat(before: CellValue, after: CellValue) -> CellFunction | None:
     """The seat of the step between neighbours in one recording, or to that recording's base."""
     one, other = before.cell, after.cell
     if (one.folder, one.setting) != (other.folder, other.setting):
@@ -173,7 +175,7 @@ def _seat(before: Place, after: Place) -> CellFunction | None:
     return CellFunction(key, found.delta / ops, found.delta / whole if whole else None)
 
 
-def _per_op(place: Place) -> dict[FunctionKey, float]:
+def _per_op(place: CellValue) -> dict[FunctionKey, float]:
     """What each function executed itself per op."""
     counts = functions_of(place.cell)
     if counts is None or place.label not in counts.labels:
@@ -188,11 +190,11 @@ def _per_op(place: Place) -> dict[FunctionKey, float]:
 
 
 def _culprits(
-    one: Series,
+    one: ReleaseSeries,
     cell: SuiteCell,
     delta: float,
     releases: tuple[str | None, str | None],
-    sources: Sequence[Source],
+    sources: Sequence[AtlasSource],
 ) -> tuple[Culprit | None, list[Culprit]]:
     """The commit of a bisection that looked in this cell, between these releases, on such a
     machine, and whose commit changed the cell the same way; and those of other bisections in this
@@ -214,7 +216,7 @@ def _culprits(
     return None, [*sure, *suspects]
 
 
-def _same_machine(one: Series, source: Source, looked: SuiteCell) -> bool:
+def _same_machine(one: ReleaseSeries, source: AtlasSource, looked: SuiteCell) -> bool:
     machine = source.machines.get(looked.folder)
     metric = looked.metric or one.metric
     return machine is not None and series_key(machine, looked, metric) == one.apart

@@ -30,7 +30,7 @@ Kind = Literal[
 
 
 @dataclass(frozen=True)
-class Known:
+class LineOrigins:
     """What the repository says of one kernel's lines. ``lengths``: how many lines each of its files
     has; others are not in the repository. ``commits``: who added these lines (of the new kernel) or
     removed them (of the base)."""
@@ -39,7 +39,7 @@ class Known:
     commits: Mapping[Place, str]
 
 
-class Part(NamedTuple):
+class BlamedPart(NamedTuple):
     """Instructions of a function. ``reason``: a commit's hash, or an option of the config; "" of
     other kinds. ``added``: executed by the new kernel; ``removed``: by the base, negative."""
 
@@ -64,11 +64,11 @@ def attribute(
     base: Sequence[Line],
     new: Sequence[Line],
     same: Mapping[Place, Place],
-    before: Known,
-    after: Known,
+    before: LineOrigins,
+    after: LineOrigins,
     unresolved: frozenset[int],
     option: Option = lambda _new, _by_new: "",
-) -> list[Part]:
+) -> list[BlamedPart]:
     """The parts of new minus base, one for each kind, reason and function; their deltas sum to the
     delta. ``same``: lines of the base with the line of the new kernel that is the same one, each
     at most once. ``unresolved``: the functions that stand for what has none."""
@@ -94,7 +94,7 @@ def attribute(
     return sums.parts()
 
 
-def merged(parts: Iterable[Part]) -> list[Part]:
+def merged(parts: Iterable[BlamedPart]) -> list[BlamedPart]:
     """Parts of the same kind, reason and function as one."""
     sums = _Sums()
     for kind, reason, function, added, removed in parts:
@@ -103,7 +103,7 @@ def merged(parts: Iterable[Part]) -> list[Part]:
     return sums.parts()
 
 
-def _without_commit(line: Line, known: Known, unresolved: frozenset[int]) -> Kind | None:
+def _without_commit(line: Line, known: LineOrigins, unresolved: frozenset[int]) -> Kind | None:
     if line.function in unresolved:
         return "unresolved"
     if not line.line:
@@ -125,9 +125,9 @@ class _Sums:
         column = (count < 0) if side is None else (side == 0)
         self._sums[kind, reason, function][column] += count
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[BlamedPart]:
         return [
-            Part(*key, added, removed)
+            BlamedPart(*key, added, removed)
             for key, (added, removed) in self._sums.items()
             if added or removed
         ]

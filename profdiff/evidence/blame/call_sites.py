@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.recorded import CallTree
-from profdiff.evidence.blame.attribution import Part, Place
+from profdiff.evidence.blame.attribution import BlamedPart, Place
 from profdiff.evidence.blame.executed import Functions
 from profdiff.profile.picked_counts import PickedCounts
 
@@ -27,10 +27,10 @@ class Below:
     rest: NDArray[np.int64]
     sums: Mapping[tuple[str, int], int]
 
-    def parts(self, sign: int) -> list[Part]:
+    def parts(self, sign: int) -> list[BlamedPart]:
         """Parts of the delta: with sign 1 the new kernel's, with -1 the base's."""
         return [
-            Part("commit", who, number, max(sign, 0) * count, min(sign, 0) * count)
+            BlamedPart("commit", who, number, max(sign, 0) * count, min(sign, 0) * count)
             for (who, number), count in self.sums.items()
         ]
 

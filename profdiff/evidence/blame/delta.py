@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from profdiff.collectors.recorded import CallTree
 from profdiff.evidence.blame import config_lines
-from profdiff.evidence.blame.attribution import Kind, Option, Part, Place, attribute, merged
+from profdiff.evidence.blame.attribution import BlamedPart, Kind, Option, Place, attribute, merged
 from profdiff.evidence.blame.call_sites import CallSites
 from profdiff.evidence.blame.executed import INEXACT as INEXACT
 from profdiff.evidence.blame.executed import Functions, Line, counted, executed
@@ -33,8 +33,8 @@ class Blamed:
     commits with those that changed the same lines before or after them."""
 
     delta: int
-    parts: Sequence[Part]
-    effects: Sequence[Part]
+    parts: Sequence[BlamedPart]
+    effects: Sequence[BlamedPart]
     functions: Sequence[Function]
     commits: Mapping[str, Commit]
     suspects: Mapping[tuple[Kind, int], tuple[str, ...]]
@@ -84,7 +84,7 @@ def blamed(
     known = history(repository, base, new, functions.unresolved)
     option = _option(comparison, kernel, repository, new.revision, known)
 
-    def by_lines(old: Sequence[Line], now: Sequence[Line]) -> list[Part]:
+    def by_lines(old: Sequence[Line], now: Sequence[Line]) -> list[BlamedPart]:
         about = known.same, known.before, known.after, functions.unresolved
         return attribute(old, now, *about, option)
 

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from profdiff.evidence.blame.attribution import Known, Place
+from profdiff.evidence.blame.attribution import LineOrigins, Place
 from profdiff.evidence.blame.executed import Line
 from profdiff.profile.addresses import Addresses
 from profdiff.sources.declared import declares
@@ -48,8 +48,8 @@ class History:
     the same lines before or after them."""
 
     same: Mapping[Place, Place]
-    before: Known
-    after: Known
+    before: LineOrigins
+    after: LineOrigins
     texts: tuple[Mapping[str, list[bytes]], Mapping[str, list[bytes]]]
     strange: tuple[list[str], list[str]]
     together: Mapping[str, frozenset[str]]
@@ -92,8 +92,8 @@ def history(repository: Repository, base: Side, new: Side, unresolved: frozenset
             same[theirs] = mine
     return History(
         {theirs: mine for theirs, mine in same.items() if mine[0] not in odd},
-        Known(_lengths(texts[0], odd), traced.removed),
-        Known(_lengths(texts[1], odd), traced.added),
+        LineOrigins(_lengths(texts[0], odd), traced.removed),
+        LineOrigins(_lengths(texts[1], odd), traced.added),
         (texts[0], texts[1]),
         (strange[0], strange[1]),
         _together(paired, traced, texts),

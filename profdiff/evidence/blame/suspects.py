@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from profdiff.evidence.blame.attribution import Kind, Part
+from profdiff.evidence.blame.attribution import BlamedPart, Kind
 from profdiff.profile.comparison import Comparison
 
 # The most suspects of a function: nobody looks further.
@@ -14,7 +14,7 @@ MOST = 4
 
 
 def suspects(
-    comparison: Comparison, kernel: int, parts: Sequence[Part], effects: Sequence[Part]
+    comparison: Comparison, kernel: int, parts: Sequence[BlamedPart], effects: Sequence[BlamedPart]
 ) -> Mapping[tuple[Kind, int], tuple[str, ...]]:
     """For each kind and function, most of the delta first.
 

@@ -11,7 +11,7 @@ from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement
 from profdiff.evidence.conditions.names import CODE, INLINED, SIZE, check_names
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
-from profdiff.session.kinds import ARCHITECTURE, Kind
+from profdiff.session.kinds import ARCHITECTURE, PartKind
 
 # By part, "" where there is one only: what was found at each setting.
 Found = Mapping[str, Sequence[Findings]]
@@ -21,7 +21,7 @@ def judge(
     found: Found,
     conditions: Sequence[Condition],
     labels: Sequence[str],
-    kind: Kind = ARCHITECTURE,
+    kind: PartKind = ARCHITECTURE,
 ) -> list[Judgement]:
     """Every condition on every kernel but the base, at every setting, or on ``labels`` alone.
     Names need to be known of one part. Raises InputError for those that nothing has, and for what

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.results import PartsResults, PartsSetting
-from profdiff.session.kinds import Kind
+from profdiff.session.kinds import PartKind
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 
@@ -55,7 +55,7 @@ class PartsFindings:
         return self.recording.names
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PartKind:
         """What the parts differ by."""
         return self.recording.kind
 

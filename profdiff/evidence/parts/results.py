@@ -10,7 +10,7 @@ from profdiff.base.errors import SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.largest_change import LargestChange, largest, largest_change
 from profdiff.evidence.results import Result, Results
-from profdiff.session.kinds import ARCHITECTURE, Kind
+from profdiff.session.kinds import ARCHITECTURE, PartKind
 from profdiff.session.manifest import Collector
 from profdiff.session.points import Setting, named, varied_names
 from profdiff.session.session import Session
@@ -69,10 +69,10 @@ class PartsResults:
     parts: Mapping[str, Results]
     settings: Sequence[PartsSetting]
     labels: Sequence[str]
-    kind: Kind = ARCHITECTURE
+    kind: PartKind = ARCHITECTURE
 
     @staticmethod
-    def gather(sessions: Mapping[str, Session], kind: Kind) -> "PartsResults":
+    def gather(sessions: Mapping[str, Session], kind: PartKind) -> "PartsResults":
         """The results of a folder's sessions, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:
@@ -82,7 +82,7 @@ class PartsResults:
         )
 
     @staticmethod
-    def of(parts: Mapping[str, Results], kind: Kind = ARCHITECTURE) -> "PartsResults":
+    def of(parts: Mapping[str, Results], kind: PartKind = ARCHITECTURE) -> "PartsResults":
         """The results of all parts. Raises SessionError as ``gather``, and where one
         has the same point twice."""
         bases = {name: results.labels[0] for name, results in parts.items()}

@@ -20,7 +20,7 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.saving import SavedMachine
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.programs import find_program
-from profdiff.collectors.recorder import Job, Recorder, Running
+from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.recording.cluster.address import Where
 from profdiff.recording.cluster.attempt import Attempt, RunningThere
 from profdiff.recording.cluster.connection import Connection, connected
@@ -120,7 +120,7 @@ class Cluster:
         everywhere = set().union(*(one.has for one in self._nodes.here))
         return next((n for n, one in enumerate(known) if one not in everywhere), 0)
 
-    def start(self, recorder: Recorder, job: Job, boot: Boot) -> Running:
+    def start(self, recorder: Recorder, job: RunJob, boot: Boot) -> Running:
         """Send a guest to a node, where it boots."""
         inputs = _Inputs(self._files)
         away = self._away(recorder, inputs)
@@ -134,7 +134,7 @@ class Cluster:
     def restore(
         self,
         recorder: Recorder,
-        job: Job,
+        job: RunJob,
         machine: SavedMachine,
         state: MachineState,
         delivery: Delivery,
@@ -173,7 +173,7 @@ class Cluster:
     def _sent(
         self,
         recorder: Recorder,
-        job: Job,
+        job: RunJob,
         arguments: Sequence[str],
         inputs: _Inputs,
         restored: Restored | None = None,

@@ -9,7 +9,7 @@ from profdiff.base import units
 from profdiff.base.terminal import Span, Style, Styled
 from profdiff.reports.annotation.arrows import gutter, jumps
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.annotation.listing import Entry, Listing
+from profdiff.reports.annotation.listing import Listing, ListingLine
 from profdiff.reports.table import Block, Column, draw
 
 _CODE = "code"
@@ -62,7 +62,7 @@ def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
     return Drawn(lines, texts.arrows, texts.left_out)
 
 
-def line_table(figures: Figures, entries: Sequence[Entry], look: Look) -> Drawn:
+def line_table(figures: Figures, entries: Sequence[ListingLine], look: Look) -> Drawn:
     """A line for each source line."""
     texts = [_plain(next(iter(entry.texts.values())), look) for entry in entries]
     indented = [
@@ -73,7 +73,7 @@ def line_table(figures: Figures, entries: Sequence[Entry], look: Look) -> Drawn:
 
 
 def _lines(
-    figures: Figures, entries: Sequence[Entry], texts: Sequence[str], look: Look
+    figures: Figures, entries: Sequence[ListingLine], texts: Sequence[str], look: Look
 ) -> list[Styled]:
     numbers = [_numbers(figures, entry) for entry in entries]
     room = _room(figures, numbers, look)
@@ -97,7 +97,7 @@ def _titled(shown: Sequence[Listing], room: int, look: Look, *, beside: bool) ->
     ]
 
 
-def _title(listing: Listing, room: int, look: Look, beside: bool) -> list[Entry]:
+def _title(listing: Listing, room: int, look: Look, beside: bool) -> list[ListingLine]:
     head, own = listing.entries[0], listing.place.chains
     texts = head.texts
     if not beside:
@@ -110,7 +110,7 @@ def _title(listing: Listing, room: int, look: Look, beside: bool) -> list[Entry]
         wrapped = {one: units.wrap(_plain(text, look), room, 2) for one, text in texts.items()}
         most = range(max(map(len, wrapped.values())))
         rows = [{one: own[at] for one, own in wrapped.items() if at < len(own)} for at in most]
-    return [replace(head, texts=rows[0]), *(Entry("place", row) for row in rows[1:])]
+    return [replace(head, texts=rows[0]), *(ListingLine("place", row) for row in rows[1:])]
 
 
 def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
@@ -174,7 +174,9 @@ def _texts(figures: Figures, shown: Sequence[Listing], labels: Sequence[str], lo
     return _Texts(texts, any(map(str.strip, cells)), left_out)
 
 
-def _text(figures: Figures, entry: Entry, labels: Sequence[str], arrows: str, look: Look) -> str:
+def _text(
+    figures: Figures, entry: ListingLine, labels: Sequence[str], arrows: str, look: Look
+) -> str:
     own = [label for label in labels if label in entry.texts]
     if not own:
         return arrows.rstrip()
@@ -207,13 +209,13 @@ def _short(address: str) -> str:
     return address.removeprefix("0x").removeprefix("ffffffff")
 
 
-def _numbers(figures: Figures, entry: Entry) -> list[str]:
+def _numbers(figures: Figures, entry: ListingLine) -> list[str]:
     if entry.counts is None:
         return figures.nothing()
     return figures.cells(entry.counts, entry.samples, entry.whole)
 
 
-def _count(figures: Figures, label: str, entry: Entry) -> str:
+def _count(figures: Figures, label: str, entry: ListingLine) -> str:
     cell = figures.count(label, entry.counts or {})
     sampled = entry.samples or {}
     return f"{cell} ({sampled[label]:,})" if sampled.get(label) else cell
@@ -229,7 +231,7 @@ def _widest(cells: Sequence[str]) -> int:
     return max(map(units.width, cells))
 
 
-def _cut(entry: Entry, text: str, columns: int) -> str:
+def _cut(entry: ListingLine, text: str, columns: int) -> str:
     """``text`` in its room: of code, the beginning says most."""
     if units.width(text) <= columns:
         return text
@@ -242,7 +244,7 @@ def _cut(entry: Entry, text: str, columns: int) -> str:
 
 
 def _styled(
-    figures: Figures, entries: Sequence[Entry], blocks: Sequence[Block], room: int = 0
+    figures: Figures, entries: Sequence[ListingLine], blocks: Sequence[Block], room: int = 0
 ) -> list[Styled]:
     """The lines of a table of entries, with how they look. ``room``: of code that has more columns
     behind it."""
@@ -261,7 +263,7 @@ def _styled(
 
 
 def _spans(
-    figures: Figures, entry: Entry, end: int, numbers: Sequence[tuple[int, int]]
+    figures: Figures, entry: ListingLine, end: int, numbers: Sequence[tuple[int, int]]
 ) -> list[Span]:
     if entry.kind == "place":
         return [Span(0, end, "bold")]

@@ -3,27 +3,27 @@
 from collections.abc import Iterator, Sequence
 
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.annotation.listing import Entry, near_executed, titled
+from profdiff.reports.annotation.listing import ListingLine, near_executed, titled
 from profdiff.views.annotation.records import Line
 from profdiff.views.record import Counts
 
 
-def entries(figures: Figures, context: int) -> list[Entry]:
+def entries(figures: Figures, context: int) -> list[ListingLine]:
     """Files, those first of which most is executed, and in each its lines in order; ``context``: so
     many never-executed lines are shown around each executed one."""
     by_file: dict[str, list[Line]] = {}
     for line in figures.annotation.lines:
         by_file.setdefault(line.file, []).append(line)
-    made: list[Entry] = []
+    made: list[ListingLine] = []
     for file, lines in sorted(by_file.items(), key=lambda item: -_most(item[1])):
         whole = _sum(figures.labels, lines)
         title = dict.fromkeys(figures.labels, file or "no line known")
-        made.append(Entry("place", title, counts=whole, whole=whole))
+        made.append(ListingLine("place", title, counts=whole, whole=whole))
         made += _of_file(figures, lines, context)
     return made
 
 
-def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[Entry]:
+def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[ListingLine]:
     gap = 0
     shown = near_executed([any(line.count.values()) for line in lines], context)
     for line, visible in zip(lines, shown, strict=True):
@@ -34,7 +34,7 @@ def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[
             yield _left_out(figures, gap)
             gap = 0
         text = titled(line, figures.labels, line.file)
-        yield Entry(
+        yield ListingLine(
             "code",
             dict.fromkeys(figures.labels, text),
             counts=line.count,
@@ -45,8 +45,10 @@ def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[
         yield _left_out(figures, gap)
 
 
-def _left_out(figures: Figures, lines: int) -> Entry:
-    return Entry("left out", dict.fromkeys(figures.labels, f"... {lines:,} more, never executed"))
+def _left_out(figures: Figures, lines: int) -> ListingLine:
+    return ListingLine(
+        "left out", dict.fromkeys(figures.labels, f"... {lines:,} more, never executed")
+    )
 
 
 def _most(lines: Sequence[Line]) -> int:

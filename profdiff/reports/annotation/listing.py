@@ -25,7 +25,7 @@ _TAB = 2
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListingLine:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
     ``counted``: whether it is known of all ``targets`` how often they were jumped to."""
@@ -51,7 +51,7 @@ class Listing(NamedTuple):
     """The lines of one place."""
 
     place: Place
-    entries: list[Entry]
+    entries: list[ListingLine]
 
 
 def listings(
@@ -72,7 +72,9 @@ def listings(
     for number in _order(annotation):
         place, rows = annotation.places[number], by_place[number]
         file = _file_of(rows)
-        head = Entry("place", _titles(place, file, annotation.labels), " ", place.self, place.self)
+        head = ListingLine(
+            "place", _titles(place, file, annotation.labels), " ", place.self, place.self
+        )
         near = _shown(rows, least, context)
         own = _entries(annotation, known, place, rows, near, file, side_by_side=side_by_side)
         made.append(Listing(place, [head, *own]))
@@ -116,7 +118,7 @@ def _entries(
     file: str,
     *,
     side_by_side: bool,
-) -> Iterator[Entry]:
+) -> Iterator[ListingLine]:
     labels = annotation.labels
     last: Line | None = None
     for visible, members in groupby(zip(rows, shown, strict=True), lambda one: one[1]):
@@ -129,7 +131,7 @@ def _entries(
             line = known.of(row)
             if line != last:
                 title = titled(line, labels, file) if line else "no line known"
-                yield Entry("source", dict.fromkeys(labels, title))
+                yield ListingLine("source", dict.fromkeys(labels, title))
                 last = line
             yield from (_whole if side_by_side else _split)(row, labels, place)
 
@@ -146,13 +148,15 @@ def _shown(rows: Sequence[Row], least: float, context: int) -> list[bool]:
     return near_executed(hot, context)
 
 
-def _left_out(rows: Sequence[Row], labels: Sequence[str]) -> Entry:
+def _left_out(rows: Sequence[Row], labels: Sequence[str]) -> ListingLine:
     if not any(map(_hottest, rows)):
-        return Entry("left out", dict.fromkeys(labels, f"... {len(rows):,} more, never executed"))
+        return ListingLine(
+            "left out", dict.fromkeys(labels, f"... {len(rows):,} more, never executed")
+        )
     text = f"... {len(rows):,} more, each below {_COLD:.0%} of the hottest (--cold)"
     counts = _sums([row.count for row in rows], labels)
     samples = [row.samples for row in rows if row.samples is not None]
-    return Entry(
+    return ListingLine(
         "left out",
         dict.fromkeys(labels, text),
         counts=counts,
@@ -191,13 +195,13 @@ def _sign(row: Row, labels: Sequence[str]) -> str:
     return "-" if len(labels) > 1 and len(row.address) == 1 else " "
 
 
-def _whole(row: Row, labels: Sequence[str], place: Place) -> Iterator[Entry]:
+def _whole(row: Row, labels: Sequence[str], place: Place) -> Iterator[ListingLine]:
     """One line for a row."""
     own = [label for label in labels if label in row.address]
     yield _code(row, own, place, _sign(row, labels), True)
 
 
-def _split(row: Row, labels: Sequence[str], place: Place) -> Iterator[Entry]:
+def _split(row: Row, labels: Sequence[str], place: Place) -> Iterator[ListingLine]:
     """A line for each text of a row whose operands differ, and one for any other."""
     own = [label for label in labels if label in row.address]
     sign = _sign(row, labels)
@@ -210,8 +214,8 @@ def _split(row: Row, labels: Sequence[str], place: Place) -> Iterator[Entry]:
         yield _code(row, mine, place, sign, number == len(texts))
 
 
-def _code(row: Row, labels: Sequence[str], place: Place, sign: str, last: bool) -> Entry:
-    return Entry(
+def _code(row: Row, labels: Sequence[str], place: Place, sign: str, last: bool) -> ListingLine:
+    return ListingLine(
         "code",
         {label: _within(row, label, place) for label in labels},
         sign,

@@ -14,7 +14,7 @@ from profdiff.reports.annotation.text import ascii_line
 from profdiff.reports.form import Asked
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
-from profdiff.session.kinds import KINDS, Kind
+from profdiff.session.kinds import KINDS, PartKind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts
 from profdiff.views.results.result import ABSENT
@@ -36,7 +36,7 @@ def render(joint: JointAnnotation, asked: Asked) -> list[Styled]:
     return [ascii_line(line) for line in lines] if asked.ascii_only else lines
 
 
-def _one_by_one(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
+def _one_by_one(joint: JointAnnotation, kind: PartKind, asked: Asked) -> list[Styled]:
     lines: list[Styled] = []
     width = max(asked.width or 0, MIN_WIDTH)
     for name, annotation in joint.parts.items():
@@ -47,7 +47,7 @@ def _one_by_one(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled
     return lines if lines[-1].text else lines[:-1]
 
 
-def _by_line(joint: JointAnnotation, kind: Kind, asked: Asked) -> list[Styled]:
+def _by_line(joint: JointAnnotation, kind: PartKind, asked: Asked) -> list[Styled]:
     width = max(asked.width or 0, MIN_WIDTH)
     figures = {
         name: Figures(one, Numbers(one.ops if asked.per_op is not False else None))
@@ -171,7 +171,7 @@ def _look(figures: Mapping[str, Figures], row: _Row) -> Style | None:
     return "more" if deltas.pop() else "less"
 
 
-def _legend(kind: Kind, figures: Mapping[str, Figures], *, absent: bool) -> str:
+def _legend(kind: PartKind, figures: Mapping[str, Figures], *, absent: bool) -> str:
     own = next(iter(figures.values()))
     base, *others = own.labels
     if own.annotation.exact:

@@ -16,7 +16,7 @@ from profdiff.reports.annotation.columns import (
 )
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import head
-from profdiff.reports.annotation.listing import Entry, listings
+from profdiff.reports.annotation.listing import ListingLine, listings
 from profdiff.reports.form import Asked, Layout
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH
@@ -38,7 +38,7 @@ def render(annotation: Annotation, asked: Asked) -> list[Styled]:
     figures = Figures(annotation, numbers)
     look = Look(width, not numbers.ops, asked.ascii_only, layout.addresses)
     context = _CONTEXT[layout.by] if layout.context is None else layout.context
-    entries: list[Entry]
+    entries: list[ListingLine]
     if layout.by == "line":
         entries = annotation_lines.entries(figures, context)
         drawn = line_table(figures, entries, look)
@@ -58,7 +58,7 @@ def _beside(annotation: Annotation, layout: Layout, width: int) -> bool:
     return layout.side_by_side
 
 
-def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, layout: Layout) -> str:
+def _legend(figures: Figures, entries: Sequence[ListingLine], drawn: Drawn, layout: Layout) -> str:
     """The legend of the signs that are shown."""
     base, *others = figures.labels
     code = [entry for entry in entries if entry.kind == "code"]
@@ -99,7 +99,7 @@ def _legend(figures: Figures, entries: Sequence[Entry], drawn: Drawn, layout: La
     return f"{'; '.join(told)}."
 
 
-def _moved(entry: Entry) -> bool:
+def _moved(entry: ListingLine) -> bool:
     return any(_WITHIN.search(text) for text in entry.texts.values())
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from profdiff import __version__
 from profdiff.base import units
-from profdiff.evidence.atlas.lines import Place, Series
-from profdiff.evidence.atlas.source import Source
-from profdiff.evidence.atlas.steps import Culprit, Step, steps
+from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries
+from profdiff.evidence.atlas.source import AtlasSource
+from profdiff.evidence.atlas.steps import Culprit, ReleaseStep, steps
 from profdiff.evidence.statistics import Verdict
 from profdiff.reports.documents import suite
 from profdiff.reports.page.site import cell_path
@@ -21,10 +21,10 @@ _APART = "they are different series and never joined in one line"
 
 
 def build(
-    sources: Sequence[Source],
+    sources: Sequence[AtlasSource],
     documents: Sequence[SuiteDocument],
     pages: Sequence[Mapping[str, str]],
-    found: Sequence[Series],
+    found: Sequence[ReleaseSeries],
     threshold: float,
     damaged: Sequence[SuiteDamage] = (),
 ) -> atlas.Atlas:
@@ -52,7 +52,7 @@ def build(
     )
 
 
-def source_page(source: Source) -> str:
+def source_page(source: AtlasSource) -> str:
     """Where the pages of a source are, relative to the site."""
     return f"sessions/{source.name}/index.html"
 
@@ -62,7 +62,7 @@ class _Maker:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[AtlasSource],
         documents: Sequence[SuiteDocument],
         pages: Sequence[Mapping[str, str]],
         threshold: float,
@@ -73,7 +73,7 @@ class _Maker:
             {cell.name: cell.reproduce for cell in shown.cells} for shown in documents
         ]
 
-    def series(self, one: Series, title: str) -> atlas.AtlasSeries:
+    def series(self, one: ReleaseSeries, title: str) -> atlas.AtlasSeries:
         found = {name: steps(one, name, self._threshold, self._sources) for name in one.lines}
         cells = [self._cell(one, name, found[name]) for name in one.lines]
         metric = one.metric
@@ -97,7 +97,7 @@ class _Maker:
         )
 
     def _release(
-        self, one: Series, number: int, found: Mapping[str, Mapping[int, Step]]
+        self, one: ReleaseSeries, number: int, found: Mapping[str, Mapping[int, ReleaseStep]]
     ) -> atlas.AtlasRelease:
         kernel = one.releases[number].kernel
         here = [line[number] for line in found.values() if number in line]
@@ -130,7 +130,11 @@ class _Maker:
         )
 
     def _sentence(
-        self, one: Series, number: int, here: Sequence[Step], counts: Mapping[str, int]
+        self,
+        one: ReleaseSeries,
+        number: int,
+        here: Sequence[ReleaseStep],
+        counts: Mapping[str, int],
     ) -> str:
         """What a release says against the one before; "" where nothing was before."""
         if not here:
@@ -147,7 +151,9 @@ class _Maker:
             f"{counts['less']} at least {least} less{depend}"
         )
 
-    def _cell(self, one: Series, name: str, found: Mapping[int, Step]) -> atlas.AtlasCell:
+    def _cell(
+        self, one: ReleaseSeries, name: str, found: Mapping[int, ReleaseStep]
+    ) -> atlas.AtlasCell:
         line = one.lines[name]
         first = next(iter(line.values()))[0].cell
         return atlas.AtlasCell(
@@ -164,7 +170,7 @@ class _Maker:
         )
 
     def _point(
-        self, one: Series, number: int, places: Sequence[Place], step: Step | None
+        self, one: ReleaseSeries, number: int, places: Sequence[CellValue], step: ReleaseStep | None
     ) -> atlas.AtlasPoint:
         place = places[0]
         name = place.cell.name
@@ -188,7 +194,7 @@ class _Maker:
             },
         )
 
-    def _step(self, series: Series, step: Step) -> atlas.AtlasStep:
+    def _step(self, series: ReleaseSeries, step: ReleaseStep) -> atlas.AtlasStep:
         change = step.change
         both = [series.releases[number].kernel.compiler or "" for number in (step.since, step.at)]
         culprit = step.culprit
@@ -209,7 +215,7 @@ class _Maker:
             programs_differ=step.programs_differ,
         )
 
-    def _value(self, place: Place) -> atlas.AtlasValue:
+    def _value(self, place: CellValue) -> atlas.AtlasValue:
         name = place.cell.name
         return atlas.AtlasValue(
             source=place.source,
@@ -227,7 +233,7 @@ def _commit(found: Culprit) -> atlas.AtlasCommit:
     )
 
 
-def _source(source: Source, shown: SuiteDocument) -> atlas.AtlasSource:
+def _source(source: AtlasSource, shown: SuiteDocument) -> atlas.AtlasSource:
     return atlas.AtlasSource(
         name=source.name,
         kind="session" if source.suite.alone else "suite",
@@ -241,7 +247,7 @@ def _source(source: Source, shown: SuiteDocument) -> atlas.AtlasSource:
 
 
 def _damaged(
-    sources: Sequence[Source], documents: Sequence[SuiteDocument]
+    sources: Sequence[AtlasSource], documents: Sequence[SuiteDocument]
 ) -> Iterator[SuiteDamage]:
     """The workloads of suites that cannot be read."""
     for source, shown in zip(sources, documents, strict=True):
@@ -249,7 +255,7 @@ def _damaged(
             yield SuiteDamage(f"{source.name}: {one.name}", one.why)
 
 
-def _left_out(sources: Sequence[Source]) -> list[str]:
+def _left_out(sources: Sequence[AtlasSource]) -> list[str]:
     told = []
     for source in sources:
         if names := source.left_out:
@@ -259,7 +265,7 @@ def _left_out(sources: Sequence[Source]) -> list[str]:
     return told
 
 
-def _titles(found: Sequence[Series]) -> list[str]:
+def _titles(found: Sequence[ReleaseSeries]) -> list[str]:
     """What tells each series from the others; "" for the only one."""
     names = list(dict.fromkeys(name for one in found for name in one.machine))
     apart = [name for name in names if len({one.machine.get(name) for one in found}) > 1]

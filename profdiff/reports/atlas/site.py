@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from profdiff.base import units
 from profdiff.base.errors import SessionError
 from profdiff.evidence.atlas.lines import series
-from profdiff.evidence.atlas.source import Source, plain_name
+from profdiff.evidence.atlas.source import AtlasSource, plain_name
 from profdiff.reports.atlas import document as atlas_document
 from profdiff.reports.documents import session
 from profdiff.reports.documents import suite as suite_document
@@ -30,14 +30,14 @@ def write(
     SessionError where none is left."""
     with site_folder(target) as site:
         suite_site.assets(site, "atlas")
-        sources: list[Source] = []
+        sources: list[AtlasSource] = []
         documents: list[SuiteDocument] = []
         pages: list[dict[str, str]] = []
         damaged: list[SuiteDamage] = []
         for number, folder in enumerate(folders, 1):
             tell(f"{number} of {len(folders)}: {folder}")
             try:
-                source = Source.of(folder, _unique(plain_name(folder), sources))
+                source = AtlasSource.of(folder, _unique(plain_name(folder), sources))
             except SessionError as error:
                 # What is not a recording at all is a mistake in the command line.
                 if len(folders) == 1 or not held(folder):
@@ -58,7 +58,7 @@ def write(
     return atlas
 
 
-def _unique(name: str, sources: Sequence[Source]) -> str:
+def _unique(name: str, sources: Sequence[AtlasSource]) -> str:
     """A name that no other recording has."""
     taken = {source.name for source in sources}
     number, found = 2, name

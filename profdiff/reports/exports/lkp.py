@@ -33,7 +33,7 @@ _HEX = 12
 
 
 @dataclass(frozen=True)
-class Series:
+class MetricRuns:
     """A metric beside the profile: ``values`` by kernel, in the comparison's order, and by run;
     ``name`` as in ``mprotect-toggle.ns_per_call``; ``unit``: empty where nobody said it."""
 
@@ -42,12 +42,12 @@ class Series:
     unit: str = ""
 
 
-def workload_series(findings: Findings) -> list[Series]:
+def workload_series(findings: Findings) -> list[MetricRuns]:
     """What timed runs measured at the setting, the median of each boot."""
     name = _name(findings.manifest)
     kernels = [kernel.label for kernel in findings.kernels]
     return [
-        Series(
+        MetricRuns(
             f"{name}.{units.printable(result.metric.name).replace(' ', '_')}",
             [
                 cell.medians
@@ -62,7 +62,7 @@ def workload_series(findings: Findings) -> list[Series]:
 
 
 def render(
-    comparisons: Sequence[Comparison], extra: Sequence[Series], *, top: int | None = None
+    comparisons: Sequence[Comparison], extra: Sequence[MetricRuns], *, top: int | None = None
 ) -> str:
     """A table for each collector; ``extra`` stands in the first, and belongs to its kernels.
 

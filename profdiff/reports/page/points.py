@@ -15,7 +15,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports.documents import session as document
 from profdiff.reports.page.records import Point
 from profdiff.session import points
-from profdiff.session.kinds import ARCHITECTURE, Kind
+from profdiff.session.kinds import ARCHITECTURE, PartKind
 from profdiff.session.points import Setting
 from profdiff.views.claims.claim import headlines
 from profdiff.views.document import Document
@@ -46,7 +46,7 @@ def part_points(
     findings: Findings,
     shown: Document,
     others: Iterable[Findings],
-    kind: Kind,
+    kind: PartKind,
     name: str,
     *,
     own: bool,
@@ -83,7 +83,7 @@ def _named(findings: Findings, every: Sequence[Setting]) -> Sequence[Setting]:
 
 
 def _point(
-    findings: Findings, one: Setting, held: _Held, part: str, kind: Kind = ARCHITECTURE
+    findings: Findings, one: Setting, held: _Held, part: str, kind: PartKind = ARCHITECTURE
 ) -> Point:
     """``part``: "" where there is one only; ``kind``: what parts differ by."""
     own = one.point == findings.setting.point

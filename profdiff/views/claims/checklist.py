@@ -36,7 +36,7 @@ class Item(Record, frozen=True):
 
 
 @dataclass(frozen=True)
-class Known:
+class Grounds:
     """What the items are judged by. ``culprit``: the commit that bisection found, if it was given;
     ``source``: whether the workload's stands in the mail."""
 
@@ -59,7 +59,7 @@ class Known:
 _Judged = tuple[bool, str]
 
 
-def items(known: Known) -> list[Item]:
+def items(known: Grounds) -> list[Item]:
     """All items, in the order in which readers ask for them."""
     found = []
     for text, judge in ITEMS:
@@ -68,7 +68,7 @@ def items(known: Known) -> list[Item]:
     return found
 
 
-def _plain_sentence(known: Known) -> _Judged:
+def _plain_sentence(known: Grounds) -> _Judged:
     told = [kernel for kernel in known.findings.kernels if kernel.release]
     if len(told) < len(known.labels):
         return False, "the release of a kernel is unknown"
@@ -77,11 +77,11 @@ def _plain_sentence(known: Known) -> _Judged:
     return True, f"{told[0].release} to {told[-1].release}"
 
 
-def _real_use(known: Known) -> _Judged:
+def _real_use(known: Grounds) -> _Judged:
     return bool(known.real_use), known.real_use or "none known"
 
 
-def _bisection(known: Known) -> _Judged:
+def _bisection(known: Grounds) -> _Judged:
     found = known.findings.manifest.bisection
     if found and not found.candidates and found.revert in ("confirmed", "partly"):
         return True, f"{cited(found.culprit)}; the revert on top: {found.revert}"
@@ -93,7 +93,7 @@ def _bisection(known: Known) -> _Judged:
     return True, f"{known.culprit}; {', '.join(reverts)}"
 
 
-def _sweep(known: Known) -> _Judged:
+def _sweep(known: Grounds) -> _Judged:
     findings = known.findings
     complete = [one for one in findings.results.settings if _fewest_boots(findings, one)]
     told, wide = [], False
@@ -104,7 +104,7 @@ def _sweep(known: Known) -> _Judged:
     return wide, "; ".join(told) or "one size"
 
 
-def _microarchitectures(known: Known) -> _Judged:
+def _microarchitectures(known: Grounds) -> _Judged:
     if known.machine.kind == "emulator":
         return False, "an emulator has none"
     machines = known.findings.facts.machines.values()
@@ -112,14 +112,14 @@ def _microarchitectures(known: Known) -> _Judged:
     return len(names) > 1, ", ".join(names) or "processor unknown"
 
 
-def _series(known: Known) -> _Judged:
+def _series(known: Grounds) -> _Judged:
     findings = known.findings
     fewest = _fewest_boots(findings, findings.setting)
     told = f"{_number(len(known.labels), 'kernel')}, {_number(fewest, _what(findings))} of each"
     return len(known.labels) > 2 and fewest > 1, told
 
 
-def _hot_functions(known: Known) -> _Judged:
+def _hot_functions(known: Grounds) -> _Judged:
     comparisons = known.findings.comparisons
     if "instructions" not in [one.metric.name for one in comparisons]:
         return False, "instructions were not counted"
@@ -128,7 +128,7 @@ def _hot_functions(known: Known) -> _Judged:
     return True, "in the table, inlined functions included"
 
 
-def _code_layout(known: Known) -> _Judged:
+def _code_layout(known: Grounds) -> _Judged:
     if not known.findings.comparisons:
         return False, "no functions were recorded"
     lacking = [kernel.label for kernel in known.findings.kernels if not kernel.code]
@@ -137,7 +137,7 @@ def _code_layout(known: Known) -> _Judged:
     return True, "sizes and disassembly as executed: profdiff annotate FUNCTION"
 
 
-def _same_state(known: Known) -> _Judged:
+def _same_state(known: Grounds) -> _Judged:
     found = known.findings.state
     if found.differences:
         named = [state.name(what) for what in list(found.differences)[:_NAMED]]
@@ -159,14 +159,14 @@ def _same_state(known: Known) -> _Judged:
     return True, f"{_number(len(found.equal), 'fact')} compared{at}, all equal"
 
 
-def _reproducer(known: Known) -> _Judged:
+def _reproducer(known: Grounds) -> _Judged:
     if known.source == "included":
         return True, "source and command are in the mail"
     told = "too long for a mail: link it" if known.source else "its source is not in the mail"
     return False, told
 
 
-def _bare_metal(known: Known) -> _Judged:
+def _bare_metal(known: Grounds) -> _Judged:
     if known.machine.kind == "emulator":
         return False, "an emulator"
     facts, kind = known.findings.facts, known.machine.kind
@@ -178,7 +178,7 @@ def _bare_metal(known: Known) -> _Judged:
     return True, machines[0]["processor"]
 
 
-def _state(known: Known) -> _Judged:
+def _state(known: Grounds) -> _Judged:
     findings = known.findings
     facts, labels = findings.facts, known.labels
     lacking = [] if set(labels) <= set(facts.configs) else ["config"]
@@ -198,7 +198,7 @@ def _state(known: Known) -> _Judged:
     return not lacking, told
 
 
-def _repetitions(known: Known) -> _Judged:
+def _repetitions(known: Grounds) -> _Judged:
     findings = known.findings
     fewest = _fewest_boots(findings, findings.setting)
     failed = sum(run.failure is not None for run in findings.manifest.runs)
@@ -214,7 +214,7 @@ def _repetitions(known: Known) -> _Judged:
     return fewest > 1 and not weak, told
 
 
-def _work(known: Known) -> _Judged:
+def _work(known: Grounds) -> _Judged:
     findings = known.findings
     if ops := findings.setting.ops:
         return True, f"{ops:,} ops, counts per op"
@@ -225,7 +225,7 @@ def _work(known: Known) -> _Judged:
     return bool(own), told or "the number of ops is unknown"
 
 
-def _noise(known: Known) -> _Judged:
+def _noise(known: Grounds) -> _Judged:
     findings = known.findings
     floors = [one for one in findings.results.at(findings.setting) if one.noise is not None]
     if not floors:
@@ -252,7 +252,7 @@ def _number(number: int, what: str) -> str:
 
 
 # Each with what judges it, or what no session can show.
-ITEMS: list[tuple[str, Callable[[Known], _Judged] | str]] = [
+ITEMS: list[tuple[str, Callable[[Grounds], _Judged] | str]] = [
     ("What changed, by how much, where", _plain_sentence),
     ("A real user", _real_use),
     ("Bisection and revert", _bisection),

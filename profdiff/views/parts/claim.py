@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from profdiff.base import units
 from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.session.kinds import Kind
+from profdiff.session.kinds import PartKind
 from profdiff.views.record import Record
 from profdiff.views.results import result
 from profdiff.views.results.result import Delta
@@ -107,7 +107,7 @@ def parts_claim(
     )
 
 
-def _lead(here: Sequence[_Seen], kind: Kind, unlike: bool) -> str:
+def _lead(here: Sequence[_Seen], kind: PartKind, unlike: bool) -> str:
     """What the changes have in common. ``unlike``: they are not of the same kernels."""
     directions = [seen.direction for seen in here]
     change = "The change" if unlike else "The same change"

@@ -101,7 +101,7 @@ def _session_seeds() -> list[bytes]:
     for label in ("base", "new"):
         recording = perf.written("<").file()
         Path(label).write_bytes(recording)
-        importing.read(importing.Source(label, Path(label))).chains.save(Path("chains.npz"))
+        importing.read(importing.GivenRecording(label, Path(label))).chains.save(Path("chains.npz"))
         sampled |= {
             f"{label}.data": recording,
             f"{label}.data.npz": Path("chains.npz").read_bytes(),

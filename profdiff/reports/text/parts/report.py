@@ -11,7 +11,7 @@ from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.reports import table
 from profdiff.reports.table import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
-from profdiff.session.kinds import Kind
+from profdiff.session.kinds import PartKind
 from profdiff.session.parts import Parts
 from profdiff.views.alike import alike
 from profdiff.views.kernels import built_from, state
@@ -26,7 +26,7 @@ from profdiff.views.results.result import ABSENT
 _BUILD_ID = 12
 
 
-def read(kind: Kind) -> str:
+def read(kind: PartKind) -> str:
     """What joint tables mean."""
     return (
         f"a change is relative to the base {kind.word} the same {kind.name}; {ABSENT}: {kind.one} "
@@ -34,7 +34,7 @@ def read(kind: Kind) -> str:
     )
 
 
-def order(kind: Kind, found: JointFunctions) -> str:
+def order(kind: PartKind, found: JointFunctions) -> str:
     """What the table of functions means."""
     told = (
         f"rows: by place in each {kind.name}'s own order; share: part of {kind.one}'s whole delta"
