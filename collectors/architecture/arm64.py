@@ -40,6 +40,7 @@ ARM64 = Architecture(
     # QEMU does not say that it sleeps: it is behind a wfi.
     asleep=(r"\bPC=([0-9a-f]{16})\b", "d503207f"),
     loses_timers=False,
+    one_vcpu=False,
     images=tuple(
         f"{folder}{name}"
         for folder in ("", "arch/arm64/boot/")

@@ -33,7 +33,8 @@ class Architecture:
     ``firmware``: the files of QEMU's that it loads into the machine.
     ``asleep``: a pattern that what QEMU says of a vCPU's registers matches once if it sleeps; or
     that finds where it is, and the instruction that one which sleeps is behind. ``loses_timers``:
-    whether QEMU restores a machine without its timers.
+    whether QEMU restores a machine without its timers, so that only what counts exactly restores
+    one. ``one_vcpu``: whether guests with several get nowhere.
 
     ``images``: names of kernel images, also below a build tree. ``magic``: at which offset of an
     image what stands; None: anything. ``image_is_elf``: packed, so that KernelImage reads it.
@@ -72,6 +73,7 @@ class Architecture:
     firmware: tuple[str, ...]
     asleep: tuple[str, str]
     loses_timers: bool
+    one_vcpu: bool
     images: tuple[str, ...]
     magic: tuple[int, bytes] | None
     image_is_elf: bool

@@ -39,6 +39,8 @@ RISCV64 = Architecture(
     asleep=(r"^ pc +([0-9a-f]{16})", "10500073"),
     # hw/intc/riscv_aclint.c and target/riscv/time_helper.c of QEMU 7.2.
     loses_timers=True,
+    # Under -icount they wait for each other in OpenSBI (QEMU 7.2).
+    one_vcpu=True,
     images=tuple(
         f"{folder}{name}"
         for folder in ("", "arch/riscv/boot/")

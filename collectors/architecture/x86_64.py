@@ -44,6 +44,7 @@ X86_64 = Architecture(
     ),
     asleep=(r"\bHLT=1\b", ""),
     loses_timers=False,
+    one_vcpu=False,
     images=("bzImage", "vmlinuz", "arch/x86/boot/bzImage"),
     magic=None,
     image_is_elf=True,

@@ -178,6 +178,12 @@ class Experiment:
         else:
             guests = architecture is not None
             points = sweep.points(asked.sweep, command, in_guests=guests, whole=whole)
+        several = any((one.cpus or 1) > 1 for one in points.every)
+        if several and architecture and architecture.one_vcpu:
+            raise InputError(
+                f"--cpus: {architecture.told} guests have one vCPU: with several, they wait for "
+                "each other in their firmware"
+            )
         planned = m.Manifest(
             schema=m.SCHEMA,
             profdiff=__version__,
@@ -191,7 +197,7 @@ class Experiment:
             order=asked.order,
             points=points.every,
             workload=plan.describe_workload(prepared, own),
-            guest=_guest(asked, equipment.guest, folder) if architecture else None,
+            guest=_guest(asked, equipment, architecture, folder) if architecture else None,
             kernels=described,
             runs=[],
         )
@@ -218,14 +224,21 @@ class Experiment:
         ]
 
 
-def _guest(asked: Asked, guest: m.Guest, folder: Path) -> m.Guest:
+def _guest(asked: Asked, equipment: Equipment, architecture: Architecture, folder: Path) -> m.Guest:
     """What guests are like. A session that began with booted ones goes on with these. Raises
-    SessionError."""
+    InputError, SessionError."""
     restore = asked.restore
+    exact = all(registry.collector(name).kind.exact for name in equipment.collectors)
+    sleeps = architecture.loses_timers and not exact
+    if restore and sleeps:
+        raise InputError(
+            f"--restore: {architecture.told} guests are restored for exact counts only, because "
+            "QEMU restores no timers: leave it out"
+        )
     if restore is None:
         before = Session.open(folder).manifest.guest if is_session(folder) else None
         restore = before is None or before.restored or bool(before.not_restored)
-    return m.replace(guest, restored=restore)
+    return m.replace(equipment.guest, restored=restore and not sleeps)
 
 
 def _stay(prepared: PreparedWorkload) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import RESTORED, ROOT, profdiff, qemu_user
+from support import RESTORED, ROOT, error_line, profdiff, qemu_user
 
 from profdiff.collectors.architecture import RISCV64
 from profdiff.collectors.exact.counts import Counts
@@ -120,3 +120,20 @@ def test_varied_states(riscv64_qemu: Qemu, riscv64_kernel: KernelFiles, tmp_path
     runs = Session.open(tmp_path / "s.profdiff").manifest.runs
     assert len(runs) == 4
     assert all(run.failure is None for run in runs)
+
+
+def test_several_vcpus_are_refused(riscv64_kernel: KernelFiles, tmp_path: Path) -> None:
+    command = ["plan", "--kernel", f"a={riscv64_kernel.spec}", "--aa", "1", "--cpus", "2"]
+    command += ["-o", tmp_path / "s", "--", "tests/recording/riscv64-calls.c", "100"]
+    line = error_line(profdiff(*command, cwd=ROOT, status=2))
+    assert line.startswith("--cpus: riscv64 guests have one vCPU: ")
+
+
+def test_what_needs_timers_boots(riscv64_kernel: KernelFiles, tmp_path: Path) -> None:
+    """QEMU restores a machine without its timers: perf's clock stands still."""
+    command = ["plan", "--kernel", f"a={riscv64_kernel.spec}", "--aa", "1", "-o", tmp_path / "s"]
+    command += ["--collector", "timed"]
+    workload = ["--", "tests/recording/riscv64-calls.c", "100"]
+    line = error_line(profdiff(*command, "--restore", *workload, cwd=ROOT, status=2))
+    assert line.startswith("--restore: riscv64 guests are restored for exact counts only")
+    assert "boot" in profdiff(*command, *workload, cwd=ROOT).stdout
