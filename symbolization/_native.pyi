@@ -226,6 +226,26 @@ def expand_calls(
     ``functions[offsets[p]:offsets[p + 1]]``. Where ``called``, only the place's outermost function
     is on top. Raises ValueError for columns of different lengths."""
 
+class Event:
+    """What perf counted: ``kind`` and ``config`` as perf_event_open(2) has them; ``rate``: the
+    period, or the frequency."""
+
+    name: str
+    kind: int
+    config: int
+    rate: int
+    is_frequency: bool
+
+class KernelMapping:
+    """Where perf says that the kernel or a module lies; the ``offset`` of
+    ``[kernel.kallsyms]_text`` is where that symbol was."""
+
+    name: str
+    start: int
+    length: int
+    offset: int
+    build_id: str | None
+
 @final
 class PerfData:
     """A perf.data file: N distinct places (an address in an object), E entries (a stack of places
@@ -240,16 +260,13 @@ class PerfData:
     entry_weight: NDArray[np.uint64]
     entry_samples: NDArray[np.uint64]
     @property
-    def events(self) -> list[tuple[str, int, int, int, bool]]:
-        """(name, type, config, period or frequency, whether it is a frequency) of each event."""
+    def events(self) -> list[Event]: ...
     @property
     def objects(self) -> list[tuple[str, str, str | None, int]]:
         """(kind, path, build id, pid) of each object. Kinds: kernel (addresses are avmas), file and
         vdso (offsets in the file), anonymous, unmapped, guest, hypervisor (addresses)."""
     @property
-    def kernel_mappings(self) -> list[tuple[str, int, int, int, str | None]]:
-        """(name, start, length, offset, build id); the offset of ``[kernel.kallsyms]_text`` is
-        where that symbol was."""
+    def kernel_mappings(self) -> list[KernelMapping]: ...
     @property
     def kernel_symbols(self) -> list[tuple[int, int, str]]:
         """(start, length, name) of code that the kernel made: BPF programs, trampolines."""

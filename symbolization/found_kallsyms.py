@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from profdiff.base import bounded
-from profdiff.symbolization.places import KernelMapping
+from profdiff.symbolization._native import KernelMapping
 from profdiff.symbolization.running_kernel import running_build_id, running_kallsyms
 
 # The running kernel of a cloud machine, with 122,000 symbols, prints 5.4 MB.
@@ -34,9 +34,9 @@ def _read(path: Path) -> bytes:
 
 
 def _at_mapping(content: bytes, mappings: Sequence[KernelMapping]) -> bytes:
-    for name, _, _, there, _ in mappings:
-        symbol = name.removeprefix(_MAPPING)
-        if symbol == name or not symbol or not there:
+    for one in mappings:
+        symbol, there = one.name.removeprefix(_MAPPING), one.offset
+        if symbol == one.name or not symbol or not there:
             continue
         line = re.search(rb"^([0-9a-f]{16}) \S %b$" % re.escape(symbol.encode()), content, re.M)
         moved = there - int(line[1], 16) if line else 0

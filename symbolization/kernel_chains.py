@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from profdiff.symbolization._native import (
     Kallsyms,
+    KernelMapping,
     PerfData,
     SymbolIndex,
     SymbolRanges,
@@ -16,7 +17,7 @@ from profdiff.symbolization._native import (
     reasons,
 )
 from profdiff.symbolization.merge import Merge, Positions, reason_column
-from profdiff.symbolization.places import KernelMapping, Places
+from profdiff.symbolization.places import Places
 
 #: The only reason of an ELF file after which kallsyms is asked. Between the symbols of a known text
 #: kallsyms, which has no sizes, would just give the function before.
@@ -117,18 +118,18 @@ class KernelSymbols:
         cache: Path | None,
     ) -> None:
         """Modules by their mappings alone, which begin with the module's .text."""
-        for path, start, length, _, _ in mappings:
-            name = module_name(path.rsplit("/", 1)[-1].strip("[]"))
+        for one in mappings:
+            name = module_name(one.name.rsplit("/", 1)[-1].strip("[]"))
             file = self.module_file(name)
-            if file is None or path.startswith(_KERNEL_MAPPING):
+            if file is None or one.name.startswith(_KERNEL_MAPPING):
                 continue
-            avma = addresses[where]
-            inside = (avma >= np.uint64(start)) & (avma < np.uint64(start + length))
+            avma, end = addresses[where], one.start + one.length
+            inside = (avma >= np.uint64(one.start)) & (avma < np.uint64(end))
             inside &= merge.reason[where] == OUTSIDE_TEXT
             index = open_index(file, cache)
             text = next((section for section in index.sections() if section[0] == ".text"), None)
             if inside.any() and text:
-                svma = avma[inside] - np.uint64(start) + np.uint64(text[1])
+                svma = avma[inside] - np.uint64(one.start) + np.uint64(text[1])
                 merge.add(where[inside], index.resolve(svma), name)
 
     def module_file(self, name: str) -> Path | None:
@@ -144,9 +145,9 @@ def module_name(file: str) -> str:
 
 def kernel_build_id(data: PerfData) -> str | None:
     """The build id of the kernel that was recorded, if the recording says it."""
-    for name, _, _, _, build_id in data.kernel_mappings:
-        if name.startswith(_KERNEL_MAPPING) and build_id:
-            return build_id
+    for one in data.kernel_mappings:
+        if one.name.startswith(_KERNEL_MAPPING) and one.build_id:
+            return one.build_id
     ids = data.build_ids
     return ids.get(_KERNEL_MAPPING) or ids.get("[kernel.vmlinux]")
 
@@ -154,12 +155,12 @@ def kernel_build_id(data: PerfData) -> str | None:
 def _displacement(mappings: Sequence[KernelMapping], index: SymbolIndex) -> int | None:
     """What KASLR added: where the recording says that ``_text`` or ``_stext`` was, minus where the
     debug ELF has it. None if it does not say (kptr_restrict)."""
-    for name, _, _, offset, _ in mappings:
-        symbol = name.removeprefix(_KERNEL_MAPPING)
-        if symbol != name and symbol and offset:
+    for one in mappings:
+        symbol = one.name.removeprefix(_KERNEL_MAPPING)
+        if symbol != one.name and symbol and one.offset:
             linked = index.symbol_address(symbol)
             if linked is not None:
-                return (offset - linked) % 2**64
+                return (one.offset - linked) % 2**64
     return None
 
 

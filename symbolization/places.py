@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.symbolization._native import PerfData
+from profdiff.symbolization._native import KernelMapping, PerfData
 
 #: Addresses from here on are the kernel's, on x86-64 and arm64.
 KERNEL_HALF = np.uint64(1 << 63)
 #: An instruction: its length, and up to 15 bytes.
 CODE: np.dtype[np.void] = np.dtype("V16")
 _KEY = np.dtype([("address", "<u8"), ("code", CODE)])
-# (name, start, length, offset, build id), as perf records it.
-KernelMapping = tuple[str, int, int, int, str | None]
 
 
 class Object(NamedTuple):

@@ -173,7 +173,7 @@ def _fallback(used: Attempt, wanted: Attempt, data: PerfData, refusal: str) -> s
     if reason := fallback_reason(used, wanted, refusal):
         return reason
     # perf itself takes cpu-clock for cycles where there is no PMU, and hardly says so.
-    sampled = [name for name, *_ in data.events if not name.startswith("dummy")]
+    sampled = [one.name for one in data.events if not one.name.startswith("dummy")]
     if {event_metric(name) for name in sampled} == {event_metric(name) for name in used.events}:
         return None
     return f"perf sampled {' and '.join(sampled)} instead of {' and '.join(used.events)}"

@@ -17,9 +17,9 @@ _NOWHERE = Places(np.empty(0, np.uint64), np.empty(0, np.uint32), [])
 
 def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = False) -> Sampling:
     """How a recording was made; ``emulated``: in a guest whose cycles are nanoseconds."""
-    events = [event for event in data.events if not event[0].startswith("dummy")]
-    names = [name for name, *_ in events]
-    rates = {(number, is_frequency) for *_, number, is_frequency in events}
+    events = [event for event in data.events if not event.name.startswith("dummy")]
+    names = [event.name for event in events]
+    rates = {(event.rate, event.is_frequency) for event in events}
     number, is_frequency = rates.pop() if len(rates) == 1 else (0, False)
     return Sampling(
         version=data.machine["perf_version"],
@@ -38,9 +38,9 @@ def totals(data: PerfData) -> list[Measured]:
         data.entry_event, weights=data.entry_weight.astype(np.float64), minlength=len(data.events)
     )
     sums: dict[Metric, float] = {}
-    for (name, *_), total in zip(data.events, weights.tolist(), strict=False):
-        if not name.startswith("dummy"):
-            metric = event_metric(name)
+    for event, total in zip(data.events, weights.tolist(), strict=False):
+        if not event.name.startswith("dummy"):
+            metric = event_metric(event.name)
             sums[metric] = sums.get(metric, 0.0) + total
     return [Measured(one.name, one.unit, one.better, True, [sum_]) for one, sum_ in sums.items()]
 
@@ -57,7 +57,7 @@ def read(files: Mapping[str, Path]) -> Recorded | None:
 
 def of_data(data: PerfData) -> Recorded:
     """The samples of a perf.data file; an event's weights are put where its samples were taken."""
-    of_event = [event_metric(name) for name, *_ in data.events]
+    of_event = [event_metric(event.name) for event in data.events]
     metrics = tuple(dict.fromkeys(of_event))
 
     def summed(column: NDArray[np.uint64]) -> NDArray[np.int64]:

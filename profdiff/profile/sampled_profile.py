@@ -28,7 +28,7 @@ def perf_profile(
     implausibly many events."""
     functions = ChainFunctions.of(chains, run.places.in_kernel)
     stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
-    names = [name for name, *_ in data.events]
+    names = [one.name for one in data.events]
     metrics, counts, samples = _columns(
         names, len(stacks.parent), stacks.entry_stack, data.entry_event, data
     )
@@ -209,8 +209,8 @@ def _machine(data: PerfData) -> dict[str, str]:
 
 def _rates(data: PerfData) -> frozenset[Rate]:
     # Members of a group that its leader samples have no period of their own.
-    events = [one for one in data.events if one[3] and not one[0].startswith("dummy")]
-    return frozenset(Rate(number, a_second) for *_, number, a_second in events)
+    events = [one for one in data.events if one.rate and not one.name.startswith("dummy")]
+    return frozenset(Rate(one.rate, one.is_frequency) for one in events)
 
 
 def remarks(data: PerfData) -> list[str]:
@@ -232,7 +232,7 @@ def remarks(data: PerfData) -> list[str]:
     for event, (enabled, running) in sorted(told["enabled_running"].items()):
         if running < 0.99 * enabled and event < len(data.events):
             lines.append(
-                f"{data.events[event][0]} was multiplexed: it counted "
+                f"{data.events[event].name} was multiplexed: it counted "
                 f"{units.percent(running / enabled)} of the time"
             )
     adapting = [rate.number for rate in _rates(data) if rate.a_second]

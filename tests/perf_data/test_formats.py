@@ -52,7 +52,7 @@ def stacks(data: PerfData) -> Read:
             frames.append(names[tree.function[at]])
             at = tree.parent[at]
         thread = data.threads[tree.function[at] - count]
-        found[thread, tuple(reversed(frames)), data.events[event][0]] += int(weight)
+        found[thread, tuple(reversed(frames)), data.events[event].name] += int(weight)
     return found
 
 
@@ -101,8 +101,8 @@ def test_what_was_written_is_read(tmp_path: Path, order: str, mode: str) -> None
     objects = {path: build_id for _, path, build_id, _ in data.objects}
     assert objects["/bin/first"] == "aa" * 20
     assert objects["/bin/second"] is None
-    (name, start, length, offset, _) = data.kernel_mappings[0]
-    assert (name, start, length, offset) == ("[kernel.kallsyms]_text", K, 2**24, K)
+    one = data.kernel_mappings[0]
+    assert (one.name, one.start, one.length, one.offset) == ("[kernel.kallsyms]_text", K, 2**24, K)
     told = data.statistics
     assert told["samples"] == 4
     assert (told["malformed"], told["unknown_event"], told["unmapped"]) == (0, 0, 0)

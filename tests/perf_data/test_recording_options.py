@@ -71,7 +71,7 @@ def test_events_are_those_of_perf_report(tmp_path: Path, options: list[str]) -> 
     data = PerfData.open(str(path))
     found: Counter[str] = Counter()
     for event, weight in zip(data.entry_event.tolist(), data.entry_weight.tolist(), strict=True):
-        found[data.events[event][0]] += weight
+        found[data.events[event].name] += weight
     expected = events_of_report(path)
     if any(name.startswith("anon group") for name in expected):
         assert len(found) == 2
@@ -105,7 +105,7 @@ def test_a_group_has_the_counts_of_each_member(tmp_path: Path) -> None:
     data = PerfData.open(str(path))
     found: Counter[str] = Counter()
     for event, weight in zip(data.entry_event.tolist(), data.entry_weight.tolist(), strict=True):
-        found[data.events[event][0]] += weight
+        found[data.events[event].name] += weight
     assert found == expected
 
 

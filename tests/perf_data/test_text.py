@@ -100,7 +100,7 @@ def collapsed(script: str) -> str:
 def test_perf_script_has_the_weights_of_the_recording(fixture: Fixture) -> None:
     text = PerfText.open(str(fixture.text))
     assert text.format == "perf script"
-    assert text.events == [name for name, *_ in fixture.data.events]
+    assert text.events == [one.name for one in fixture.data.events]
     assert text.unknown_lines == 0
     assert text.sides_known
     assert int(text.entry_samples.sum()) == fixture.data.statistics["samples"]

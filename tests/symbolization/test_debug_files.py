@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from debug_parts import Parts, parts
@@ -143,7 +145,7 @@ def test_kallsyms_that_perf_kept(tmp_path: Path) -> None:
     kept.write_bytes(KERNEL)
 
     def found(start: int) -> bytes:
-        mapping = ("[kernel.kallsyms]_text", start, 2**24, start, build_id)
+        mapping: Any = SimpleNamespace(name="[kernel.kallsyms]_text", offset=start)
         return found_kallsyms.found_kallsyms(build_id, [mapping])
 
     assert found(0xFFFF_FFFF_8100_0000) == KERNEL

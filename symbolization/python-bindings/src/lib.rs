@@ -20,7 +20,7 @@ mod _native {
     #[pymodule_export]
     use crate::error::NativeError;
     #[pymodule_export]
-    use crate::perf::{is_perf_data, PerfData, PerfText};
+    use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfText};
     #[pymodule_export]
     use crate::stacks::{
         add_to_parents, distinct_stacks, expand_calls, outer_calls, write_folded, FunctionStacks,

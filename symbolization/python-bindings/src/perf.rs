@@ -11,6 +11,26 @@ use stacks::expand_samples;
 use crate::error::native;
 use crate::stacks::{chains, FunctionStacks};
 
+/// What perf counted.
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
+pub(crate) struct Event {
+    name: String,
+    kind: u32,
+    config: u64,
+    rate: u64,
+    is_frequency: bool,
+}
+
+/// Where perf says that the kernel or a module lies.
+#[pyclass(frozen, get_all, module = "profdiff.symbolization._native")]
+pub(crate) struct KernelMapping {
+    name: String,
+    start: u64,
+    length: u64,
+    offset: u64,
+    build_id: Option<String>,
+}
+
 /// A recording of perf record.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
 pub(crate) struct PerfData {
@@ -50,19 +70,15 @@ impl PerfData {
     }
 
     #[getter]
-    fn events(&self) -> Vec<(String, u32, u64, u64, bool)> {
-        let events = self.from.events.iter();
-        events
-            .map(|event| {
-                (
-                    event.name.clone(),
-                    event.kind,
-                    event.config,
-                    event.sample_period,
-                    event.is_frequency,
-                )
-            })
-            .collect()
+    fn events(&self) -> Vec<Event> {
+        let events = self.from.events.iter().map(|event| Event {
+            name: event.name.clone(),
+            kind: event.kind,
+            config: event.config,
+            rate: event.sample_period,
+            is_frequency: event.is_frequency,
+        });
+        events.collect()
     }
 
     #[getter]
@@ -76,10 +92,13 @@ impl PerfData {
     }
 
     #[getter]
-    fn kernel_mappings(&self) -> Vec<(&str, u64, u64, u64, Option<&str>)> {
-        let mappings = self.from.kernel_mappings.iter().map(|one| {
-            let id = Some(one.build_id.as_str()).filter(|id| !id.is_empty());
-            (one.name.as_str(), one.start, one.length, one.offset, id)
+    fn kernel_mappings(&self) -> Vec<KernelMapping> {
+        let mappings = self.from.kernel_mappings.iter().map(|one| KernelMapping {
+            name: one.name.clone(),
+            start: one.start,
+            length: one.length,
+            offset: one.offset,
+            build_id: Some(one.build_id.clone()).filter(|id| !id.is_empty()),
         });
         mappings.collect()
     }
