@@ -35,7 +35,8 @@ class _BuildPy(build_py):
         folder = Path(self.build_lib, "profdiff/collectors/guest").absolute()
         # The modules as they are installed.
         environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
-        command = [sys.executable, "-P", "-c", _COMPILE, folder]
+        # Byte code that they leave would go into the wheel.
+        command = [sys.executable, "-B", "-P", "-c", _COMPILE, folder]
         subprocess.run(command, env=environment, check=False)
 
 

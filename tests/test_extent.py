@@ -107,8 +107,8 @@ def tree(tmp_path: Path) -> Path:
     need_program("git")
     folder = tmp_path / "tree"
     names = [f".venv/bin/{name}" for name in ("python", "ruff", "mypy", "cargo")]
-    names += [f"scripts/node_modules/.bin/{name}" for name in ("tsc", "eslint")]
-    names += ["scripts/setup", "scripts/tested", "target/tested/venv/bin/pytest"]
+    names += [f"scripts/node_modules/.bin/{name}" for name in ("tsc", "eslint", "json2ts")]
+    names += ["scripts/setup", "scripts/tested", "scripts/types", "target/tested/venv/bin/pytest"]
     for name in names:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def test_one_test_is_run_without_set_up_and_gates(tree: Path) -> None:
 
 
 def test_all_gates_run_without_arguments(tree: Path) -> None:
-    gates = ["ruff", "ruff", "mypy", "tsc", "eslint", "cargo"]
+    gates = ["ruff", "ruff", "mypy", "types", "tsc", "eslint", "cargo"]
     assert sorted(started(tree)) == sorted(["setup", "cargo", "cargo", "tested", "pytest", *gates])
     assert sorted(started(tree, "--quick")) == sorted([*gates, "python"])
     assert started(tree, "--quick", "-k", "chains") == ["python"]
@@ -159,7 +159,7 @@ def test_a_gate_that_fails_is_named(tree: Path) -> None:
 
 
 def test_a_quick_run_sets_nothing_up(tree: Path) -> None:
-    (tree / "scripts/node_modules/.bin/tsc").unlink()
+    (tree / "scripts/node_modules/.bin/json2ts").unlink()
     done = subprocess.run(
         [tree / "scripts/test", "--quick"], check=False, capture_output=True, text=True
     )

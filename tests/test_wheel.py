@@ -130,7 +130,7 @@ def debian(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
         run(*download, "--dest", work / "wheels", f"{wheel}[cluster]")
         yield root
     finally:
-        run("rm", "-rf", root)
+        run("rm", "-rf", "--one-file-system", root)
 
 
 def within(root: Path, script: str) -> str:

@@ -334,7 +334,7 @@ def test_an_estimate_goes_by_earlier_builds(
     plain, names = GitSpec(made.folder), ("v1", "v2")
     known: list[tuple[list[float], list[float]]] = [([], [])]
     monkeypatch.setattr(estimate, "seconds_of_builds", lambda *_: known[-1])
-    monkeypatch.setattr(estimate.Job, "of", lambda _: SimpleNamespace(source=made, objects=""))
+    monkeypatch.setattr(estimate.BuildJob, "of", lambda _: SimpleNamespace(source=made, objects=""))
     made = SimpleNamespace(folder=made.folder, commits=made.commits, repository="")
     said = estimate.told(git, *ends, plain, names)
     assert said.startswith("16 revisions from v1 to v2: about 4 steps; no such kernel was")

@@ -218,7 +218,7 @@ def test_what_is_no_address(text: str) -> None:
 def test_a_file_that_no_scheduler_wrote(content: str, tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(content)
-    with pytest.raises(InputError, match="no file that dask scheduler wrote"):
+    with pytest.raises(InputError, match="it is not a file that dask scheduler wrote"):
         Where.parse(str(path))
     path.write_text('{"address": "tls://head:8786", "type": "Scheduler"}')
     assert Where.parse(str(path)) == Where(scheduler="tls://head:8786")

@@ -42,7 +42,7 @@ def test_other_contents_are_refused(tmp_path: Path) -> None:
         store.keep(name(b"kernel"), b"kernel with more")
     assert list(tmp_path.iterdir()) == []
     for hostile in ("../../x", "", "A" * 64, name(b"") + "\n"):
-        with pytest.raises(InputError, match="no sha256"):
+        with pytest.raises(InputError, match="is not a sha256"):
             store.lacking([hostile])
 
 
@@ -135,7 +135,7 @@ def test_a_run_that_leaves_too_much_is_a_failed_one(
     monkeypatch.setattr(errand, "_MOST", most)
     monkeypatch.setattr(node, "_store", lambda: Store(tmp_path))
     monkeypatch.setattr(node, "found_here", lambda _: (qemu, found))
-    monkeypatch.setattr(node, "_started", lambda _, __, folder: Ended(folder))
+    monkeypatch.setattr(node, "_started", lambda _, __, folder, ___: Ended(folder))
     monkeypatch.setattr(node, "_is_unwanted", lambda: False)
     left = node.make(Errand("k-1", found, (), (), {"stdout": 9 << 20}, 60))
     assert left.wall_seconds == 2.0

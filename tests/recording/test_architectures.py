@@ -91,7 +91,7 @@ def test_an_experiment_file_names_them(kernels: list[str], tmp_path: Path, value
 def test_what_a_user_can_get_wrong(kernels: list[str], tmp_path: Path) -> None:
     workload = ["-o", tmp_path / "s", "--", EXAMPLE, "4", "20"]
     for arguments, said in [
-        (["--arch", "mips", *kernels], "'mips' is not an architecture (x86_64, arm64)"),
+        (["--arch", "mips", *kernels], "'mips' is not an architecture (x86_64, arm64, riscv64)"),
         (["--arch", "x86_64,", *kernels], "'' is not an architecture"),
         ([*ARCH, *kernels[:3]], "b has no kernel for arm64: add --kernel b=SPEC"),
         ([*ARCH, "--kernel", "running"], "running is a machine"),
