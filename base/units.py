@@ -1,7 +1,7 @@
 """Numbers and names as reports print them."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from profdiff.base.terminal import printable as printable  # names, as reports print them
@@ -100,6 +100,17 @@ def file_size(value: float) -> str:
             shown = value / size
             return f"{shown:.1f} {unit}" if shown < 9.95 else f"{shown:,.0f} {unit}"
     return f"{value:.0f} bytes"
+
+
+def counted(number: int, one: str) -> str:
+    """A number of things, by the word for one of them: ``1 run``, ``2,000 runs``."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"
+
+
+def few(texts: Sequence[str], most: int, between: str = ", ", last: str = " and ") -> str:
+    """The first ``most``, and how many more there are: ``a, b and 3 more``."""
+    told, more = between.join(texts[:most]), len(texts) - most
+    return f"{told}{last}{more:,} more" if more > 0 else told
 
 
 def listed(names: Iterable[str]) -> str:

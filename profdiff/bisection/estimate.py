@@ -27,7 +27,7 @@ def told(
     step is looked for. What was begun is counted from where it is. Raises InputError, MissingError
     for what cannot be built."""
     count = int(bisect.git.run("rev-list", "--count", bad, f"^{good}", "--"))
-    revisions = f"{count:,} revision{'' if count == 1 else 's'} from {names[0]} to {names[1]}"
+    revisions = f"{units.counted(count, 'revision')} from {names[0]} to {names[1]}"
     if bisect.resume(good, bad):
         if isinstance(bisect.state(), Found):
             return f"{revisions}: the first bad commit is found already"
@@ -36,7 +36,7 @@ def told(
     else:
         steps = estimated_steps(bisect.git, bad, f"^{good}")
     least = "at least" if every else "about"
-    about = f"{revisions}: {least} {steps} step{'' if steps == 1 else 's'}"
+    about = f"{revisions}: {least} {units.counted(steps, 'step')}"
     job = BuildJob.of(replace(plain, revision=bad))
     first, further = seconds_of_builds(job.source.repository, job.objects)
     if not first and not further:

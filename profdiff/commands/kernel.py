@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from profdiff.base import units
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
@@ -174,8 +175,8 @@ def _remove_unused(days: float) -> None:
     from profdiff.collectors.kernels.building.unused import remove_unused
 
     kernels, slots, size = remove_unused(days, set(registered.registered().values()))
-    what = f"{kernels} kernel{'' if kernels == 1 else 's'}"
-    where = f"{slots} worktree{'' if slots == 1 else 's'}"
+    what = units.counted(kernels, "kernel")
+    where = units.counted(slots, "worktree")
     say(f"removed {what} and {where}: {file_size(size)}")
     machines, size = machine_state.remove_unused(days)
     if machines:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment import (
@@ -109,7 +110,8 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
         say(printable(f"{one.name:24} {told}").rstrip())
     kernels = {kernel.label for one in asked.each for kernel in one.experiment.planned.kernels}
     say(
-        f"{asked.folder}: {_count(len(asked.each), 'workload')}, {_count(asked.cells, 'cell')}, "
+        f"{asked.folder}: {units.counted(len(asked.each), 'workload')}, "
+        f"{units.counted(asked.cells, 'cell')}, "
         f"{len(kernels)} kernels; {done:,} runs done, {runs:,} to do"
     )
     if runs:
@@ -119,10 +121,6 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
             f"then, each cell that changed by {RELEVANT:.0%} is repeated in varied states until "
             f"its verdict stands, at most {most}"
         )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _show(
@@ -157,7 +155,7 @@ def _show(
     for number, run in enumerate(shown, 1):
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
-        told += [f"{point.cpus} vCPU{'s' if point.cpus != 1 else ''}"] if point.cpus else []
+        told += [units.counted(point.cpus, "vCPU")] if point.cpus else []
         told += [f"state {run.state}"] if run.state else []
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
         say(

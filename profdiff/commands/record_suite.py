@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from profdiff.base import units
 from profdiff.base.errors import RunError
 from profdiff.base.terminal import say, tell
 
@@ -86,7 +87,7 @@ def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | No
         workloads = len({name for name, _ in missing})
         tell(
             f"repeats cells that changed in varied state {', '.join(map(str, states))}: "
-            f"{workloads:,} workload{'' if workloads == 1 else 's'}"
+            f"{units.counted(workloads, 'workload')}"
         )
         with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
@@ -140,7 +141,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
             where.setdefault(message, f"{batch.name} {made.id}")
     count = sum(failed.values())
     say(
-        f"{suite.folder}: {len(batches):,} workload{'' if len(batches) == 1 else 's'}, "
+        f"{suite.folder}: {units.counted(len(batches), 'workload')}, "
         f"{done:,} runs with a result, "
         f"{absent:,} not there, {count:,} failed"
     )
@@ -159,4 +160,4 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
             say(line)
     say(f"profdiff report {shlex.quote(str(suite.folder))}")
     if count:
-        raise _FailedRunsError(f"{count:,} run{'' if count == 1 else 's'} of the suite failed")
+        raise _FailedRunsError(f"{units.counted(count, 'run')} of the suite failed")

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable, tabbed
 
@@ -78,7 +79,7 @@ class Table:
 
     def lines(self) -> list[str]:
         """The table, and how much of it was left out."""
-        note = f"[{self.dropped:,} more row{'' if self.dropped == 1 else 's'} left out]"
+        note = f"[{units.counted(self.dropped, 'more row')} left out]"
         told = [note] if self.dropped else []
         return [*map(_verbatim, (*self.head, *self.rows)), *told, *map(_verbatim, self.foot)]
 

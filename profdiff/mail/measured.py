@@ -54,7 +54,7 @@ def state_differences(findings: Findings) -> list[Part]:
     before."""
     lines = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
     lines += findings.cautions
-    return [_notes(_few(lines, "state differences"))] if lines else []
+    return [_notes(_few(lines, "state difference"))] if lines else []
 
 
 def config(findings: Findings, kernel: str) -> Section:
@@ -82,10 +82,7 @@ def _notes(lines: Sequence[str]) -> Notes:
 
 def _few(lines: Sequence[str], what: str) -> list[str]:
     more = len(lines) - _FEW
-    return [
-        *lines[:_FEW],
-        *([f"{more:,} more {what if more > 1 else what[:-1]}"] if more > 0 else []),
-    ]
+    return [*lines[:_FEW], *([units.counted(more, f"more {what}")] if more > 0 else [])]
 
 
 def _workload(findings: Findings) -> str:
@@ -115,7 +112,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
         lines.append(f"{one.label}: {', '.join(known)}")
     lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_FEW]]
     more = len(every) - len(kernels)
-    lines += [f"{more:,} more {'kernel' if more == 1 else 'kernels'}"] if more else []
+    lines += [units.counted(more, "more kernel")] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]
     alike = [f"compiler: {only}"] if only else []
     aspects = facts.compared(findings.facts, every[0].label, kernel, 0)
@@ -134,7 +131,7 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     found = recording.remarks(profiles, findings.lengths)
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
     where = machine.machine(findings)
-    lines = [*_few(told, "remarks"), *_timed(findings, collectors, where)]
+    lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:
@@ -182,5 +179,5 @@ def _failed(findings: Findings) -> list[str]:
     failed = [run for run in findings.manifest.runs if run.failure]
     return _few(
         [f"failed run {run.id}: {run.failure.message}" for run in failed if run.failure],
-        "failed runs",
+        "failed run",
     )

@@ -43,7 +43,7 @@ def changes(findings: Findings, largest: LargestChange) -> list[Part]:
             largest,
             some,
             result.heading(one),
-            f"{more:,} more point{'' if more == 1 else 's'}",
+            units.counted(more, "more point"),
         )
     series = len(results.labels) > 2 and all(kernel.source for kernel in results.kernels)
     if series or len(results.labels) > _KERNELS:
@@ -58,7 +58,7 @@ def changes(findings: Findings, largest: LargestChange) -> list[Part]:
         largest,
         some,
         result.source(one),
-        f"{more:,} more metric{'' if more == 1 else 's'}",
+        units.counted(more, "more metric"),
     )
 
 
@@ -110,7 +110,7 @@ def _matrix(
         blocks = drawn(narrow=True)
     parts: list[Part] = [table(block) for block in blocks]
     told = [] if more.startswith("0 ") else [more]
-    told += [f"{left_out:,} more kernel{'' if left_out == 1 else 's'}"] if left_out else []
+    told += [units.counted(left_out, "more kernel")] if left_out else []
     return [*parts, Prose(f"Not shown: {', '.join(told)}.")] if told else parts
 
 
@@ -178,7 +178,7 @@ def functions(
     named = [
         (one.title, one.self[base], one.self[label]) for one in views.functions(comparison, shown)
     ]
-    tail = [(f"{hidden:,} other function{'' if hidden == 1 else 's'}", *rest.tolist())]
+    tail = [(units.counted(hidden, "other function"), *rest.tolist())]
     tail += [("unresolved", *(whole - known).tolist())] if (whole - known).any() else []
     tail.append(("all", *whole.tolist()))
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from profdiff.base import units
 from profdiff.collectors.records import ABSENT
 from profdiff.recording.schedule import PendingRun
 from profdiff.session import manifest as m
@@ -105,7 +106,7 @@ class Alike:
     def lines(self) -> list[str]:
         """What was left out, a line for each kernel."""
         return [
-            f"{label}: left out {count:,} run{'' if count == 1 else 's'} that would fail as others "
+            f"{label}: left out {units.counted(count, 'run')} that would fail as others "
             "did; the same command tries again"
             for label, count in self._left_out.items()
         ]

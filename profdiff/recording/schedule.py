@@ -284,7 +284,7 @@ def runs_left(
     """What is still to be done in words, "" for nothing; as ``estimate``."""
     if not pending:
         return ""
-    runs = f"{len(pending)} run{'' if len(pending) == 1 else 's'} left"
+    runs = f"{units.counted(len(pending), 'run')} left"
     return f"{runs}, {estimate(manifest, pending, jobs, since)}"
 
 
@@ -303,7 +303,7 @@ class Pace:
         """What is left in words, "" for nothing; how long it takes once a few runs have ended."""
         if not self._left:
             return ""
-        runs = f"{self._left:,} run{'' if self._left == 1 else 's'} left"
+        runs = f"{units.counted(self._left, 'run')} left"
         done = self._total - self._left
         if done < min(_PACE_RUNS, self._total):
             return runs

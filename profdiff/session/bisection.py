@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from profdiff.base import units
 from profdiff.collectors.records import Commit, Count, Number, Part, Text
 
 # Labels of the last session's kernels.
@@ -87,4 +88,4 @@ def of_ops(ops: int | None, longer: int | None) -> str:
     if ops is None:
         return ""
     lengths = f" ({longer:,} minus {longer - ops:,})" if longer is not None else ""
-    return f"for {ops:,} op{'' if ops == 1 else 's'}{lengths}"
+    return f"for {units.counted(ops, 'op')}{lengths}"

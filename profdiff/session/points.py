@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.session.manifest import Manifest, Point, Run
@@ -92,7 +93,7 @@ def named(known: Sequence[V], wanted: str) -> V:
 def number_of(manifest: Manifest) -> str:
     """How many settings there are, in words: ``4 points, each at two lengths``."""
     found = settings(manifest)
-    points = f"{len(found)} point{'' if len(found) == 1 else 's'}"
+    points = units.counted(len(found), "point")
     if not any(one.short is not None for one in found):
         return points
     return f"{points}, {'each ' if len(found) > 1 else ''}at two lengths"

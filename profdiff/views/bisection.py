@@ -249,7 +249,7 @@ def _others(found: kept.Bisection) -> Sequence[str]:
 
 
 def _how(found: kept.Bisection) -> str:
-    counts = [f"{found.tested} revision{'' if found.tested == 1 else 's'} measured"]
+    counts = [f"{units.counted(found.tested, 'revision')} measured"]
     if found.taken_over:
         counts.append(f"{found.taken_over} not booted, as their executed code is that of another")
     if found.skipped:

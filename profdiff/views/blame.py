@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from profdiff.base import units
 from profdiff.evidence.blame import delta
 from profdiff.evidence.blame.attribution import BlamedPart, Kind
 from profdiff.profile.comparison import Comparison
@@ -178,7 +179,7 @@ def _titles(comparison: Comparison, every: Sequence[Function]) -> list[str]:
 
 def _strange(label: str, files: Sequence[str]) -> str:
     more = len(files) - 1
-    several = f" and {more:,} more file{'' if more == 1 else 's'}" if more else ""
+    several = f" and {units.counted(more, 'more file')}" if more else ""
     return (
         f"{files[0]}{several} of {label}: functions are not where the debug information has them, "
         "so that it is another version: its lines are unmatched"

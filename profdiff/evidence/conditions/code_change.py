@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from profdiff.base import units
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.measured_change import of_counts
 from profdiff.evidence.conditions.names import INLINED, SIZE
@@ -140,7 +141,6 @@ def _where(comparison: Comparison, found: Inlining, rows: Sequence[int], kernel:
     copies, called = int(found.copies[rows, kernel].sum()), found.called[rows, kernel].any()
     if not copies:
         return "not inlined" if called else "not executed"
-    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    told = f"inlined into {', '.join([*names[:_NAMED], *more])}"
+    told = f"inlined into {units.few(names, _NAMED, last=', ')}"
     told += f" in {copies} places" if copies > 1 else ""
     return f"{told}, and called" if called else told

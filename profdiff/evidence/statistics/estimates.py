@@ -290,7 +290,7 @@ def _why_unsure(found: Tests, at: int, boots: tuple[int, int], rule: Rule) -> st
     change, p = found.median, float(found.mann_whitney[at])
     low, high = float(change.low[at]), float(change.high[at])
     if found.smallest_p > rule.alpha:
-        some = f"{boots[0]} boot{'' if boots[0] == 1 else 's'}"
+        some = units.counted(boots[0], "boot")
         return f"with {some} against {boots[1]}, p cannot be below {found.smallest_p:.2g}"
     if min(boots) < 2:
         return "one boot gives no interval"

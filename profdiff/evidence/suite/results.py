@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from profdiff.base import terminal
+from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.cell_functions import FunctionSums, largest, seats
@@ -140,7 +140,7 @@ class SuiteResults:
         gathered = SessionCells.of(session)
         counts = FunctionCounts.of(session)
         if not counts.kept and gathered.profiled:
-            cells = f"{len(chosen):,} cell{'' if len(chosen) == 1 else 's'}"
+            cells = units.counted(len(chosen), "cell")
             tell(f"{workload.name}: reads the recordings of {cells}")
         for name, setting in chosen:
             row = gathered.cell(name, workload, part, setting)

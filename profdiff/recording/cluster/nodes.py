@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from profdiff.base import units
 from profdiff.base.errors import ProfdiffError, RunError
 from profdiff.collectors.messages import short
 from profdiff.recording.cluster import node
@@ -206,7 +207,7 @@ async def _reaches(address: str) -> bool:
 
 
 def _slots(count: int) -> str:
-    return f"{count} guest{'' if count == 1 else 's'} at a time"
+    return f"{units.counted(count, 'guest')} at a time"
 
 
 def _address(client: Client) -> str:

@@ -259,9 +259,8 @@ def _left_out(sources: Sequence[AtlasSource]) -> list[str]:
     told = []
     for source in sources:
         if names := source.left_out:
-            some = ", ".join(names[:_NAMED])
-            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-            told.append(units.printable(f"{source.name}: left out, as nothing ran: {some}{more}"))
+            some = units.few(names, _NAMED)
+            told.append(units.printable(f"{source.name}: left out, as nothing ran: {some}"))
     return told
 
 

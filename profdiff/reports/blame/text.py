@@ -81,7 +81,7 @@ def table(
     ]
     tail = [(cells(rows), "all")]
     if hidden:
-        text = f"{len(hidden):,} row{'' if len(hidden) == 1 else 's'} not shown"
+        text = f"{units.counted(len(hidden), 'row')} not shown"
         tail.insert(0, (cells(hidden), text))
     columns = [title for at, title in enumerate(titles) if at not in left_out]
     used = [
@@ -202,6 +202,5 @@ def _what(row: Row) -> str:
 
 def _renamed(pairs: Sequence[Pair], width: int) -> list[str]:
     told = [f"{one.vanished} → {one.new}? ({units.percent(one.alike, '.0f')})" for one in pairs]
-    more = [f"{len(told) - _PAIRS:,} more"] if len(told) > _PAIRS else []
-    text = "; ".join([*told[:_PAIRS], *more])
+    text = units.few(told, _PAIRS, "; ", "; ")
     return units.wrap(units.printable(f"renamed or moved, as far as alike: {text}"), width, 2)

@@ -37,8 +37,7 @@ def file_part(metric: str) -> str:
 
 def listed(told: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
-    more = [f"and {len(told) - _MOST_LISTED:,} more"] if len(told) > _MOST_LISTED else []
-    return ", ".join([*told[:_MOST_LISTED], *more])
+    return units.few(told, _MOST_LISTED, last=", and ")
 
 
 def origin(kernels: Sequence[Kernel], command: str) -> list[str]:

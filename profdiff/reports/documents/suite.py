@@ -66,10 +66,8 @@ def _remarks(results: SuiteResults) -> list[str]:
             "runs are elsewhere (profdiff merge puts shards together)"
         )
     if lacking := results.lacking:
-        named = ", ".join(lacking[:_NAMED])
-        more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""
         count = f"{len(lacking):,} workload{' is' if len(lacking) == 1 else 's are'}"
-        told.append(f"{count} not recorded yet: {named}{more}")
+        told.append(f"{count} not recorded yet: {units.few(lacking, _NAMED)}")
     if len(results.restored) > 1:
         told.append(
             "some workloads ran in restored machines and others in booted ones: their counts "
@@ -96,7 +94,7 @@ def _short(results: SuiteResults, threshold: float) -> list[str]:
             "ops"
         )
     if unknown:
-        cells = f"{unknown:,} cell{'' if unknown == 1 else 's'} that changed"
+        cells = f"{units.counted(unknown, 'cell')} that changed"
         told.append(f"how many timer ticks came is not known of {cells}: record again to know")
     return told
 

@@ -147,7 +147,7 @@ def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line
     """Functions that are not shown, what could not be resolved, and the sum: they add up."""
     tail = []
     if hidden := table.hidden:
-        name = f"{hidden.functions:,} function{'' if hidden.functions == 1 else 's'} not shown"
+        name = f"{units.counted(hidden.functions, 'function')} not shown"
         beside = work.hidden.self if work and work.hidden else None
         tail.append(_Line(name, hidden.self, hidden.self, hidden.samples, beside))
     known = {(one.reason, one.side): one.self for one in work.unresolved} if work else {}

@@ -1,5 +1,6 @@
 """The functions of each step of a ladder as text."""
 
+from profdiff.base import units
 from profdiff.evidence.same_code import same_code
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.numbers import Numbers
@@ -76,7 +77,7 @@ def _rows(step: Step, numbers: Numbers, *, same: bool) -> list[list[str]]:
         rows.append([*[""] * 5, "same code in all executed functions"])
     rows += [["", *_numbers(one, numbers), one.title] for one in step.functions]
     if step.others:
-        name = f"{step.others:,} more function{'' if step.others == 1 else 's'}"
+        name = units.counted(step.others, "more function")
         rows.append(["", "", "", numbers.delta(step.rest), "", name])
     elif step.rest:
         rows.append(["", "", "", numbers.delta(step.rest), "", "unresolved"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from profdiff.base import guest_clock
+from profdiff.base import guest_clock, units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import is_time
 from profdiff.session.points import Setting
@@ -115,7 +115,8 @@ def _microarchitectures(known: Grounds) -> _Judged:
 def _series(known: Grounds) -> _Judged:
     findings = known.findings
     fewest = _fewest_boots(findings, findings.setting)
-    told = f"{_number(len(known.labels), 'kernel')}, {_number(fewest, _what(findings))} of each"
+    told = f"{units.counted(len(known.labels), 'kernel')}, "
+    told += f"{units.counted(fewest, _what(findings))} of each"
     return len(known.labels) > 2 and fewest > 1, told
 
 
@@ -140,13 +141,12 @@ def _code_layout(known: Grounds) -> _Judged:
 def _same_state(known: Grounds) -> _Judged:
     found = known.findings.state
     if found.differences:
-        named = [state.name(what) for what in list(found.differences)[:_NAMED]]
-        more = len(found.differences) - _NAMED
-        return False, f"{', '.join(named)}{f' and {more} more' if more > 0 else ''} differ"
+        named = [state.name(what) for what in found.differences]
+        return False, f"{units.few(named, _NAMED)} differ"
     if found.shifts:
         return False, f"{state.name(found.shifts[0].name)} changes along the sweep"
     if absent := sum(bool(point.absent) for point in found.points):
-        return False, f"not compared at {_number(absent, 'point')}"
+        return False, f"not compared at {units.counted(absent, 'point')}"
     unknown = found.unknown or ([] if found.equal else ["state"])
     if unknown:
         return False, f"not known: {', '.join(unknown)}"
@@ -156,7 +156,7 @@ def _same_state(known: Grounds) -> _Judged:
     if lacking:
         return False, f"not compared in full at {len(lacking):,} of {len(found.points):,} points"
     at = f" at {len(found.points):,} points" if len(found.points) > 1 else ""
-    return True, f"{_number(len(found.equal), 'fact')} compared{at}, all equal"
+    return True, f"{units.counted(len(found.equal), 'fact')} compared{at}, all equal"
 
 
 def _reproducer(known: Grounds) -> _Judged:
@@ -202,7 +202,7 @@ def _repetitions(known: Grounds) -> _Judged:
     findings = known.findings
     fewest = _fewest_boots(findings, findings.setting)
     failed = sum(run.failure is not None for run in findings.manifest.runs)
-    told = f"{_number(fewest, _what(findings))} of each kernel, {failed} failed"
+    told = f"{units.counted(fewest, _what(findings))} of each kernel, {failed} failed"
     changes = [one for result in findings.results.at(findings.setting) for one in result.changes]
     weak = [
         one.smallest_p
@@ -230,7 +230,7 @@ def _noise(known: Grounds) -> _Judged:
     floors = [one for one in findings.results.at(findings.setting) if one.noise is not None]
     if not floors:
         return False, "the base was not run against itself"
-    return True, f"{_number(len(floors), 'metric')}"
+    return True, units.counted(len(floors), "metric")
 
 
 def _fewest_boots(findings: Findings, setting: Setting) -> int:
@@ -245,10 +245,6 @@ def _fewest_boots(findings: Findings, setting: Setting) -> int:
 
 def _what(findings: Findings) -> str:
     return "boot" if findings.results.every else "run"
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 # Each with what judges it, or what no session can show.

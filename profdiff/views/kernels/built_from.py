@@ -77,15 +77,10 @@ def sentence(one: m.BuiltFrom) -> str:
         *([f"with {', '.join(one.patches)}"] if one.patches else []),
         *([f"without {', '.join(h[:_HASH] for h in one.reverted)}"] if one.reverted else []),
         *([f"config {one.config}"] if one.config else []),
-        *([f"which lacks {_few(one.lost)}"] if one.lost else []),
+        *([f"which lacks {units.few(one.lost, _OPTIONS)}"] if one.lost else []),
     ]
     told = one.described or one.commit[:_HASH]
     return units.printable(", ".join([f"built from {told}{subject}", *changed]))
-
-
-def _few(options: list[str]) -> str:
-    more = len(options) - _OPTIONS
-    return ", ".join(options[:_OPTIONS]) + (f" and {more} more" if more > 0 else "")
 
 
 def holes(findings: Findings) -> list[Hole]:

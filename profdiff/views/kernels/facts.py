@@ -204,6 +204,5 @@ def _machine(known: session.Facts, base: str, label: str) -> Aspect | None:
     names = list(known.machine_differences([base, label]))
     if not names:
         return Aspect(same=True, text="same machine")
-    more = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
     verb = "differs" if len(names) == 1 else "differ"
-    return Aspect(same=False, text=f"machine: {', '.join(names[:_NAMED] + more)} {verb}")
+    return Aspect(same=False, text=f"machine: {units.few(names, _NAMED, last=', ')} {verb}")

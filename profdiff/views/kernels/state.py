@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
+from profdiff.base import units
 from profdiff.session.points import Setting
 from profdiff.session.state import PointState, Shift, State
 from profdiff.session.told import SYSTEM_CALL
@@ -145,9 +146,7 @@ def _named(where: Sequence[Setting]) -> str:
 
 
 def _few(texts: Sequence[str], between: str = ", ") -> str:
-    more = len(texts) - _NAMED
-    told = between.join(_short(text) for text in texts[:_NAMED])
-    return f"{told} and {more:,} more" if more > 0 else told
+    return units.few([_short(text) for text in texts], _NAMED, between)
 
 
 def _equal(state: State) -> list[str]:

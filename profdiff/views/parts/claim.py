@@ -172,8 +172,7 @@ def _over(joint: PartsResults, every: Sequence[_Seen]) -> str:
         where = ""
         if parameter:
             values = list(dict.fromkeys(seen.setting.value(parameter) for seen in some))
-            more = f" and {len(values) - _VALUES:,} more" if len(values) > _VALUES else ""
-            where = f" at {parameter} {', '.join(values[:_VALUES])}{more}"
+            where = f" at {parameter} {units.few(values, _VALUES)}"
         told.append(f"{direction}{where} ({_ranges(some, counted=several and not parameter)})")
     unsure = sum(seen.direction == "unsure" for seen in every)
     told += [f"unsure in {unsure:,} of {len(every):,}"] if unsure else []

@@ -66,4 +66,4 @@ def _named(row: JointFunction, kernel: str, extent: Extent) -> str:
 
 
 def _functions(number: int) -> str:
-    return "1 function" if number == 1 else f"{number:,} functions"
+    return units.counted(number, "function")

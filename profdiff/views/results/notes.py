@@ -135,7 +135,7 @@ def _boots(results: Results) -> str:
     return (
         f"{boots} boot{'' if boots == '1' else 's'} of each kernel"
         f"{' at each point' if results.swept else ''}{inside}"
-        f"{drawn if results.repeated else ''}; {failed} failed run{'' if failed == 1 else 's'}"
+        f"{drawn if results.repeated else ''}; {units.counted(failed, 'failed run')}"
     )
 
 
@@ -150,7 +150,7 @@ def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
         "otherwise unsure",
     )
     smallest = smallest_p(least, least)
-    some = f"{least} boot{'' if least == 1 else 's'}"
+    some = units.counted(least, "boot")
     text = f"with {some} against {least}, p cannot be below {smallest:.2g}"
     yield Note(kind="p", text=text)
     # Where so few boots are the reason, it has just been said.

@@ -65,9 +65,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     }
     kinds = {kind for kind, _ in windows}
     window = " or ".join(
-        f"{number} marked window{'s' if number != 1 else ''}"
-        if kind == "marks"
-        else "whole command"
+        units.counted(number, "marked window") if kind == "marks" else "whole command"
         for kind, number in sorted(windows)
     )
     facts = [f"{setting.ops:,} ops"] if setting.ops else []

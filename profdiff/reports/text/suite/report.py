@@ -87,7 +87,7 @@ def _about(document: SuiteDocument) -> list[str]:
     if document.restored is not None:
         how = "restored machines" if document.restored else "booted machines"
         count = sum(any(v is not None for v in cell.values.values()) for cell in document.cells)
-        told.append(f"{count:,} {'cell' if count == 1 else 'cells'} with a value in {how}")
+        told.append(f"{units.counted(count, 'cell')} with a value in {how}")
     return [*told, *document.remarks]
 
 
@@ -183,14 +183,11 @@ def _rest(document: SuiteDocument, found: Rows, top: int) -> list[str]:
 def _lacking(document: SuiteDocument) -> list[str]:
     told = []
     for one in lacking(document):
-        cells = ", ".join(one.cells[:_NAMED])
-        more = f" and {len(one.cells) - _NAMED:,} more" if len(one.cells) > _NAMED else ""
         if len(one.labels) == len(document.kernels) > 1:
             where = "any kernel" if one.kind != "failed" else "every kernel"
         else:
-            where = ", ".join(one.labels[:_NAMED])
-            where += f" and {len(one.labels) - _NAMED:,} more" if len(one.labels) > _NAMED else ""
-        told.append(f"{one.kind} on {where}: {cells}{more}: {one.why}")
+            where = units.few(one.labels, _NAMED)
+        told.append(f"{one.kind} on {where}: {units.few(one.cells, _NAMED)}: {one.why}")
     return told
 
 

@@ -3,6 +3,7 @@ seen in one state alone."""
 
 from collections.abc import Sequence
 
+from profdiff.base import units
 from profdiff.reports import table
 from profdiff.reports.table import Column
 from profdiff.reports.text.suite.rows import Rows, span
@@ -34,10 +35,9 @@ def once(document: SuiteDocument, found: Rows) -> list[str]:
     """A line that names the cells whose change nobody has seen in another state."""
     if not found.once:
         return []
-    names = ", ".join(one.name for one in found.once[:_NAMED])
-    more = f" and {len(found.once) - _NAMED:,} more" if len(found.once) > _NAMED else ""
+    names = units.few([one.name for one in found.once], _NAMED)
     what = "cell that changed was" if len(found.once) == 1 else "cells that changed were"
-    return [f"{len(found.once):,} {what} seen in one state alone: {names}{more}"]
+    return [f"{len(found.once):,} {what} seen in one state alone: {names}"]
 
 
 def _row(cell: SuiteCell, labels: Sequence[str]) -> list[str]:
