@@ -61,6 +61,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Listing, Disassem
     return told, decoded(RISCV64.name, told)
 
 
+@pytest.mark.build
 def test_texts(program: tuple[Listing, Disassembly]) -> None:
     told, out = program
     assert len(told.code) > 50_000
@@ -72,6 +73,7 @@ def test_texts(program: tuple[Listing, Disassembly]) -> None:
     assert found.total() < len(told.code) / 1000, found.most_common(20)
 
 
+@pytest.mark.build
 def test_lengths(program: tuple[Listing, Disassembly]) -> None:
     told, _ = program
     lengths = [len(one) for one in told.code]
@@ -79,6 +81,7 @@ def test_lengths(program: tuple[Listing, Disassembly]) -> None:
     assert split_code(RISCV64.name, b"".join(told.code)).tolist() == lengths
 
 
+@pytest.mark.build
 def test_flows_and_references(program: tuple[Listing, Disassembly]) -> None:
     told, out = program
     columns = zip(told.texts, out.flow.tolist(), out.reference.tolist(), strict=True)
@@ -90,6 +93,7 @@ def test_flows_and_references(program: tuple[Listing, Disassembly]) -> None:
             assert f"{to:x}" == text.split(" ")[-1].split(",")[-1]
 
 
+@pytest.mark.build
 def test_classes(program: tuple[Listing, Disassembly]) -> None:
     told, out = program
     at = next(i for i, text in enumerate(told.texts) if text == "csrr a0,sstatus")
