@@ -11,20 +11,22 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "record": Command("record:record", "Record COMMAND on two or more kernels."),
+    "record": Command("record.command:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
     "atlas": Command("atlas:atlas", "Make a site of suites and sessions: cells over releases."),
-    "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
+    "annotate": Command(
+        "annotate.command:annotate", "Show a function's code, counted by instruction."
+    ),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
-    "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
-    "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
+    "doctor": Command("doctor.command:doctor", "Show what recording needs, and what is missing."),
+    "kernel": Command("kernel.command:kernel", "Name kernels, list, fetch and build them."),
     "example": Command("example:example", "Copy a published experiment here, or list them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),

@@ -13,7 +13,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.commands.experiment import experiment_options
+from profdiff.commands.experiment.options import experiment_options
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Asked

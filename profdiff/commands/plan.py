@@ -11,14 +11,14 @@ import click
 from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
-from profdiff.commands.experiment import (
+from profdiff.commands.experiment.file import ExperimentCommand
+from profdiff.commands.experiment.options import (
     asked,
     asked_suite,
     experiment_options,
     experiments,
 )
-from profdiff.commands.experiment_file import ExperimentCommand
-from profdiff.commands.sharded import chosen_runs, wanted_shard
+from profdiff.commands.experiment.shards import chosen_runs, wanted_shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Finding, program
 from profdiff.collectors.programs import fix
 from profdiff.commands import complete
-from profdiff.commands.doctor_building import building
+from profdiff.commands.doctor.building import building
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 

@@ -132,7 +132,7 @@ def remove(name: str | None, unused: bool, days: float | None) -> None:
 def list_() -> None:
     """List names, then kernels that were built."""
     from profdiff.collectors.kernels import registered
-    from profdiff.commands.built_kernels import table
+    from profdiff.commands.kernel.built import table
 
     names = registered.registered()
     built = table()

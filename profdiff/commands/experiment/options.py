@@ -13,8 +13,8 @@ from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
-from profdiff.commands.experiment_file import ExperimentCommand, GivenSuite
-from profdiff.commands.option_types import Collectors, Compilers, Cpus, Memory, Names
+from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
+from profdiff.commands.experiment.option_types import Collectors, Compilers, Cpus, Memory, Names
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.arguments import KernelArgument

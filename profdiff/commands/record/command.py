@@ -14,10 +14,10 @@ import click
 
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import confirm, say, tell
-from profdiff.commands.experiment import asked_suite, experiment_options, experiments
-from profdiff.commands.experiment_file import ExperimentCommand
-from profdiff.commands.record_suite import record_suite
-from profdiff.commands.sharded import chosen_runs, of_shard, wanted_shard
+from profdiff.commands.experiment.file import ExperimentCommand
+from profdiff.commands.experiment.options import asked_suite, experiment_options, experiments
+from profdiff.commands.experiment.shards import chosen_runs, of_shard, wanted_shard
+from profdiff.commands.record.suite import record_suite
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
@@ -122,7 +122,7 @@ def _record_several(
     """Record one part after the other, and say what all together show. A kernel without a
     result on one does not keep the others from being recorded. Raises RunError for it then."""
     from profdiff.base.terminal import columns
-    from profdiff.commands import record_summary as summary
+    from profdiff.commands.record import summary
     from profdiff.profile.kept import keep
     from profdiff.reports.text.parts import report
 
@@ -169,7 +169,7 @@ def _agree(folder: Path, yes: bool) -> None:
 def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> None:
     """Symbolize, print the summary, and fail if a kernel has no result at all, unless the session
     is a shard."""
-    from profdiff.commands import record_summary as summary
+    from profdiff.commands.record import summary
     from profdiff.profile.kept import keep
 
     keep(session, kernels)

@@ -1,0 +1,1 @@
+"""An experiment: its options and its file, which ``record`` and ``plan`` take, and its shards."""
