@@ -120,7 +120,7 @@ class Recorder:
         return not self.emulated
 
     def start(self, job: RunJob) -> "Running":
-        """Start a run. Raises as ``initramfs.build``, and OSError."""
+        """Start a run. Raises what ``initramfs.build`` does, and OSError."""
         if job.kernel.machine is not None:
             return self._start_there(job)
         if self.qemu is None or job.kernel.image is None:

@@ -71,12 +71,13 @@ class SavedMachine:
         return machine_state.find(self.key())
 
     def start_saving(self, folder: Path) -> "Saving":
-        """Boot it to be saved; ``folder`` is empty, and for what that needs. Raises as
-        ``initramfs.build``, OSError."""
+        """Boot it to be saved; ``folder`` is empty, and for what that needs. Raises what
+        ``initramfs.build`` does, and OSError."""
         return Saving(self, folder)
 
     def saved(self, folder: Path) -> MachineState | Failure:
-        """It as it was saved, now if need be; or why it cannot be. Raises as ``start_saving``."""
+        """It as it was saved, now if need be; or why it cannot be. Raises what ``start_saving``
+        does."""
         if found := self.find():
             return found
         folder.mkdir(parents=True, exist_ok=True)

@@ -39,13 +39,13 @@ __all__ = [
 
 
 def is_built(spec: GitSpec) -> bool:
-    """Whether the kernel is in the cache. Raises as ``BuildJob.of``."""
+    """Whether the kernel is in the cache. Raises what ``BuildJob.of`` does."""
     return kept.kept_folder(BuildJob.of(spec).key).is_dir()
 
 
 def is_known_built(spec: GitSpec) -> bool | None:
     """The same without a network, and without writing into the repository; None where it takes
-    one of them to tell: a work tree, changes, a config of Debian. Raises as ``is_built``."""
+    one of them to tell: a work tree, changes, a config of Debian. Raises what ``is_built`` does."""
     if spec.revision is None or spec.changes:
         return None
     job = BuildJob.known(spec)
@@ -81,8 +81,8 @@ def build(job: BuildJob, label: str, *, quiet: bool = False) -> KernelFiles:
 
 
 def _build_alone(job: BuildJob, label: str, folder: Path, *, quiet: bool) -> bool:
-    """Build it, unless another process does so; whether it was we. Raises as ``build``; what that
-    process could not build is not tried again."""
+    """Build it, unless another process does so; whether it was we. Raises what ``build`` does; what
+    that process could not build is not tried again."""
     began = time.time()
     with kept.lock(folder) as lock:
         if lock.taken_by_another:

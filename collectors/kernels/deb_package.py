@@ -82,7 +82,7 @@ def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -
     """Unpack what matches ``wanted`` (tar's wildcards) of ``packages`` to the folder ``target``,
     whole or not at all.
 
-    Raises as ``unpack_kernel``.
+    Raises what ``unpack_kernel`` does.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.with_name(f".{target.name}.lock")):

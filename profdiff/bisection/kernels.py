@@ -37,8 +37,8 @@ class Kernels:
         return replace(self._plain, revision=commit, changes=changes)
 
     def build(self, commit: str, label: str = "", reverted: str = "") -> KernelFiles:
-        """The kernel, out of the cache or built now. Raises as ``profdiff.collectors.kernels.build.
-        build``."""
+        """The kernel, out of the cache or built now. Raises what
+        ``profdiff.collectors.kernels.build.build`` does."""
         spec = self.spec(commit, reverted)
         if self._beside and self._beside[0] == str(spec):
             # It began before us. What it says it will not have said: then it is built here.

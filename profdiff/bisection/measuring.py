@@ -109,8 +109,8 @@ class Measuring:
 
     def holds(self, commit: str, value: float | None) -> bool:
         """Whether a revision, measured by itself, is what another says whose value it has taken
-        over, if it has. ``value``: what was measured of it, or else it is booted now. Raises as
-        ``verdict``."""
+        over, if it has. ``value``: what was measured of it, or else it is booted now. Raises what
+        ``verdict`` does."""
         other = self.kept.content.taken_over.get(commit)
         if other is None:
             return True

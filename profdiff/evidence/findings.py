@@ -55,7 +55,7 @@ class Findings:
         state: State | None = None,
     ) -> "Findings":
         """Everything, computed once; ``results``, ``facts`` and ``state`` of the session, if they
-        were gathered before. Raises as ``compare``."""
+        were gathered before. Raises what ``compare`` does."""
         results = results or Results.gather(session.manifest)
         facts = facts or session_facts.read(session)
         measured = any(result.cells[0].boots for result in results.every)
@@ -125,7 +125,7 @@ class OneSetting:
 
     @staticmethod
     def of(session: Session, at: str | None = None) -> "OneSetting":
-        """At the setting that ``choose`` chooses. Raises as it."""
+        """At the setting that ``choose`` chooses. Raises what it does."""
         results = Results.gather(session.manifest)
         setting = choose(session.manifest, at, results)
         find = partial(Findings.of, session, setting, results)
@@ -133,7 +133,7 @@ class OneSetting:
 
     @cached_property
     def findings(self) -> Findings:
-        """Raises as ``Findings.of``."""
+        """Raises what ``Findings.of`` does."""
         return self.find()
 
 

@@ -64,7 +64,7 @@ def differ_most(
     labels: Sequence[str],
 ) -> dict[str, FunctionKey]:
     """By label of a kernel, the function whose own delta against the base differs most from one
-    state to another, the plain one among them. Raises as ``FunctionCounts.at``."""
+    state to another, the plain one among them. Raises what ``FunctionCounts.at`` does."""
     every = [found for one in (0, *states) if (found := counts.at(setting, one))]
     most = {label: _differs_most(every, base, label) for label in labels}
     return {label: one for label, one in most.items() if one}

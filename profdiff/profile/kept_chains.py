@@ -43,7 +43,7 @@ def keep(session: Session, label: str, modules: Modules) -> None:
     functions' code into the session, which the caller has locked. ``modules`` maps a module's name
     to its file with symbols.
 
-    Raises as ``chains_of``, and OSError.
+    Raises what ``chains_of`` does, and OSError.
     """
     keys: list[NDArray[np.void]] = []
     executed: list[NDArray[np.uint8]] = []

@@ -82,7 +82,8 @@ class FunctionCounts:
         return self._kept is not None
 
     def at(self, setting: Setting, state: int = 0) -> SelfCounts | None:
-        """At a setting in a state; None where nothing counts exactly. Raises as ``counted``."""
+        """At a setting in a state; None where nothing counts exactly. Raises what ``counted``
+        does."""
         if self._kept is not None:
             return self._kept.at(setting.point, state)
         if self._collector is None:
@@ -218,7 +219,7 @@ class KeptFunctions:
 
 def keep(session: Session) -> None:
     """Sum the functions of every setting of a session that counts exactly, and write them into it;
-    the caller has locked it. Raises as ``counted``, and OSError."""
+    the caller has locked it. Raises what ``counted`` does, and OSError."""
     collector = exact_collector(session)
     runs = fingerprint(session)
     if collector is None or not any(

@@ -66,7 +66,7 @@ class Recordings:
         return stacks
 
     def of_collector(self, collector: str, facts: Facts = _NO_FACTS) -> list[Comparison]:
-        """The comparisons of one collector's metrics. Raises as ``comparisons``."""
+        """The comparisons of one collector's metrics. Raises what ``comparisons`` does."""
         runs: dict[str, list[Run]] = {}
         profiles: dict[str, Profile] = {}
         for kernel in self._session.compared:

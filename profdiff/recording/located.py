@@ -234,8 +234,8 @@ def check_compilers(compilers: Sequence[str], architecture: Architecture) -> Non
 def under_each(
     arguments: Mapping[str, Sequence[KernelArgument]], holes: Set[str] = frozenset()
 ) -> dict[str, list[Located]]:
-    """The kernels by compiler, built. Those with a label of ``holes`` may fail to build. Raises as
-    ``locate``."""
+    """The kernels by compiler, built. Those with a label of ``holes`` may fail to build. Raises
+    what ``locate`` does."""
     found: dict[str, list[Located]] = {name: [] for name in arguments}
     for argument in (one for every in arguments.values() for one in every):
         if argument.label not in holes:

@@ -20,8 +20,8 @@ def merge(target: Path, shards: Sequence[Path]) -> list[Session]:
     """Make ``target`` of shards, or add them to it; the sessions that it has now. When it ends
     half-way, the same command goes on.
 
-    Raises as ``merge_sessions``, and InputError for recordings that are not of one kind, or suites
-    with different workloads.
+    Raises what ``merge_sessions`` does, and InputError for recordings that are not of one kind, or
+    suites with different workloads.
     """
     found = [opened.open(shard) for shard in shards]
     before = opened.open(target) if held(target) else None

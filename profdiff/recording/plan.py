@@ -141,7 +141,7 @@ def open_session(
 
 def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     """The manifest with which ``planned`` begins, or goes on where ``folder`` holds a session.
-    Raises as ``open_session``; nothing is written."""
+    Raises what ``open_session`` does; nothing is written."""
     if not is_session(folder):
         return planned
     old = Session.open(folder).manifest

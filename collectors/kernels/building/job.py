@@ -34,7 +34,7 @@ class BuildJob:
 
     @staticmethod
     def known(spec: GitSpec) -> "BuildJob | None":
-        """The same without a network; None where that takes one. Raises as ``of``."""
+        """The same without a network; None where that takes one. Raises what ``of`` does."""
         prepared = prepare(spec)
         if spec.config == "debian":
             here = known_debian_config(source_version(prepared), spec.architecture or host())

@@ -107,7 +107,7 @@ def raise_failed(job: BuildJob, since: float) -> None:
 
 def make_kernel(make: Make, *, quiet: bool) -> list[str]:
     """Configure and build; returns the options that are not as they were asked for. What an earlier
-    build left and cannot be used is made again. Raises as ``configure`` and ``Make``."""
+    build left and cannot be used is made again. Raises what ``configure`` and ``Make`` do."""
     try:
         return _make_kernel(make, quiet=quiet)
     except InputError:

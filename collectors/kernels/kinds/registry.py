@@ -39,8 +39,8 @@ def parse(text: str, names: tuple[str, ...] = ()) -> Spec:
 
 
 def derive_label(text: str) -> str:
-    """A label for a SPEC: the folder's, file's, suite's, revision's or registered name. Raises as
-    ``parse``."""
+    """A label for a SPEC: the folder's, file's, suite's, revision's or registered name. Raises what
+    ``parse`` does."""
     spec = parse(text)
     # A name that is registered stays; a path's is its last part.
     return label_of(text if is_label(text) and spec.text != text else spec.name)

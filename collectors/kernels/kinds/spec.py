@@ -59,11 +59,11 @@ class Spec(ABC):
         return [self]
 
     def prepare(self) -> None:  # noqa: B027
-        """Find a mistake before anything is built. Raises as ``locate``."""
+        """Find a mistake before anything is built. Raises what ``locate`` does."""
 
     def check(self, label: str) -> KernelFiles | None:
         """Find a mistake as far as it shows without a network, and without unpacking or building.
-        Returns the files where nothing of that is needed. Raises as ``locate``."""
+        Returns the files where nothing of that is needed. Raises what ``locate`` does."""
         return self.locate(label)
 
     def is_here(self) -> bool | None:

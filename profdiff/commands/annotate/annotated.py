@@ -35,8 +35,8 @@ class Wanted(NamedTuple):
 
 
 def of_parts(opened: Parts, wanted: Wanted, *, per_op: bool | None) -> JointAnnotation:
-    """The annotation of each part at one setting. Raises as the first part does, where none has
-    the function."""
+    """The annotation of each part at one setting. Raises what the first part does, where none
+    has the function."""
     sessions = opened.sessions()
     setting = PartsResults.gather(sessions, opened.kind).choose(wanted.at)
     found: dict[str, Annotation] = {}

@@ -68,7 +68,7 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
 
 def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | None) -> None:
     """Repeat the cells that changed in varied states, one after the other, until their verdicts
-    stand. Raises as ``run.record_batches``."""
+    stand. Raises what ``run.record_batches`` does."""
     from profdiff.base.progress import progress
     from profdiff.recording import run
     from profdiff.recording.schedule import Pace

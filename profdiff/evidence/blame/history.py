@@ -56,7 +56,7 @@ class History:
 
 
 def history(repository: Repository, base: Side, new: Side, unresolved: frozenset[int]) -> History:
-    """Ask git, in few processes. Raises as `Repository`."""
+    """Ask git, in few processes. Raises what `Repository` does."""
     places = base.places(unresolved), new.places(unresolved)
     texts, strange = [], []
     for side, own in zip((base, new), places, strict=True):

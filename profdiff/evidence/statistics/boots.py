@@ -75,7 +75,7 @@ def read(base: Boots, other: Boots) -> tuple[Sample, Sample, int]:
 
 def read_all(pairs: Sequence[tuple[Boots, Boots]]) -> list[Experiments]:
     """Pairs of base and other as ``read`` has them, those together that are shaped alike: as many
-    boots, with as many runs each. Raises as ``read``."""
+    boots, with as many runs each. Raises what ``read`` does."""
     shapes: dict[tuple[tuple[int, ...], ...], list[tuple[int, list[list[Sequence[float]]]]]] = {}
     for row, pair in enumerate(pairs):
         filled = [[boot for boot in boots if len(boot)] for boots in pair]

@@ -114,7 +114,7 @@ def estimates(
     seed: int = 0,
 ) -> list[Estimate]:
     """What ``estimate`` says of each pair of base and other. Those that are shaped alike share the
-    draws of the seed, as they do one by one. Raises as ``estimate``."""
+    draws of the seed, as they do one by one. Raises what ``estimate`` does."""
     result: dict[int, Estimate] = {}
     for group in read_all(pairs):
         exact = np.zeros(len(group.rows), np.bool_)
@@ -138,7 +138,7 @@ def noise_floor(base: Boots, twin: Boots, rule: Rule = _DEFAULT, *, seed: int = 
     It is the end of the interval of the median's change that is further from 0, not the estimate:
     two medians of the same kernel may meet by luck, their interval still tells how far apart such
     medians can be. A constant bias between the two (an order effect) moves the interval, and so
-    raises the floor. Raises as ``estimate``.
+    raises the floor. Raises what ``estimate`` does.
     """
     first, second, _ = read(base, twin)
     change = changes(first, second, rule, seed)[0]

@@ -45,7 +45,8 @@ class Store:
         return self._path(digest).read_bytes()
 
     def link(self, digest: str, target: Path) -> None:
-        """Make ``target`` the file, which it stays if the store lets it go. Raises as ``read``."""
+        """Make ``target`` the file, which it stays if the store lets it go. Raises what ``read``
+        does."""
         self._check(digest)
         path = self._path(digest)
         os.utime(path)

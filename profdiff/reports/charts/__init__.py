@@ -60,7 +60,7 @@ def write(
 
 def write_parts(findings: "PartsFindings", folder: Path) -> list[Path]:
     """The same of several architectures, or compilers: their plural with each metric's name behind
-    it. Raises as ``write``."""
+    it. Raises what ``write`` does."""
     return _write(lambda: _parts_charts(findings), folder)
 
 

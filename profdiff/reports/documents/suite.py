@@ -12,7 +12,7 @@ _NAMED = 8
 
 
 def build(suite: Suite, threshold: float = RELEVANT) -> records.SuiteDocument:
-    """The report of a suite's folder. Raises as ``SuiteResults.gather``."""
+    """The report of a suite's folder. Raises what ``SuiteResults.gather`` does."""
     return of_results(SuiteResults.gather(suite), threshold)
 
 
