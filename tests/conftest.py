@@ -3,6 +3,7 @@
 import lzma
 import os
 import shlex
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -50,6 +51,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Before test modules are imported, which ask for it."""
     extent.configure(config)
+    # A shell starts what runs in the background with SIGINT ignored, nohup with SIGHUP. What tests
+    # start and end by these signals would ignore them, too, and be waited for.
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.hookimpl(tryfirst=True)

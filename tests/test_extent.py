@@ -10,7 +10,7 @@ import pytest
 from support import IMPORTED, ROOT, need_program
 
 TESTS = """
-import socket, subprocess
+import pathlib, socket, subprocess
 import pytest
 import extent
 
@@ -43,15 +43,24 @@ def test_marked():
 @pytest.mark.nightly
 def test_nightly():
     pass
+
+def test_signals():
+    text = pathlib.Path("/proc/self/status").read_text()
+    ignored = int(text.partition("SigIgn:")[2].split()[0], 16)
+    assert not ignored & (1 << 0 | 1 << 1), "SIGHUP or SIGINT"
 """
 SAFE = "test_plain or test_fixture or test_marked or test_nightly"
 
 
-def run(folder: Path, examples: int, *options: str) -> tuple[str, dict[str, str]]:
-    """What pytest prints of those tests, and what became of each that ran."""
+def run(
+    folder: Path, examples: int, *options: str, through: Path | None = None
+) -> tuple[str, dict[str, str]]:
+    """What pytest prints of those tests, and what became of each that ran. ``through``: the program
+    that starts it."""
     (folder / "test_made.py").write_text(TESTS.replace("{examples}", str(examples)))
     paths = os.pathsep.join([str(IMPORTED), str(ROOT / "tests")])
-    command = [sys.executable, "-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-v"]
+    command = [sys.executable, *([through] if through else [])]
+    command += ["-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-v"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", folder / "base"]
     done = subprocess.run(
         [*command, *options, folder / "test_made.py"],
@@ -80,11 +89,21 @@ def test_a_quick_run_fails_what_is_not_for_it(tmp_path: Path) -> None:
         "version": "PASSED",
         "skipped": "ERROR",
         "connection": "ERROR",
+        "signals": "PASSED",
     }
     assert "a quick run started qemu-system-x86_64 (mark the test: guest)" in text
     assert "a quick run started apt-get (mark the test: network)" in text
     assert "a quick run started a connection to 192.0.2.1 (mark the test: network)" in text
     assert "3 deselected" in text
+
+
+@pytest.mark.slow
+def test_a_run_in_the_background_takes_signals(tmp_path: Path) -> None:
+    ignoring = "import os, signal, sys\nfor one in (1, 2): signal.signal(one, signal.SIG_IGN)\n"
+    made = tmp_path / "ignoring.py"
+    made.write_text(f"{ignoring}os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n")
+    _, became = run(tmp_path, 100, "-k", "test_signals", through=made)
+    assert became == {"signals": "PASSED"}
 
 
 @pytest.mark.slow

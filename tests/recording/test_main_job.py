@@ -194,8 +194,6 @@ def test_interrupting_says_how_to_go_on(
                 *("--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"),
                 *("--", str(EXAMPLE), "400", "20"),
             ],
-            # A test run that was put in the background ignores SIGINT, and so would its children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             stderr=subprocess.PIPE,
             text=True,
         )
