@@ -72,6 +72,11 @@ def examples(nightly: int) -> int:
     return max(min(nightly, _FEWEST), nightly // (_QUICK if _quick else _USUAL))
 
 
+def is_nightly() -> bool:
+    """Whether this run leaves nothing out."""
+    return _nightly
+
+
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests by their fixtures, and deselect those that this run leaves out."""
     for item in items:

@@ -19,8 +19,9 @@ QEMU_10 = "bookworm-backports"
 QEMU_11 = "trixie-backports"
 """QEMU 11, which takes Debian 13's libraries: they are unpacked too."""
 NIGHTLY = pytest.mark.nightly
-"""Of tests that compare versions, and of most on QEMU 11: each way to talk to a plugin has usual
-tests, on the installed QEMU, on QEMU 10 and, in test_shared_code.py, on QEMU 11."""
+"""For tests that compare versions, most of those on QEMU 11, and guests that boot although restored
+ones show the same: each way to talk to a plugin has usual tests, on the installed QEMU, on QEMU 10
+and, in test_shared_code.py, on QEMU 11."""
 
 _PACKAGES = r"qemu-system-(x86|arm|data)|seabios"
 _LIBRARIES = "usr/lib/x86_64-linux-gnu"

@@ -32,6 +32,14 @@ def once(name: str, make: Callable[[Path], object]) -> Path:
 
 
 @contextmanager
+def alone(what: str) -> Iterator[None]:
+    """Let no other process of this run do what changes this setting of the machine."""
+    with (folder / f"alone-{what}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def processors(count: int) -> Iterator[None]:
     """Hold as many processors, at most all: a guest that runs needs one."""
     with ExitStack() as held:

@@ -266,6 +266,7 @@ def killed_when(bisect: Bisect, sign: str) -> None:
     process.stderr.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("small_disk", ["1m"], indirect=True)
 def test_a_full_disk_is_one_line_and_resumes(
     old_kernel: Path, new_kernel: Path, qemu: object, tmp_path: Path, small_disk: Path

@@ -13,7 +13,7 @@ import pytest
 from branches import Flow, conserved
 from callees import CALLEES
 from numpy.typing import NDArray
-from qemus import QEMU_10, another_qemu
+from qemus import NIGHTLY, QEMU_10, another_qemu
 from support import need_program, run_guests
 
 from profdiff.collectors.architecture import ARM64
@@ -182,7 +182,7 @@ class Ran:
 
 
 # The suite of Debian that has the QEMU, if it is not the one on PATH; vCPUs.
-GUESTS = [("", 2), (QEMU_10, 2)]
+GUESTS = [("", 2), pytest.param(QEMU_10, 2, marks=NIGHTLY)]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qemus import NIGHTLY
 from support import EXAMPLE, need_program, run_guests
 
 from profdiff.collectors.exact.counts import Counts
@@ -20,7 +21,8 @@ COMMAND = [str(EXAMPLE), "400", "50"]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "cpus"), [("old_kernel", 1), ("new_kernel", 1), ("old_kernel", 2)]
+    ("kernel", "cpus"),
+    [("old_kernel", 1), ("new_kernel", 1), pytest.param("old_kernel", 2, marks=NIGHTLY)],
 )
 def test_two_recordings_are_identical(
     qemu: Qemu, kernel: str, cpus: int, tmp_path: Path, request: pytest.FixtureRequest

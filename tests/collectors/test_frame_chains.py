@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from qemus import QEMU_10, another_qemu
+from qemus import NIGHTLY, QEMU_10, another_qemu
 from support import need_program, run_guests
 
 from profdiff.collectors.architecture import ARM64
@@ -145,6 +145,7 @@ def recorded(counts: Counts, text: Text) -> Counter[Chain]:
     return found
 
 
+@NIGHTLY
 def test_every_call_in_the_kernel_has_the_callers_on_its_stack(
     arm64_kernel: KernelFiles,
     frame_chains: Path,

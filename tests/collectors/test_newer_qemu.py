@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from branches import check as check_branches
-from qemus import QEMU_10, another_qemu
+from qemus import NIGHTLY, QEMU_10, another_qemu
 from repeated_instructions import check
 from support import EXAMPLE, run_guests
 
@@ -91,6 +91,7 @@ def test_repeated_string_instructions_count_once(
     check(newer_qemu, new_kernel, tmp_path, compile_c)
 
 
+@NIGHTLY
 def test_branches_taken(
     newer_qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path]
 ) -> None:

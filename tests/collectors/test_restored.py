@@ -95,7 +95,8 @@ def test_each_restore_counts_the_same(
 
 @pytest.mark.network
 @pytest.mark.parametrize(
-    ("suite", "cpus"), [(QEMU_10, 1), (QEMU_10, 2), pytest.param(QEMU_11, 2, marks=NIGHTLY)]
+    ("suite", "cpus"),
+    [(QEMU_10, 1), *(pytest.param(one, 2, marks=NIGHTLY) for one in (QEMU_10, QEMU_11))],
 )
 def test_with_a_newer_qemu_too(
     new_kernel: Path, busy: Path, tmp_path: Path, suite: str, cpus: int
@@ -112,7 +113,8 @@ def test_a_machine_that_is_saved_anew_counts_the_same(
 ) -> None:
     """In another cache; and where the cache's is damaged, which is found before it is used."""
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
-    runs = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs")
+    runs = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs", calls=False)
+    runs.guest = replace_guest(runs.guest, append=LIGHT)
     first = runs.counts([busy])
     (folder,) = machine_state.states().iterdir()
     with (folder / "machine").open("r+b") as file:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from qemus import NIGHTLY
 from restored import GUEST, Restorer, replace_guest
 
 from profdiff.collectors.guest.boot import Variation
@@ -105,6 +106,7 @@ def test_arranging_is_not_counted(
     assert counts[0] * 0.75 < counts[1] < counts[0] + 200_000, counts
 
 
+@NIGHTLY
 def test_a_booted_guest_has_states_too(
     qemu: Qemu, new_kernel: Path, compile_c: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from qemus import NIGHTLY
 from support import RESTORED, ROOT, error_line, profdiff, qemu_user
 
 from profdiff.collectors.architecture import RISCV64
@@ -44,6 +45,7 @@ def test_runs_are_restored_and_repeat(recorded_riscv64: Path) -> None:
         assert run.instructions == manifest.runs[0].instructions
 
 
+@NIGHTLY
 def test_a_boot_counts_the_same(
     recorded_riscv64: Path, riscv64_kernel: KernelFiles, tmp_path: Path
 ) -> None:

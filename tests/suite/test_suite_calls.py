@@ -133,7 +133,7 @@ def test_an_op_calls_what_is_told(programs: Path) -> None:
             for values, command in cells(workload)
         }
 
-    with ThreadPoolExecutor(whole_run.GUESTS) as pool:
+    with whole_run.alone("huge-pages"), ThreadPoolExecutor(whole_run.GUESTS) as pool:
         results = list(pool.map(measured, every))
     for workload, found in zip(every, results, strict=True):
         name, ops = workload["name"], min(workload["ops"], OPS)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import whole_run
 from suite_cells import FOLDER, cells, count, files, workloads
 from support import ROOT, need_program
 
@@ -176,7 +177,6 @@ def test_memory_lies_in_the_pages_that_a_state_asks_for(tmp_path: Path) -> None:
     command = ["cc", "-static", f"-I{ROOT}/collectors/guest", "-o", "pages", "pages.c"]
     subprocess.run(command, check=True, cwd=tmp_path)
     setting = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
-    before = setting.read_text()
 
     def pages(state: str) -> list[int]:
         done = subprocess.run(
@@ -188,15 +188,17 @@ def test_memory_lies_in_the_pages_that_a_state_asks_for(tmp_path: Path) -> None:
         return [int(word) for word in done.stdout.split()]
 
     huge = 2 << 20
-    for state in ("anon", "shared", "tmpfs", "memfd"):
-        assert pages(state) == [huge, 0, huge], state
-        assert pages(f"{state}-thp") == [huge, huge, huge], state
-        assert pages(f"{state}-empty") == [0, 0, 0], state
-    # Zero pages are nobody's memory.
-    assert pages("anon-clean") == [0, 0, 0]
-    assert pages("tmpfs-clean") == [huge, 0, 0]
-    assert pages("tmpfs-cached-empty") == [0, 0, 0]
-    assert setting.read_text() == before
+    with whole_run.alone("huge-pages"):
+        before = setting.read_text()
+        for state in ("anon", "shared", "tmpfs", "memfd"):
+            assert pages(state) == [huge, 0, huge], state
+            assert pages(f"{state}-thp") == [huge, huge, huge], state
+            assert pages(f"{state}-empty") == [0, 0, 0], state
+        # Zero pages are nobody's memory.
+        assert pages("anon-clean") == [0, 0, 0]
+        assert pages("tmpfs-clean") == [huge, 0, 0]
+        assert pages("tmpfs-cached-empty") == [0, 0, 0]
+        assert setting.read_text() == before
 
 
 def test_cells_are_told_apart() -> None:

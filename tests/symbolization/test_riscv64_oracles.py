@@ -148,9 +148,17 @@ def test_executed_code_is_the_files_where_nothing_patched_it(
     objdump = need_program(f"{RISCV64.triplet}-objdump", "binutils-riscv64-linux-gnu")
     own, code = of_the_kernel(recorded_riscv64)
     assert riscv64_kernel.debug_elf
-    limits = f"--start-address={own.min():#x}", f"--stop-address={own.max() + 4:#x}"
-    told = listing(str(objdump), riscv64_kernel.debug_elf, *limits)
-    known = dict(zip(told.addresses.tolist(), told.code, strict=True))
+    # objdump takes minutes for all that lies between the first address and the last: the parts of
+    # 32 KiB in which most executed.
+    part, often = np.unique(own >> 15, return_counts=True)
+    busiest = part[np.argsort(-often)][:12]
+    known = {}
+    for first in busiest.tolist():
+        limits = f"--start-address={first << 15:#x}", f"--stop-address={(first + 1 << 15) + 4:#x}"
+        told = listing(str(objdump), riscv64_kernel.debug_elf, *limits)
+        known |= zip(told.addresses.tolist(), told.code, strict=True)
+    inside = np.isin(own >> 15, busiest)
+    own, code = own[inside], code[inside]
     rows = zip(own.tolist(), code, strict=True)
     equal = [bytes(one[1 : 1 + one[0]]) == known.get(at) for at, one in rows]
     assert len(equal) > 300

@@ -248,7 +248,7 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn damaged_recordings_do_no_harm() {
     let _alone = alone();
-    let cases = setting("PROFDIFF_MUTATIONS", 1_000_000);
+    let cases = setting("PROFDIFF_MUTATIONS", 250_000);
     let mut seeds = vec![file(), stream(false), stream(true)];
     for name in [
         "mprotect-v6.12.107.perf.data",
