@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from profdiff.collectors.architecture import ARCHITECTURES
 
@@ -61,7 +61,13 @@ def configure(config: pytest.Config) -> None:
     _quick, _nightly = config.getoption("--quick"), config.getoption("--nightly")
     if _quick and _nightly:
         raise pytest.UsageError("--quick and --nightly exclude each other")
-    settings.register_profile("extent", max_examples=examples(settings().max_examples))
+    settings.register_profile(
+        "extent",
+        max_examples=examples(settings().max_examples),
+        # How long an example takes is the machine's: neighbours make one of a thousand late.
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.load_profile("extent")
 
 

@@ -16,7 +16,7 @@ NEAR = st.builds(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(ANY | NEAR, st.integers(8, 120))
 def test_names_fit_and_stay_apart(given_names: list[str], columns: int) -> None:
     printable = [units.printable(name) for name in given_names]

@@ -106,7 +106,7 @@ def annotations(draw: st.DrawFn) -> dict[str, Annotation]:
     return made
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(80))
 @given(annotations(), st.integers(60, 200))
 def test_nothing_is_lost_and_all_of_it_fits(made: dict[str, Annotation], width: int) -> None:
     names = list(made)

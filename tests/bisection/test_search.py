@@ -110,7 +110,7 @@ def searched(history: History, marks: dict[int, Mark], suspects: Sequence[int]) 
 
 # Without shrinking: a failing history is small as it is, and each try is twenty processes of git.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-EXAMPLES = settings(max_examples=examples(10), deadline=None, phases=PHASES)
+EXAMPLES = settings(max_examples=examples(10), phases=PHASES)
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def searched(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(5), deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=examples(5), phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_the_culprit_is_found_whatever_is_taken_over_wrongly(data: st.DataObject) -> None:
     import tempfile

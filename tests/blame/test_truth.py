@@ -206,7 +206,6 @@ def test_another_version_is_told(
 
 @settings(
     max_examples=examples(20),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.tuples(*[st.sampled_from(NUMBERS)] * 2))

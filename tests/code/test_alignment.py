@@ -1,7 +1,7 @@
 """Which instructions of two codes belong together: laws that hold whatever the code is."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -25,7 +25,6 @@ def pairs(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> list[tuple[int, i
     return list(zip(*(column.tolist() for column in align(old, new)), strict=True))
 
 
-@settings(deadline=None)
 @given(_CODE, _CODE)
 def test_each_instruction_is_in_one_pair_at_most_and_pairs_say_what_they_are(
     first: list[tuple[int, int, bool, bool]], second: list[tuple[int, int, bool, bool]]
@@ -41,7 +40,6 @@ def test_each_instruction_is_in_one_pair_at_most_and_pairs_say_what_they_are(
     assert [b for _, b in in_order] == sorted(b for _, b in in_order)
 
 
-@settings(deadline=None)
 @given(_CODE, _CODE)
 def test_swapped_codes_have_the_same_pairs(
     first: list[tuple[int, int, bool, bool]], second: list[tuple[int, int, bool, bool]]
@@ -51,7 +49,6 @@ def test_swapped_codes_have_the_same_pairs(
     assert sorted(pairs(old, new)) == swapped
 
 
-@settings(deadline=None)
 @given(_CODE)
 def test_a_code_is_the_same_as_itself(code: list[tuple[int, int, bool, bool]]) -> None:
     own = columns(code)
@@ -84,7 +81,6 @@ _PLACES = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(_PLACES, min_size=1, max_size=3))
 def test_each_place_of_each_kernel_is_in_one_pair(kernels: list[dict[Place, int]]) -> None:
     groups = paired_places(kernels)

@@ -276,7 +276,7 @@ def test_inlined_functions_are_shown_where_they_are(recorded: Path) -> None:
 WAYS = st.tuples(*[st.integers(0, 3)] * 3)
 
 
-@hypothesis_settings(max_examples=examples(60), deadline=None)
+@hypothesis_settings(max_examples=examples(60))
 @given(st.lists(st.tuples(WAYS, WAYS), min_size=1, max_size=6))
 def test_a_branch_is_told_only_where_all_its_executions_are(
     branches: list[tuple[tuple[int, int, int], tuple[int, int, int]]],

@@ -57,7 +57,7 @@ ENTRIES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(entries=ENTRIES, asked=st.lists(PATHS, min_size=1, max_size=8))
 def test_a_path_leads_where_the_kernel_says(
     entries: list[tuple[str, str]], asked: list[str]

@@ -53,7 +53,7 @@ def test_every_class_is_known() -> None:
     assert told == {*CLASSES} - {"taken", "not-taken"}
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.lists(ROWS, min_size=1, max_size=12), min_size=1, max_size=3),
     st.integers(1, 3),
@@ -100,7 +100,7 @@ def test_classes_are_sums_over_places(
     assert found.unseen.sum() == unseen
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=9))
 def test_taken_and_not_taken_are_all_branches(branches: list[tuple[int, int, int]]) -> None:
     """But for those of which it is not known."""

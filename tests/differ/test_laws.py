@@ -36,7 +36,7 @@ KERNELS = st.integers(1, 3).flatmap(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(KERNELS)
 def test_deltas_of_all_rows_sum_to_the_total_delta(kernels: dict[str, list[Row]]) -> None:
     comparison = compare(kernels)
@@ -53,7 +53,7 @@ def test_deltas_of_all_rows_sum_to_the_total_delta(kernels: dict[str, list[Row]]
         assert totals[index] == sorted(run_totals)[(len(run_totals) - 1) // 2]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(rows(2))
 def test_a_kernel_does_not_differ_from_itself(kernel_rows: list[Row]) -> None:
     comparison = compare({"a": kernel_rows, "b": kernel_rows})
@@ -61,7 +61,7 @@ def test_a_kernel_does_not_differ_from_itself(kernel_rows: list[Row]) -> None:
     assert not (comparison.total[:, 0] - comparison.total[:, 1]).any()
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(rows(1), rows(1))
 def test_swapping_the_kernels_negates_the_deltas(left: list[Row], right: list[Row]) -> None:
     one, other = compare({"l": left, "r": right}), compare({"r": right, "l": left})
@@ -93,7 +93,7 @@ def spelled(table: StackTable, index: int) -> list[int]:
     return names
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(STACKS, STACKS)
 def test_stack_tables_keep_every_stack(left: list[list[int]], right: list[list[int]]) -> None:
     one, leaves = interned(left)
@@ -112,7 +112,7 @@ def test_stack_tables_keep_every_stack(left: list[list[int]], right: list[list[i
     assert len(set(every)) == len(every)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(STACKS)
 def test_self_and_total_equal_a_plain_sum(stacks: list[list[int]]) -> None:
     table, leaves = interned(stacks)
@@ -140,7 +140,6 @@ def test_folding_is_reversible(symbol: str) -> None:
     assert name or not symbol
 
 
-@settings(deadline=None)
 @given(rows(2))
 def test_profiles_keep_every_count(kernel_rows: list[Row]) -> None:
     assert profile(kernel_rows).totals[:, 0].tolist() == [
@@ -155,7 +154,7 @@ def few(runs: int) -> st.SearchStrategy[list[Row]]:
     return st.lists(st.tuples(described, NAMES, st.booleans(), counts), min_size=1, max_size=12)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(few(4))
 def test_a_difference_of_runs_is_that_of_each_function(kernel_rows: list[Row]) -> None:
     """What cancels out is gone, and nothing else is."""

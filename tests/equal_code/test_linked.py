@@ -111,7 +111,6 @@ NUMBERS = st.integers(-(2**31), 2**31 - 1)
 
 @settings(
     max_examples=examples(8),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

@@ -109,7 +109,7 @@ class KernelFilesLike:
 SIDES = st.lists(st.lists(st.floats(0.5, 2), min_size=1, max_size=2), min_size=1, max_size=4)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(SIDES, SIDES), min_size=1, max_size=6), st.booleans())
 def test_estimates_together_are_those_one_by_one(
     pairs: list[tuple[Boots, Boots]], deterministic: bool

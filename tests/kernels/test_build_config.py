@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import small_linux
 from built_kernels import built
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make
 from support import need_kernel, need_program
@@ -215,14 +215,12 @@ def written(values: dict[str, str]) -> str:
     )
 
 
-@settings(deadline=None)
 @given(CONFIGS, CONFIGS)
 def test_merging_replaces(start: dict[str, str], more: dict[str, str]) -> None:
     assert options(merged(written(start), written(more))) == start | more
     assert config.lost(more, options(merged(written(start), written(more)))) == []
 
 
-@settings(deadline=None)
 @given(CONFIGS, CONFIGS)
 def test_lost_is_what_differs(asked: dict[str, str], got: dict[str, str]) -> None:
     lost = config.lost(asked, got)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import made_repository
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
@@ -156,13 +156,11 @@ SPECS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(SPECS)
 def test_a_spec_that_is_written_down_means_the_same(spec: GitSpec) -> None:
     assert GitSpec.parse(str(spec)) == spec
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_any_text_is_a_spec_or_an_error_in_one_line(text: str) -> None:
     try:

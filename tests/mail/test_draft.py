@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mail.letters import NEWEST_ID, RILEY, ROOT_ID, SOURCE, THREAD, timed, written
 from support import need_program, profdiff
@@ -293,7 +293,6 @@ def test_subjects_that_cannot_be(subject: str) -> None:
         mail(Letter(subject, "It is slower.", []))
 
 
-@settings(deadline=None)
 @given(
     st.text(min_size=1, max_size=200),
     st.lists(st.text(max_size=60).filter(str.isprintable), max_size=4),

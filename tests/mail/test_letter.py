@@ -91,7 +91,7 @@ def test_a_source_survives_with_its_tabs() -> None:
     assert source.rstrip("\n") in letter(Section("source", [Verbatim(source)])).render()
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(0, 900), st.integers(0, 300)), max_size=4))
 def test_only_tables_are_shortened_and_they_say_so(sizes: list[tuple[int, int]]) -> None:
     limit = 20_000

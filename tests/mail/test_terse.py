@@ -93,7 +93,7 @@ def test_the_mail_of_a_kept_session_is_short_and_narrow(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=examples(40))
+@settings(max_examples=examples(40))
 @given(
     kernels=st.integers(2, 12),
     points=st.integers(1, 40),
@@ -132,7 +132,7 @@ def test_any_mail_is_short_and_narrow(
     check(text(replace(one, state=State(differ))))
 
 
-@settings(deadline=None, max_examples=examples(40))
+@settings(max_examples=examples(40))
 @given(
     rows=st.integers(1, 60),
     name=st.text(min_size=1, max_size=300),

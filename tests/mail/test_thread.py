@@ -201,7 +201,6 @@ def test_long_references_keep_the_first_and_the_last() -> None:
     assert 800 < len(" ".join(answer.references)) < 998 - len("References: ")
 
 
-@settings(deadline=None)
 @given(st.dictionaries(
     st.sampled_from(["From", "To", "Cc", "Reply-To", "Subject", "Date", "References"]),
     st.text(max_size=80) | st.binary(max_size=80).map(lambda b: b.decode("latin-1")),
@@ -220,7 +219,7 @@ def test_any_mail_is_answered_or_refused(headers: dict[str, str]) -> None:
     assert answer.subject.isprintable()
 
 
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 @given(st.binary(max_size=2_000).map(lambda data: b"From x\nMessage-ID: <a@b.c>\n" + data))
 def test_any_bytes_are_a_thread_or_refused(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -39,7 +39,7 @@ def counted(called: list[int], inlined: list[int], entries: list[int]) -> Compar
     return replace(made, calls=found)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(*(st.lists(SEEN, min_size=2, max_size=2) for _ in range(3)))
 def test_calls_and_the_rest_are_the_whole(
     called: list[int], inlined: list[int], entries: list[int]

@@ -155,7 +155,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(15))
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=5, unique=True))
 def test_any_name_is_drawn(names: list[str]) -> None:
     rows = [([frame(n, owner=n, file=n)], n, True, [i + 1]) for i, n in enumerate(names)]

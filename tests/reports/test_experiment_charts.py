@@ -435,7 +435,7 @@ def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
     assert "every boot of a kernel gave the same value" in shown
 
 
-@limits(max_examples=examples(40), deadline=None)
+@limits(max_examples=examples(40))
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
 def test_scales_hold_their_values(values: list[float]) -> None:
     """Ticks too, which are few, and short enough to read."""
@@ -520,7 +520,7 @@ def test_no_text_of_functions_is_cut_or_stands_in_another(kernels: int) -> None:
         assert chart.figure.get_figheight() < 20
 
 
-@limits(max_examples=examples(40), deadline=None)
+@limits(max_examples=examples(40))
 @given(st.text(max_size=300), st.floats(0.3, 7))
 def test_wrapped_text_fits_and_loses_nothing(text: str, room: float) -> None:
     lines = wrapped(text, room).split("\n")

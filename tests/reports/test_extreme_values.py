@@ -36,7 +36,7 @@ def test_the_spread_of_extreme_values(boots: list[list[float]]) -> None:
     assert "latency" in lkp_table.table(["base", "new"], [], [row])[-1]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(BOOTS, BOOTS)
 @example([[1e300]], [[5e-324]])  # whose ratio is less than a float holds
 def test_any_values_are_shown(base: list[list[float]], new: list[list[float]]) -> None:

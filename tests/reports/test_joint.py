@@ -117,7 +117,7 @@ def experiments(draw: st.DrawFn) -> dict[str, m.Manifest]:
     return made
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(experiments())
 def test_each_number_is_that_of_the_parts_own_report(made: dict[str, m.Manifest]) -> None:
     parts = {name: Results.gather(one) for name, one in made.items()}

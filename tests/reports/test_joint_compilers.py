@@ -138,7 +138,7 @@ def expected(made: Mapping[str, Mapping[str, Mapping[str, int]]], function: str)
     return "one" if len(there) == 1 else "some"
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(parts())
 def test_the_rule(made: dict[str, dict[str, dict[str, int]]]) -> None:
     compared = {

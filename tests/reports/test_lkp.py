@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
@@ -66,7 +66,6 @@ def shown(text: str) -> Kinds:
     return found
 
 
-@settings(deadline=None)
 @given(STACKS)
 def test_shares_are_those_that_perf_profile_records(
     stacks: dict[tuple[str, ...], tuple[int, int]],
@@ -84,7 +83,6 @@ def test_shares_are_those_that_perf_profile_records(
             assert share == pytest.approx(mean, abs=0.02)
 
 
-@settings(deadline=None)
 @given(STACKS, STACKS, st.integers(2, 50))
 def test_shares_do_not_know_how_much_there_was(
     base: dict[tuple[str, ...], tuple[int, ...]],

@@ -26,7 +26,7 @@ def test_golden() -> None:
     check_golden(GOLDEN / "two-kernels.txt", shown, "tests/reports -k golden")
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.integers(60, 140))
 def test_no_line_is_wider_than_asked(names: list[str], width: int) -> None:
     rows = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from extent import examples
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_repository import Made, MadeRepository, make, text
 
@@ -18,12 +18,7 @@ pytestmark = pytest.mark.slow
 
 FILES = ("a.c", "b.c")
 # A process for each question: few examples, each with many lines.
-LAWS = settings(
-    max_examples=examples(25),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+LAWS = settings(max_examples=examples(25), derandomize=True)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import itertools
 import random
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_repository import Made, make, numbered
 
@@ -19,7 +19,6 @@ UNIQUE = st.lists(
 
 
 @given(LINES, LINES)
-@settings(deadline=None)
 def test_pairs_are_equal_and_rise(old: list[str], new: list[str]) -> None:
     found = matched_lines(old, new)
     assert found.shape == (len(old),)
@@ -31,14 +30,12 @@ def test_pairs_are_equal_and_rise(old: list[str], new: list[str]) -> None:
 
 
 @given(LINES)
-@settings(deadline=None)
 def test_white_space_is_no_difference(lines: list[str]) -> None:
     indented = [f"  {line.replace('(', ' ( ')}\t" for line in lines]
     assert matched_lines(lines, indented).tolist() == list(range(len(lines)))
 
 
 @given(LINES, LINES)
-@settings(deadline=None)
 def test_moved_lines_are_equal_and_each_once(old: list[str], new: list[str]) -> None:
     risen, found = matched_lines(old, new).tolist(), moved_lines(old, new).tolist()
     assert all(a == b for a, b in zip(risen, found, strict=True) if a >= 0)
@@ -47,7 +44,6 @@ def test_moved_lines_are_equal_and_each_once(old: list[str], new: list[str]) -> 
 
 
 @given(UNIQUE, UNIQUE)
-@settings(deadline=None)
 def test_every_line_that_stands_once_is_found_where_it_was_moved(
     old: list[str], new: list[str]
 ) -> None:

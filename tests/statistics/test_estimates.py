@@ -219,7 +219,7 @@ def figures(found: Estimate) -> tuple[object, ...]:
 
 
 @given(boots_of, boots_of, st.integers(-40, 40))
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_units_do_not_matter(base: Boots, other: Boots, power: int) -> None:
     """By a power of 2, which rounds nothing."""
     factor = 2.0**power
@@ -230,7 +230,7 @@ def test_units_do_not_matter(base: Boots, other: Boots, power: int) -> None:
 
 
 @given(boots_of)
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_a_kernel_is_never_changed_against_itself(base: Boots) -> None:
     found = estimate(base, base, QUICK)
     assert found.verdict != "changed"
@@ -241,7 +241,7 @@ def test_a_kernel_is_never_changed_against_itself(base: Boots) -> None:
 @given(
     st.lists(values, min_size=2, max_size=8), st.lists(values, min_size=2, max_size=8), st.data()
 )
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_the_order_of_boots_does_not_matter(
     base: list[float], other: list[float], data: st.DataObject
 ) -> None:
@@ -254,7 +254,7 @@ def test_the_order_of_boots_does_not_matter(
 
 
 @given(anything, anything)
-@settings(deadline=None, max_examples=examples(150))
+@settings(max_examples=examples(150))
 def test_any_numbers_have_an_answer(base: Boots, other: Boots) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -270,7 +270,7 @@ def test_any_numbers_have_an_answer(base: Boots, other: Boots) -> None:
 
 
 @given(boots_of, boots_of)
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_swapped_sides_have_the_same_p(base: Boots, other: Boots) -> None:
     there, back = estimate(base, other, QUICK), estimate(other, base, QUICK)
     assert there.mann_whitney == pytest.approx(back.mann_whitney, nan_ok=True)

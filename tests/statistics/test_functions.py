@@ -155,7 +155,7 @@ tables = arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements
 
 
 @given(tables, st.integers(1, 6), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=examples(60))
+@settings(max_examples=examples(60))
 def test_the_correction_keeps_the_order(base: np.ndarray, boots: int, seed: int) -> None:
     other = np.random.default_rng(seed).choice(base.ravel(), (len(base), boots))
     with warnings.catch_warnings():

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -129,7 +129,6 @@ def pairs(draw: st.DrawFn, distinct: bool = False) -> tuple[np.ndarray, np.ndarr
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_sides_may_be_swapped(sides: tuple[np.ndarray, np.ndarray]) -> None:
     base, other = sides
     assert mann_whitney(base, other) == pytest.approx(mann_whitney(other, base))
@@ -141,7 +140,6 @@ def test_sides_may_be_swapped(sides: tuple[np.ndarray, np.ndarray]) -> None:
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_p_is_at_least_the_smallest(sides: tuple[np.ndarray, np.ndarray]) -> None:
     base, other = sides
     p = mann_whitney(base, other)[0]
@@ -149,7 +147,6 @@ def test_p_is_at_least_the_smallest(sides: tuple[np.ndarray, np.ndarray]) -> Non
 
 
 @given(pairs(distinct=True), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
-@settings(deadline=None)
 def test_the_interval_holds_what_the_test_does_not_reject(
     sides: tuple[np.ndarray, np.ndarray], confidence: float
 ) -> None:

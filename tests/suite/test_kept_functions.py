@@ -60,7 +60,7 @@ def _sums(found: SelfCounts) -> dict[tuple[str, str, bool], dict[str, int]]:
 
 
 @given(_kernels(), st.booleans())
-@hypothesis_settings(max_examples=examples(40), deadline=None)
+@hypothesis_settings(max_examples=examples(40))
 def test_they_are_what_comparisons_say(kernels: dict[str, list[Row]], lengths: bool) -> None:
     """At every setting, of whole counts and of two lengths, summed and read from the file."""
     points = (

@@ -350,7 +350,7 @@ _Counts = Mapping[str, Sequence[int]]
     st.sampled_from([0.0, 0.01, 0.05, 0.5]),
 )
 @example([{"a": [0, 0, 0], "b": [0, 0, 0], "c": [1, 0, 1]}], [False] * 3, 0.0)
-@hypothesis_settings(max_examples=examples(25), deadline=None)
+@hypothesis_settings(max_examples=examples(25))
 def test_rows_are_what_the_sessions_say(
     workloads: list[_Counts], lacking: list[bool], threshold: float
 ) -> None:
