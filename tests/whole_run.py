@@ -21,8 +21,7 @@ def once(name: str, make: Callable[[Path], object]) -> Path:
     """The folder of this name, filled by ``make`` in the first process that asks for it; the others
     wait. Where ``make`` fails, the next one tries again."""
     made, done = folder / name, folder / f"{name}.done"
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(name):
         if not done.exists():
             shutil.rmtree(made, ignore_errors=True)
             made.mkdir()
@@ -33,8 +32,8 @@ def once(name: str, make: Callable[[Path], object]) -> Path:
 
 @contextmanager
 def alone(what: str) -> Iterator[None]:
-    """Let no other process of this run do what changes this setting of the machine."""
-    with (folder / f"alone-{what}").open("w") as lock:
+    """Let no other process of this run do this at the same time."""
+    with (folder / f"{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -44,8 +43,7 @@ def processors(count: int) -> Iterator[None]:
     """Hold as many processors, at most all: a guest that runs needs one."""
     with ExitStack() as held:
         # One process waits at a time: two with half of what they need would wait for ever.
-        with (folder / "turn").open("w") as turn:
-            fcntl.flock(turn, fcntl.LOCK_EX)
+        with alone("turn"):
             for _ in range(min(count, PROCESSORS)):
                 held.enter_context(_processor())
         yield
