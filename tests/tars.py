@@ -2,6 +2,9 @@
 
 import io
 import tarfile
+from pathlib import Path
+
+from support import ROOT
 
 
 def tar(members: dict[str, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
@@ -15,3 +18,11 @@ def tar(members: dict[str, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
             member.mtime = 1.5 if form == tarfile.PAX_FORMAT else 1
             archive.addfile(member, io.BytesIO(content))
     return data.getvalue()
+
+
+def unpack_old_session(folder: Path) -> None:
+    """The session of tests/fixtures/session-1, into a folder."""
+    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
+        # An argument of extractall() from Python 3.11.4 on.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)  # noqa: S202 - our own archive

@@ -7,13 +7,13 @@ import re
 import select
 import signal
 import sys
-import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import ROOT, error_line, need_program, profdiff
+from support import error_line, need_program, profdiff
+from tars import unpack_old_session
 
 # How each starts with nothing but our script, which it reads from the file $SCRIPT.
 SHELLS = {
@@ -93,8 +93,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_at_a_terminal(shell: str, folder: Path) -> None:
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(folder / "mine.profdiff", filter="data")
+    unpack_old_session(folder / "mine.profdiff")
     with terminal(shell, folder) as at:
         for typed, completed in (
             ("rec", "record"),

@@ -3,12 +3,12 @@
 import json
 import lzma
 import re
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import ROOT, error_line, profdiff
+from tars import unpack_old_session
 
 from profdiff.base.errors import InputError
 from profdiff.recording.plan import continued
@@ -26,8 +26,7 @@ REWORDED = r"with \1 boots against \2, p cannot be below \3"
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old") / "old.profdiff"
-    with tarfile.open(FIXTURE / "session.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+    unpack_old_session(folder)
     return folder
 
 

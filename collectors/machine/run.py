@@ -257,7 +257,9 @@ def pack(files: Mapping[str, bytes], programs: Mapping[str, Path]) -> bytes:
 def unpack(archive: bytes, folder: Path) -> None:
     """Unpack what ``pack`` made."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as members:
-        members.extractall(folder, filter="data")
+        # An argument of extractall() from Python 3.11.4 on; Debian 12 has 3.11.2.
+        members.extraction_filter = getattr(tarfile, "data_filter", None)
+        members.extractall(folder)  # noqa: S202 - our own archive
 
 
 def _take(source: Path, folder: Path, members: Mapping[str, int]) -> set[str]:

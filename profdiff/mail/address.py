@@ -53,7 +53,8 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
     (``undisclosed-recipients:;``) are none. Raises InputError for a masked or malformed one."""
     found: list[Address] = []
     for text in texts:
-        text = " ".join(text.split())
+        # Some of Python's parsers take what stands behind the last comma for an address.
+        text = " ".join(text.split()).rstrip(" ,")
         # Masks need not parse as addresses, so they are looked for first.
         for part in text.split(","):
             _refuse_masked(part.strip(), where)

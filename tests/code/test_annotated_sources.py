@@ -1,12 +1,12 @@
 """Annotations of a session with sources, which are made of what its debug information names."""
 
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from annotation_sums import agree
-from support import ROOT, error_line, profdiff
+from support import error_line, profdiff
+from tars import unpack_old_session
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
@@ -21,8 +21,7 @@ FUNCTION = "change_pte_range"
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     folder = tmp_path_factory.mktemp("sources")
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(folder / "s", filter="data")
+    unpack_old_session(folder / "s")
     return Session.open(folder / "s")
 
 

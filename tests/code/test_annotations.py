@@ -2,7 +2,6 @@
 said."""
 
 import shutil
-import tarfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from extent import examples
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from support import ROOT, profile_pair
+from support import profile_pair
 from synthetic import KERNEL_BASE, compare, example, frame
+from tars import unpack_old_session
 
 from profdiff.base.errors import InputError
 from profdiff.profile import importing
@@ -47,8 +47,7 @@ def agree_all(session: Session | None, comparison: Comparison, step: int = 1) ->
 
 
 def test_an_old_session_with_counts_and_samples(tmp_path: Path) -> None:
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack_old_session(tmp_path)
     session = Session.open(tmp_path)
     exact, sampled = Recordings(session).comparisons()
     assert agree_all(session, exact) > 200

@@ -1,6 +1,5 @@
 """Addresses are what functions and stacks are sums over, whoever recorded them."""
 
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, frames_of, need_kernel, need_profile
+from support import frames_of, need_kernel, need_profile
 from synthetic import Row, chains, frame
+from tars import unpack_old_session
 
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.collectors.recorded import Recorded
@@ -55,8 +55,7 @@ def agree(addresses: Addresses, profile: Profile) -> None:
 
 
 def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack_old_session(tmp_path)
     exact, _ = Recordings(Session.open(tmp_path)).comparisons()
     for kernel, (addresses,) in enumerate(exact.addresses):
         assert addresses.counts.shape == (len(addresses.chains), 2, 1)

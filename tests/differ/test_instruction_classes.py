@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import tarfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,9 @@ import pytest
 from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import ROOT, frames_of, need_program
+from support import frames_of, need_program
 from synthetic import Frame, Row, frame
+from tars import unpack_old_session
 
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.code.classes import CLASSES, class_names, instruction_classes
@@ -205,8 +205,7 @@ def test_objdump_agrees(recorded: Path, tmp_path: Path) -> None:
 
 def test_old_recordings_say_what_they_do_not_know(tmp_path: Path) -> None:
     """Sessions that older versions recorded have no bytes of the kernel's instructions."""
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack_old_session(tmp_path)
     exact, sampled = Recordings(Session.open(tmp_path)).comparisons()
     assert instruction_classes(sampled) is None
     found = instruction_classes(exact)

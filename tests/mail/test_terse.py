@@ -1,7 +1,6 @@
 """A mail is short and narrow, names its subsystem, and tells nothing of the sender's machine."""
 
 import re
-import tarfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +10,9 @@ from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import found, timed
-from support import ROOT
 from synthetic import Row, compare, findings, frame
 from synthetic_session import exact_session
+from tars import unpack_old_session
 
 from profdiff.base.metric import SAMPLED, Metric
 from profdiff.evidence.findings import Findings, choose
@@ -82,8 +81,7 @@ def test_a_claim_of_samples_says_how_many() -> None:
 
 def test_the_mail_of_a_kept_session_is_short_and_narrow(tmp_path: Path) -> None:
     """A sweep of two kernels, as an earlier version recorded it."""
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(tmp_path / "s", filter="data")
+    unpack_old_session(tmp_path / "s")
     session = Session.open(tmp_path / "s")
     results = Results.gather(session.manifest)
     for at in (None, "size_kib=4"):

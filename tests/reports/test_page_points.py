@@ -1,7 +1,6 @@
 """A sweep's points in one page: which of them it holds, and in a real Chromium, choosing them."""
 
 import json
-import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
@@ -10,10 +9,11 @@ from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser, click
-from support import ROOT, profdiff
+from support import profdiff
 from synthetic import compare, frame
 from synthetic_code import annotation, instruction, shown
 from synthetic_experiment import boots, found, recorded
+from tars import unpack_old_session
 
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.findings import Findings
@@ -201,8 +201,7 @@ def test_a_recorded_sweep_from_the_command_line(browser: Any, tmp_path: Path) ->
     """What the page says of a point is what ``report --at`` says, of a session that was recorded
     with real kernels."""
     session = tmp_path / "old.profdiff"
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
-        archive.extractall(session, filter="data")
+    unpack_old_session(session)
     shown = tmp_path / "page.html"
     profdiff("report", session, "--html", shown)
     page = browser.new_page(viewport={"width": 1440, "height": 900})
