@@ -1,1 +1,0 @@
-int puts(const char *); int main(void) { return puts("x"); }
