@@ -1,8 +1,8 @@
 """The Rust half: symbolization of ELF files, kallsyms and images; disassembly; perf.data and its
 text forms.
 
-The code is in symbolization/kernel-symbols, symbolization/disassembly, symbolization/equal-code,
-symbolization/perf-data and symbolization/stacks.
+The code is in symbolization/kernel-symbols, symbolization/data-types, symbolization/disassembly,
+symbolization/equal-code, symbolization/perf-data and symbolization/stacks.
 """
 
 from typing import Any, final
@@ -39,6 +39,17 @@ class Resolution:
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
     other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""
+
+def type_layouts(
+    path: str, names: list[str]
+) -> tuple[
+    str,
+    list[tuple[str, int, int, int, list[tuple[str, str, int, int, bool]]] | None],
+]:
+    """How types are laid out in an ELF file with DWARF or BTF, or in BTF alone: where that was
+    read from, and of each name the kind (struct, union), the size and the start of a member in
+    bytes, how many other types have the name, and fields as (name, type, offset and size in bits,
+    whether it is a bit field). None where there is no such type. Raises NativeError."""
 
 @final
 class SymbolIndex:

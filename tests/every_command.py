@@ -71,6 +71,14 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["suite.profdiff", *asked(FORMS, "suite", "suite")], ""),
             (["merged.profdiff", "--csv", "merged.csv"], ""),
         ],
+        "layout": [
+            (["/kernels/v6.12.107", "/kernels/v6.18.15", "mm_struct"], ""),
+            (
+                ["/kernels/v6.12.107", "/kernels/v6.18.15", "mm_struct", "--csv", "layout.csv"],
+                "",
+            ),
+            (["/kernels/v6.12.107", "/kernels/v6.18.15", "no_such_type"], "no_such_type: neither"),
+        ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),

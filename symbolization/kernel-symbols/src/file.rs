@@ -1,5 +1,6 @@
 use std::fmt;
 use std::fs::{Metadata, OpenOptions};
+use std::io::Read;
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -10,6 +11,9 @@ use crate::{Error, Result};
 
 /// What the kernel maps at once, or a multiple of it.
 const PAGE: usize = 1 << 16;
+
+/// The most of a file that cannot be mapped.
+const MOST_READ: u64 = 1 << 28;
 
 /// The bytes of a file: mapped, or unpacked into memory.
 #[derive(Debug)]
@@ -59,8 +63,17 @@ impl FileBytes {
         // SAFETY: the mapping is private and only read. Whoever truncates the file meanwhile ends
         // this process by SIGBUS, as with every linker and debugger; the cache's own files are
         // only ever replaced by rename, never written in place.
-        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-        Ok((FileBytes::Mapped(map), FileIdentity(metadata)))
+        let mapped = match unsafe { memmap2::Mmap::map(&file) } {
+            // Files of sysfs (/sys/kernel/btf), which before Linux 6.16 could only be read.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENODEV | libc::EACCES)) => {
+                let mut bytes = Vec::new();
+                let most = metadata.len().min(MOST_READ);
+                file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+                FileBytes::Owned(bytes)
+            }
+            mapped => FileBytes::Mapped(mapped.map_err(failed)?),
+        };
+        Ok((mapped, FileIdentity(metadata)))
     }
 
     /// Let the kernel take back the memory of a part that has been read; it stays readable.

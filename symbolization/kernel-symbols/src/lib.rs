@@ -8,6 +8,7 @@ mod address;
 mod budget;
 mod build_id;
 mod compression;
+mod debug_file;
 mod dwarf;
 mod elf;
 mod elf_code;
@@ -27,6 +28,7 @@ mod user;
 
 pub use address::{Avma, Displacement, Svma};
 pub use build_id::BuildId;
+pub use debug_file::DebugFile;
 pub use elf::TextSection;
 pub use elf_code::elf_code;
 pub use elf_file::{elf_build_id, elf_debug_info, file_offsets_to_svma, DebugInfo};

@@ -1,7 +1,8 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
+//! data-types, disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
 
 mod alignment;
+mod data_types;
 mod disassembly;
 mod equal_code;
 mod error;
@@ -13,6 +14,8 @@ mod symbols;
 mod _native {
     #[pymodule_export]
     use crate::alignment::align;
+    #[pymodule_export]
+    use crate::data_types::type_layouts;
     #[pymodule_export]
     use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 //! What is read is paid for from the file's [`Budget`](crate::budget::Budget): each attribute, also
 //! one without a size; each string as often as it is named; what is kept, by its size.
 
-mod abbreviations;
+pub(crate) mod abbreviations;
 mod action;
 mod declaration;
 mod failure;

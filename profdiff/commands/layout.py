@@ -1,0 +1,120 @@
+"""``profdiff layout``: where the fields of types lie on two kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.commands import complete
+from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.reports.form import Asked, text
+
+if TYPE_CHECKING:
+    from profdiff.collectors.kernels.arguments import KernelArgument
+
+_BTF = Path("/sys/kernel/btf/vmlinux")
+
+
+@click.command()
+@click.argument("base", metavar="[LABEL=]KERNEL", shell_complete=complete.kernels)
+@click.argument("new", metavar="[LABEL=]KERNEL", shell_complete=complete.kernels)
+@click.argument("types", metavar="TYPE...", nargs=-1, required=True)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Show all fields.  [default: fields that came or went, or changed their line or size]",
+)
+@click.option("--csv", metavar="FILE", help="Write all fields as CSV (-: standard output).")
+@click.option(
+    "--json",
+    metavar="FILE",
+    help="Write all fields as JSON, profdiff.layout/1 (-: standard output).",
+)
+@WIDTH
+@ASCII
+def layout(
+    base: str,
+    new: str,
+    types: tuple[str, ...],
+    every: bool,
+    csv: str | None,
+    json: str | None,
+    width: int | None,
+    ascii_only: bool,
+) -> None:
+    """Show which fields of TYPE moved to another cache line from one KERNEL to another. Nothing is
+    recorded.
+
+    \b
+      profdiff layout debian:trixie debian:trixie-backports mm_struct vm_area_struct
+      profdiff layout old/vmlinux new/vmlinux task_struct.se spinlock_t
+
+    TYPE is a struct, a union, a typedef of one, or a member that is one. KERNEL is a SPEC as in
+    profdiff kernel --help, or a file with DWARF or BTF: vmlinux, a module, a file in
+    /sys/kernel/btf.
+    """
+    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.reports.layout import csv as csv_form
+    from profdiff.reports.layout import json as json_form
+    from profdiff.reports.layout import text as text_form
+    from profdiff.symbolization.type_layout import layouts
+    from profdiff.views import layout as views
+
+    if csv == "-" and json == "-":
+        raise InputError("only one file can go to standard output (-)")
+    names = list(dict.fromkeys(_name(one) for one in types))
+    kernels = parse_arguments([base, new])
+    found = {one.label: layouts(_file(one), names) for one in kernels}
+    for number, name in enumerate(names):
+        if not any(one.found[number] for one in found.values()):
+            raise InputError(
+                f"{name}: neither kernel has a struct, union or typedef of this name with fields; "
+                "a module's types are in the module's file"
+            )
+    document = views.build(names, {one.label: str(one.spec) for one in kernels}, found)
+    if csv:
+        write(csv, csv_form.render(document))
+    if json:
+        write(json, json_form.render(document))
+    if not csv and not json:
+        asked = Asked(width=width, ascii_only=ascii_only)
+        write(
+            "-",
+            text(
+                asked,
+                "-",
+                lambda _, columns: text_form.render(document, width=columns, every=every),
+            ),
+        )
+
+
+def _name(typed: str) -> str:
+    """A type without the word that C puts in front of it."""
+    words = typed.split()
+    name = words[-1] if words else ""
+    if not name or words[:-1] not in ([], ["struct"], ["union"]) or "" in name.split("."):
+        raise InputError(f"{typed!r} is not a type: give a name, like mm_struct or task_struct.se")
+    return name
+
+
+def _file(kernel: KernelArgument) -> Path:
+    """The file that has the types of a kernel. Raises InputError."""
+    from profdiff.collectors.kernels.kinds.spec import place_of
+    from profdiff.symbolization.type_layout import holds_types
+
+    itself = place_of(str(kernel.spec))
+    if itself.is_file() and holds_types(itself):
+        return itself
+    files = kernel.spec.locate(kernel.label)
+    if files.debug_elf:
+        return files.debug_elf
+    if files.machine and not files.machine.host and _BTF.is_file():
+        return _BTF
+    raise InputError(
+        f"{kernel.spec}: no debug ELF, so nothing tells its types: give its vmlinux, or BTF as in "
+        f"{_BTF.parent}"
+    )

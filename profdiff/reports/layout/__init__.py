@@ -1,0 +1,1 @@
+"""``profdiff layout``: where fields lie, as text, CSV and JSON."""

@@ -1,0 +1,14 @@
+//! How a compiler laid out structs and unions: sizes, and where each field lies.
+//!
+//! From DWARF, or from BTF where a file has no DWARF. Input is untrusted: what is read is paid for
+//! from the file's budget, nothing recurses without a bound, and nothing panics.
+
+mod btf;
+mod dwarf;
+mod layout;
+mod name;
+mod scan;
+mod types;
+mod units;
+
+pub use layout::{layouts, Field, Layout, Layouts};
