@@ -13,6 +13,7 @@ from fuzz.targets import (
     session,
     sources,
     texts,
+    types,
 )
 
 TARGETS: tuple[Target, ...] = (
@@ -27,4 +28,5 @@ TARGETS: tuple[Target, ...] = (
     *experiment.TARGETS,
     *sources.TARGETS,
     *texts.TARGETS,
+    *types.TARGETS,
 )

@@ -46,7 +46,7 @@ int main(int c, char **) { some::Derived d; const some::Base &b = d; return b.f(
 """
 
 
-def _compiled(source: str, *flags: str, language: str = "c") -> bytes:
+def compiled(source: str, *flags: str, language: str = "c") -> bytes:
     """In the current folder, whose name no debug information holds."""
     need_program("gcc")
     if language == "c++":
@@ -63,16 +63,16 @@ def _compiled(source: str, *flags: str, language: str = "c") -> bytes:
 def _elf_seeds() -> list[bytes]:
     shared = ("-shared", "-fPIC", "-nostdlib", "-Wl,-z,norelro", "-Wl,-z,noseparate-code")
     return [
-        _compiled(_SOURCE, "-c"),
-        _compiled(_SOURCE, *shared),
-        _compiled(_SOURCE, "-gdwarf-4", "-fno-pic", *shared[:1], *shared[2:], "-fPIC"),
-        _compiled(_SOURCE, "-gz=zlib", *shared),
-        _compiled(_CXX, "-c", language="c++"),
-        _compiled(_SOURCE, "-g0", *shared),
+        compiled(_SOURCE, "-c"),
+        compiled(_SOURCE, *shared),
+        compiled(_SOURCE, "-gdwarf-4", "-fno-pic", *shared[:1], *shared[2:], "-fPIC"),
+        compiled(_SOURCE, "-gz=zlib", *shared),
+        compiled(_CXX, "-c", language="c++"),
+        compiled(_SOURCE, "-g0", *shared),
     ]
 
 
-def _sections(data: bytes) -> list[tuple[int, int, int]]:
+def sections_of(data: bytes) -> list[tuple[int, int, int]]:
     """Sections as (place of the header, offset, size)."""
     start = int.from_bytes(data[40:48], "little")
     count = int.from_bytes(data[60:62], "little")
@@ -87,7 +87,7 @@ def _sections(data: bytes) -> list[tuple[int, int, int]]:
 def _in_section(random: Random, data: bytes) -> bytes:
     """A change within one section that leaves the file's layout: small sections as often as large
     ones."""
-    sections = _sections(data)
+    sections = sections_of(data)
     if not sections:
         return mutate(random, data)
     _, offset, size = random.choice(sections)
@@ -97,7 +97,7 @@ def _in_section(random: Random, data: bytes) -> bytes:
 
 def _section_header(random: Random, data: bytes) -> bytes:
     """A field of a section's header: type, flags, address, offset, size, link."""
-    sections = _sections(data)
+    sections = sections_of(data)
     if not sections:
         return mutate(random, data)
     at = random.choice(sections)[0]
@@ -113,7 +113,7 @@ def _section_header(random: Random, data: bytes) -> bytes:
 
 def _in_debug_information(random: Random, data: bytes) -> bytes:
     """A byte of a section at the places where abbreviations, line programs and units begin."""
-    sections = [one for one in _sections(data) if one[2] > 16]
+    sections = [one for one in sections_of(data) if one[2] > 16]
     if not sections:
         return mutate(random, data)
     _, offset, size = random.choice(sections)
@@ -122,7 +122,7 @@ def _in_debug_information(random: Random, data: bytes) -> bytes:
     return data[:at] + bytes([byte]) + data[at + 1 :]
 
 
-_MUTATIONS = [_in_section, _in_section, _section_header, _in_debug_information]
+MUTATIONS = [_in_section, _in_section, _section_header, _in_debug_information]
 
 
 def _all_addresses(index: SymbolIndex) -> np.ndarray:
@@ -175,7 +175,7 @@ def _module_seeds() -> list[bytes]:
     lines = [f"{_MODULE_AT + 16 * n:x} t {name}\t[mod]\n" for n, name in enumerate(names)]
     lines.insert(0, "ffffffff81000000 T _text\nffffffff81000000 T _stext\n")
     sections = f"mod .text {_MODULE_AT:#x}\nmod .init.text {_MODULE_AT + 4096:#x}\n"
-    parts = [_compiled(_SOURCE, "-c"), "".join(lines).encode(), sections.encode()]
+    parts = [compiled(_SOURCE, "-c"), "".join(lines).encode(), sections.encode()]
     return [_BEHIND.join(parts), _BEHIND.join([*parts[:2], b""])]
 
 
@@ -183,7 +183,7 @@ def _in_part(random: Random, data: bytes) -> bytes:
     """The file, or one of the texts that belong to it."""
     parts = data.split(_BEHIND)
     number = random.randrange(len(parts))
-    changes = [in_lines] if number else _MUTATIONS
+    changes = [in_lines] if number else MUTATIONS
     parts[number] = random.choice(changes)(random, parts[number])
     return _BEHIND.join(parts)
 
@@ -219,9 +219,9 @@ def _read_closure(data: bytes, folder: Path) -> None:
 def _closure_seeds() -> list[bytes]:
     main = 'int puts(const char *); int main(void) { return puts("x"); }'
     return [
-        _compiled(main, "-g0", "-s"),
-        _compiled(main, "-g0", "-s", "-Wl,-rpath,$ORIGIN/lib:/opt"),
-        _compiled(main, "-g0", "-c"),
+        compiled(main, "-g0", "-s"),
+        compiled(main, "-g0", "-s", "-Wl,-rpath,$ORIGIN/lib:/opt"),
+        compiled(main, "-g0", "-c"),
     ]
 
 
@@ -288,7 +288,7 @@ const char *name(int x) { return names[x & 1]; }
 def _linked_seeds() -> list[bytes]:
     flags = ["-nostdlib", "-static", "-no-pie", "-fno-pie", "-mcmodel=kernel", "-mno-red-zone"]
     flags += ["-Wl,-Ttext=0xffffffff81000000,-e,0", "-g0", "-fcf-protection=none"]
-    return [_compiled(_SOURCE + _LINKED, *flags)]
+    return [compiled(_SOURCE + _LINKED, *flags)]
 
 
 def _read_linked(data: bytes, folder: Path) -> None:
@@ -304,11 +304,11 @@ def _read_linked(data: bytes, folder: Path) -> None:
 
 
 TARGETS = (
-    Target("elf-dwarf", _elf_seeds, _read_elf, 1500, _REFUSALS, _MUTATIONS),
+    Target("elf-dwarf", _elf_seeds, _read_elf, 1500, _REFUSALS, MUTATIONS),
     Target("module", _module_seeds, _read_module, 800, _REFUSALS, [_in_part]),
-    Target("user-elf", _elf_seeds, _read_user, 1500, _REFUSALS, _MUTATIONS),
+    Target("user-elf", _elf_seeds, _read_user, 1500, _REFUSALS, MUTATIONS),
     Target("packed-elf", _packed_seeds, _read_elf, 400, _REFUSALS, [in_xz]),
     Target("symbol-cache", _cache_seeds, _read_cache, 1000, _REFUSALS, [_index, _index]),
-    Target("equal-code", _linked_seeds, _read_linked, 800, _REFUSALS, _MUTATIONS),
-    Target("workload-elf", _closure_seeds, _read_closure, 800, mutations=_MUTATIONS),
+    Target("equal-code", _linked_seeds, _read_linked, 800, _REFUSALS, MUTATIONS),
+    Target("workload-elf", _closure_seeds, _read_closure, 800, mutations=MUTATIONS),
 )
