@@ -1,8 +1,9 @@
 """The Rust half: symbolization of ELF files, kallsyms and images; disassembly; perf.data and its
 text forms.
 
-The code is in symbolization/kernel-symbols, symbolization/data-types, symbolization/disassembly,
-symbolization/equal-code, symbolization/perf-data and symbolization/stacks.
+The code is in symbolization/kernel-symbols, symbolization/data-accesses, symbolization/data-types,
+symbolization/disassembly, symbolization/equal-code, symbolization/perf-data and
+symbolization/stacks.
 """
 
 from typing import Any, final
@@ -39,6 +40,26 @@ class Resolution:
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
     other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""
+
+def access_kinds() -> list[str]:
+    """Names of what may be accessed, by code: field, global, per-cpu, pointed, stack-variable,
+    spill, canary, push, call, unresolved."""
+
+def access_reasons() -> list[str]:
+    """Names of the reasons why an access is unresolved, by code; "" first."""
+
+def data_accesses(
+    path: str,
+    architecture: str,
+    sections: list[tuple[int, int, int]],
+    kallsyms: Kallsyms,
+    address: NDArray[np.uint64],
+    code: NDArray[np.uint8],
+) -> dict[str, Any] | None:
+    """What the instructions at N avmas access, whose length and bytes are ``code``, uint8[N, 16]:
+    the columns of ``DataAccesses`` by name. ``sections``: (svma, size, avma) of the file's code;
+    what is in none is left out. None without DWARF, or for another architecture. Raises
+    NativeError."""
 
 def type_layouts(
     path: str, names: list[str]

@@ -16,13 +16,12 @@ from profdiff.symbolization import column_file
 from profdiff.symbolization._native import (
     Kallsyms,
     NativeError,
-    SymbolIndex,
     disassemble,
-    place_module,
     split_code,
 )
 from profdiff.symbolization.chains import DTYPES, Chains
-from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
+from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
 from profdiff.symbolization.places import Object, Places, among, distinct
 from profdiff.symbolization.section_text import texts
@@ -160,17 +159,6 @@ class KernelCode:
         return found
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A section with code: where the ELF file has it, and where the kernel put it."""
-
-    path: Path
-    index: SymbolIndex
-    svma: int
-    size: int
-    avma: int
-
-
 def kernel_code(
     symbols: KernelSymbols,
     places: Places,
@@ -185,7 +173,7 @@ def kernel_code(
     address = places.address[mine]
     kallsyms = Kallsyms(symbols.kallsyms)
     try:
-        parts = list(_parts(symbols, kallsyms, places, address, cache))
+        parts = list(loaded_parts(symbols, kallsyms, places, address, cache))
         found = [piece for part in parts for piece in _pieces(part, address)]
     except NativeError as error:
         raise InputError(str(error)) from error
@@ -222,7 +210,7 @@ def kernel_code(
 
 
 def _nearest(
-    parts: Sequence[_Part],
+    parts: Sequence[LoadedPart],
     reference: NDArray[np.uint64],
     places: Places,
     symbols: KernelSymbols,
@@ -273,32 +261,7 @@ def _swept(
     return address, code
 
 
-def _parts(
-    symbols: KernelSymbols,
-    kallsyms: Kallsyms,
-    places: Places,
-    address: NDArray[np.uint64],
-    cache: Path | None,
-) -> Iterator[_Part]:
-    """The sections of the kernel and of the modules that executed. Raises NativeError."""
-    if symbols.debug_elf is None:
-        return
-    index = open_index(symbols.debug_elf, cache)
-    moved = symbols.moved(kallsyms, index, places)
-    if moved is not None:
-        for _, svma, size in index.sections():
-            yield _Part(symbols.debug_elf, index, svma, size, (svma + moved) % 2**64)
-    owners = kallsyms.owners(address)
-    names = kallsyms.modules()
-    for owner in np.flatnonzero(np.bincount(owners[owners > 0])).tolist():
-        path = symbols.module_file(names[owner])
-        if path is not None:
-            module = open_index(path, cache)
-            for svma, size, avma in place_module(module, names[owner], kallsyms, symbols.sections):
-                yield _Part(path, module, svma, size, avma)
-
-
-def _pieces(part: _Part, address: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
+def _pieces(part: LoadedPart, address: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
     """Where the symbols of a section that executed lie (avma), and their bytes; those that overlap
     as one. Raises NativeError."""
     inside = (address >= np.uint64(part.avma)) & (address - np.uint64(part.avma) < part.size)

@@ -18,13 +18,15 @@ const TYPE: usize = 192;
 const MEMBER: usize = 96;
 
 /// The types of DWARF, read when they are asked for.
-pub(crate) struct Dwarf<'d> {
-    units: Units<'d>,
+pub struct Dwarf<'d> {
+    /// The units that have them.
+    pub units: Units<'d>,
     known: RefCell<HashMap<Id, Rc<Type>>>,
 }
 
 impl<'d> Dwarf<'d> {
-    pub(crate) fn new(file: &'d DebugFile) -> Result<Self> {
+    /// Those of `file`, which was opened with [`crate::SECTIONS`] or more.
+    pub fn new(file: &'d DebugFile) -> Result<Self> {
         Ok(Dwarf {
             units: Units::new(file)?,
             known: RefCell::default(),

@@ -11,4 +11,8 @@ mod scan;
 mod types;
 mod units;
 
+pub use dwarf::Dwarf;
 pub use layout::{layouts, Field, Layout, Layouts};
+pub use name::name;
+pub use types::{Definition, Id, Kind, Member, Type, Types};
+pub use units::{Slice, Unit, Units, SECTIONS};

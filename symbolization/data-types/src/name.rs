@@ -6,7 +6,7 @@ use crate::types::{Id, Kind, Types};
 const MOST_PARTS: usize = 16;
 
 /// A type as C writes it: `struct mm_struct *`, `char[16]`.
-pub(crate) fn name(types: &dyn Types, id: Id) -> Result<String> {
+pub fn name(types: &dyn Types, id: Id) -> Result<String> {
     let (mut next, mut before, mut after) = (Some(id), String::new(), String::new());
     let mut pointers = String::new();
     for _ in 0..MOST_PARTS {

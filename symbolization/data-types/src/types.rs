@@ -3,62 +3,81 @@ use std::rc::Rc;
 use kernel_symbols::Result;
 
 /// Which type of a file: its offset in `.debug_info`, or its number in BTF.
-pub(crate) type Id = u64;
+pub type Id = u64;
 
 /// How many typedefs and qualifiers may follow each other.
 const MOST_ALIASES: usize = 64;
 
+/// What kind a type is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A number, a character, a truth value.
     Base,
+    /// A pointer.
     Pointer,
+    /// A struct.
     Struct,
+    /// A union.
     Union,
+    /// An array.
     Array,
+    /// Another name for a type.
     Typedef,
     /// `const`, `volatile`, `restrict`, `_Atomic`, and attributes.
     Qualifier(&'static str),
+    /// An enumeration.
     Enumeration,
+    /// A function.
     Function,
+    /// What C has not.
     Other,
 }
 
+/// A member of a struct or union.
 #[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) name: String,
+pub struct Member {
+    /// Its name; "" of an anonymous one.
+    pub name: String,
     /// Where it starts, in bits.
-    pub(crate) offset: u64,
-    pub(crate) target: Id,
+    pub offset: u64,
+    /// Its type.
+    pub target: Id,
     /// In bits, of a bit field.
-    pub(crate) bits: Option<u64>,
+    pub bits: Option<u64>,
 }
 
+/// A type.
 #[derive(Debug)]
-pub(crate) struct Type {
-    pub(crate) kind: Kind,
-    pub(crate) name: String,
+pub struct Type {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name; "" of an anonymous one.
+    pub name: String,
     /// In bytes; of an array: how many elements, all dimensions together.
-    pub(crate) size: u64,
+    pub size: u64,
     /// What it points to, stands for or consists of; none: void.
-    pub(crate) target: Option<Id>,
-    pub(crate) members: Vec<Member>,
+    pub target: Option<Id>,
+    /// Of a struct or union, in the order of the declaration.
+    pub members: Vec<Member>,
     /// Whether the file here only declares it.
-    pub(crate) declared: bool,
+    pub declared: bool,
 }
 
 /// A definition of a name.
-pub(crate) struct Definition {
-    pub(crate) id: Id,
+pub struct Definition {
+    /// Which type it is.
+    pub id: Id,
     /// How many other definitions the name has that differ.
-    pub(crate) others: usize,
+    pub others: usize,
 }
 
 /// The types of a file.
-pub(crate) trait Types {
+pub trait Types {
     /// The definition of each name that most of the file uses: of a struct or union, else of a
     /// typedef of one.
     fn definitions(&self, names: &[&str]) -> Result<Vec<Option<Definition>>>;
 
+    /// A type by its identity.
     fn get(&self, id: Id) -> Result<Rc<Type>>;
 
     /// A type without typedefs and qualifiers; none: void, or an endless chain.

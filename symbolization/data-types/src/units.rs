@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use gimli::constants as dw;
 use gimli::{
-    Abbreviations, AttributeValue, DebugInfoOffset, EndianSlice, Format, LittleEndian, UnitHeader,
-    UnitOffset, UnitType,
+    Abbreviations, AttributeValue, DebugAddrBase, DebugInfoOffset, DebugLocListsBase,
+    DebugRngListsBase, Dwarf, EndianSlice, Format, LittleEndian, UnitHeader, UnitOffset, UnitType,
 };
 use kernel_symbols::{DebugFile, Result};
 use rayon::prelude::*;
 
 /// The sections that say what types are.
-pub(crate) const SECTIONS: [&str; 6] = [
+pub const SECTIONS: [&str; 6] = [
     ".debug_info",
     ".debug_abbrev",
     ".debug_str",
@@ -19,27 +19,45 @@ pub(crate) const SECTIONS: [&str; 6] = [
     ".BTF",
 ];
 
-pub(crate) type Slice<'d> = EndianSlice<'d, LittleEndian>;
+/// Bytes of a section.
+pub type Slice<'d> = EndianSlice<'d, LittleEndian>;
 
 /// A compilation unit.
-pub(crate) struct Unit<'d> {
-    pub(crate) header: UnitHeader<Slice<'d>>,
-    pub(crate) abbreviations: Arc<Abbreviations>,
+pub struct Unit<'d> {
+    /// What stands in front of it.
+    pub header: UnitHeader<Slice<'d>>,
+    /// How its entries are written.
+    pub abbreviations: Arc<Abbreviations>,
     /// Where it starts in `.debug_info`.
-    pub(crate) start: usize,
+    pub start: usize,
+    /// Where the addresses are that its entries refer to by number.
+    pub addresses: DebugAddrBase<usize>,
+    /// Where the lists of ranges are that its entries refer to by number.
+    pub ranges: DebugRngListsBase<usize>,
+    /// Where the lists of locations are that its entries refer to by number.
+    pub locations: DebugLocListsBase<usize>,
+    /// What addresses in lists are relative to.
+    pub low: u64,
+    /// Whether it was written in assembly language.
+    pub is_assembly: bool,
     strings_base: usize,
 }
 
 /// The compilation units of a file, in its order.
-pub(crate) struct Units<'d> {
-    pub(crate) file: &'d DebugFile,
-    pub(crate) every: Vec<Unit<'d>>,
+pub struct Units<'d> {
+    /// The file.
+    pub file: &'d DebugFile,
+    /// Its sections.
+    pub dwarf: Dwarf<Slice<'d>>,
+    /// All units.
+    pub every: Vec<Unit<'d>>,
     /// Where the type is that a type unit is for, by its signature.
     signed: HashMap<u64, usize>,
 }
 
 impl<'d> Units<'d> {
-    pub(crate) fn new(file: &'d DebugFile) -> Result<Self> {
+    /// Those of `file`, which was opened with [`SECTIONS`] or more.
+    pub fn new(file: &'d DebugFile) -> Result<Self> {
         let section = |name| EndianSlice::new(file.section(name), LittleEndian);
         let dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(section(id.name())));
         let mut dwarf = dwarf.map_err(|error| file.damaged(error))?;
@@ -77,13 +95,14 @@ impl<'d> Units<'d> {
             .collect::<Result<_>>()?;
         Ok(Units {
             file,
+            dwarf,
             every,
             signed,
         })
     }
 
     /// The unit that holds an offset of `.debug_info`, and the offset within it.
-    pub(crate) fn at(&self, offset: usize) -> Option<(&Unit<'d>, UnitOffset)> {
+    pub fn at(&self, offset: usize) -> Option<(&Unit<'d>, UnitOffset)> {
         let after = self.every.partition_point(|unit| unit.start <= offset);
         let unit = self.every.get(after.checked_sub(1)?)?;
         let within = UnitOffset(offset - unit.start);
@@ -91,11 +110,7 @@ impl<'d> Units<'d> {
     }
 
     /// Which type an attribute of a unit refers to, by its offset in `.debug_info`.
-    pub(crate) fn reference(
-        &self,
-        unit: &Unit<'d>,
-        value: &AttributeValue<Slice<'d>>,
-    ) -> Option<usize> {
+    pub fn reference(&self, unit: &Unit<'d>, value: &AttributeValue<Slice<'d>>) -> Option<usize> {
         match value {
             AttributeValue::UnitRef(offset) => unit.start.checked_add(offset.0),
             AttributeValue::DebugInfoRef(offset) => Some(offset.0),
@@ -105,7 +120,7 @@ impl<'d> Units<'d> {
     }
 
     /// A string that an attribute of a unit is.
-    pub(crate) fn string(&self, unit: &Unit<'d>, value: &AttributeValue<Slice<'d>>) -> &'d [u8] {
+    pub fn string(&self, unit: &Unit<'d>, value: &AttributeValue<Slice<'d>>) -> &'d [u8] {
         let (section, start) = match value {
             AttributeValue::String(own) => return own.slice(),
             AttributeValue::DebugLineStrRef(offset) => (".debug_line_str", offset.0),
@@ -120,7 +135,7 @@ impl<'d> Units<'d> {
     }
 
     /// Where in `.debug_str` the string is that an attribute refers to.
-    pub(crate) fn string_offset(
+    pub fn string_offset(
         &self,
         unit: &Unit<'d>,
         value: &AttributeValue<Slice<'d>>,
@@ -147,28 +162,61 @@ impl<'d> Units<'d> {
 impl<'d> Unit<'d> {
     fn open(dwarf: &gimli::Dwarf<Slice<'d>>, header: UnitHeader<Slice<'d>>) -> gimli::Result<Self> {
         let abbreviations = dwarf.abbreviations(&header)?;
-        let mut base = match header.format() {
-            // Behind the header of the first contribution (DWARF 5, 7.26).
-            Format::Dwarf32 => 8,
-            Format::Dwarf64 => 16,
+        let (encoding, file) = (header.encoding(), gimli::DwarfFileType::Main);
+        let mut unit = Unit {
+            abbreviations,
+            start: header.debug_info_offset().unwrap_or(DebugInfoOffset(0)).0,
+            addresses: DebugAddrBase(0),
+            ranges: DebugRngListsBase::default_for_encoding_and_file(encoding, file),
+            locations: DebugLocListsBase::default_for_encoding_and_file(encoding, file),
+            low: 0,
+            is_assembly: false,
+            strings_base: match header.format() {
+                // Behind the header of the first contribution (DWARF 5, 7.26).
+                Format::Dwarf32 => 8,
+                Format::Dwarf64 => 16,
+            },
+            header,
         };
-        let mut root = header.entries_raw(&abbreviations, None)?;
+        let abbreviations = Arc::clone(&unit.abbreviations);
+        let mut root = unit.header.entries_raw(&abbreviations, None)?;
+        let mut low = None;
         if let Some(abbreviation) = root.read_abbreviation()? {
             for spec in abbreviation.attributes() {
                 let attribute = root.read_attribute(*spec)?;
-                if let (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(at)) =
-                    (attribute.name(), attribute.value())
-                {
-                    base = at.0;
+                match (attribute.name(), attribute.value()) {
+                    (_, AttributeValue::DebugStrOffsetsBase(at)) => unit.strings_base = at.0,
+                    (_, AttributeValue::DebugAddrBase(at)) => unit.addresses = at,
+                    (_, AttributeValue::DebugRngListsBase(at)) => unit.ranges = at,
+                    (_, AttributeValue::DebugLocListsBase(at)) => unit.locations = at,
+                    (dw::DW_AT_low_pc, value) => low = Some(value),
+                    (dw::DW_AT_language, AttributeValue::Language(language)) => {
+                        unit.is_assembly = language == dw::DW_LANG_Mips_Assembler;
+                    }
+                    _ => {}
                 }
             }
         }
-        let start = header.debug_info_offset().unwrap_or(DebugInfoOffset(0)).0;
-        Ok(Unit {
-            header,
-            abbreviations,
-            start,
-            strings_base: base,
-        })
+        unit.low = low
+            .and_then(|value| unit.address(dwarf, &value))
+            .unwrap_or(0);
+        Ok(unit)
+    }
+
+    /// The address that an attribute is.
+    pub fn address(
+        &self,
+        dwarf: &Dwarf<Slice<'d>>,
+        value: &AttributeValue<Slice<'d>>,
+    ) -> Option<u64> {
+        match value {
+            AttributeValue::Addr(address) => Some(*address),
+            AttributeValue::DebugAddrIndex(index) => {
+                let size = self.header.address_size();
+                let known = dwarf.debug_addr.get_address(size, self.addresses, *index);
+                known.ok()
+            }
+            _ => None,
+        }
     }
 }

@@ -57,6 +57,11 @@ impl DebugFile {
         }
     }
 
+    /// All bytes of the file.
+    pub(crate) fn whole(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Pay for `cost` bytes of memory, or steps that need none. Fails where the file asks for far
     /// more than an honest one of its size.
     pub fn spend(&self, cost: usize) -> Result<()> {

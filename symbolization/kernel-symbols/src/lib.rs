@@ -8,6 +8,7 @@ mod address;
 mod budget;
 mod build_id;
 mod compression;
+mod contents;
 mod debug_file;
 mod dwarf;
 mod elf;
@@ -28,6 +29,7 @@ mod user;
 
 pub use address::{Avma, Displacement, Svma};
 pub use build_id::BuildId;
+pub use contents::{SectionPlace, Symbol};
 pub use debug_file::DebugFile;
 pub use elf::TextSection;
 pub use elf_code::elf_code;

@@ -1,7 +1,8 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! data-types, disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
+//! data-accesses, data-types, disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
 
 mod alignment;
+mod data_accesses;
 mod data_types;
 mod disassembly;
 mod equal_code;
@@ -14,6 +15,8 @@ mod symbols;
 mod _native {
     #[pymodule_export]
     use crate::alignment::align;
+    #[pymodule_export]
+    use crate::data_accesses::{access_kinds, access_reasons, data_accesses};
     #[pymodule_export]
     use crate::data_types::type_layouts;
     #[pymodule_export]

@@ -138,7 +138,7 @@ type Nearest<'py> = (
 
 /// A guest's /proc/kallsyms.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
-pub(crate) struct Kallsyms(ks::Kallsyms);
+pub(crate) struct Kallsyms(pub(crate) ks::Kallsyms);
 
 #[pymethods]
 impl Kallsyms {

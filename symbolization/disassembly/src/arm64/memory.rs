@@ -60,7 +60,6 @@ fn loads_and_stores(word: u32) -> Access {
     match (word >> 28 & 0b11, word >> 24 & 0b11) {
         (0b00, _) if vector => by_bit(loads), // structures
         (0b00, 0b00) => exclusive(word),
-        (0b01, 0b00) if word & 0x0420_0000 == 0x0020_0000 => NONE, // not allocated
         (0b01, 0b00) => literal(word, vector),
         (0b01, 0b01) => ordered_and_copies(word, vector),
         (0b10, _) => by_bit(loads), // pairs

@@ -1,0 +1,9 @@
+//! What lies where in types.
+
+mod layout;
+mod place;
+mod view;
+
+pub(crate) use layout::leaves;
+pub(crate) use place::{choose, Fields};
+pub(crate) use view::TypeView;

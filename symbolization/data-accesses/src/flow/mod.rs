@@ -1,0 +1,14 @@
+//! Which types the values have that a function's instructions carry.
+
+mod body;
+mod memory;
+mod state;
+mod step;
+mod value;
+mod walk;
+
+pub(crate) use body::{Body, Instruction};
+pub(crate) use memory::Step;
+pub(crate) use state::State;
+pub(crate) use value::Value;
+pub(crate) use walk::walk;

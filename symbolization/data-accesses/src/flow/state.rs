@@ -1,0 +1,81 @@
+use std::collections::BTreeMap;
+
+use crate::fields::Fields;
+use crate::flow::value::Value;
+use crate::kind::Reason;
+use crate::machine::REGISTERS;
+
+/// How many slots of a frame are followed.
+const MOST_SLOTS: usize = 1 << 10;
+
+/// What is known before an instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct State {
+    pub(crate) registers: [Value; REGISTERS],
+    /// By how far a slot of eight bytes is behind the frame's address.
+    stack: BTreeMap<i64, Value>,
+    /// Whether some way leads here.
+    pub(crate) live: bool,
+}
+
+impl State {
+    pub(crate) fn nowhere() -> Self {
+        State {
+            registers: [Value::Bottom; REGISTERS],
+            stack: BTreeMap::new(),
+            live: false,
+        }
+    }
+
+    /// Where nothing is known.
+    pub(crate) fn anywhere(reason: Reason) -> Self {
+        State {
+            registers: [Value::Unknown(reason); REGISTERS],
+            live: true,
+            ..State::nowhere()
+        }
+    }
+
+    pub(crate) fn slot(&self, at: i64) -> Value {
+        let known = self.stack.get(&at).copied();
+        known.unwrap_or(Value::Unknown(Reason::StackSlot))
+    }
+
+    /// Store `size` bytes, or no one knows how many: 0.
+    pub(crate) fn store(&mut self, at: i64, size: u32, value: Value) {
+        // What it covers a part of, too.
+        let last = match size {
+            0 => i64::MAX,
+            _ => at.saturating_add(i64::from(size) - 1),
+        };
+        let covered = self.stack.range(at.saturating_sub(7)..=last);
+        let covered: Vec<i64> = covered.map(|(slot, _)| *slot).collect();
+        for slot in covered {
+            self.stack.remove(&slot);
+        }
+        if size == 8 && self.stack.len() < MOST_SLOTS {
+            self.stack.insert(at, value);
+        }
+    }
+
+    /// Let another state lead here, too; whether that changes something.
+    pub(crate) fn merge(&mut self, fields: &Fields<'_, '_>, from: &State) -> bool {
+        if !self.live {
+            self.clone_from(from);
+            self.live = true;
+            return true;
+        }
+        let mut changed = false;
+        for (own, other) in self.registers.iter_mut().zip(&from.registers) {
+            let joined = own.join(fields, *other);
+            changed |= joined != *own;
+            *own = joined;
+        }
+        for (slot, own) in &mut self.stack {
+            let joined = own.join(fields, from.slot(*slot));
+            changed |= joined != *own;
+            *own = joined;
+        }
+        changed
+    }
+}

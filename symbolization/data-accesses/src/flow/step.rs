@@ -1,0 +1,244 @@
+use data_types::Id;
+
+use super::memory::{is_kernel, Step};
+use super::state::State;
+use super::value::Value;
+use crate::kind::Reason;
+use crate::machine::{Address, Control, Effect, Machine, Source};
+
+impl<'d> Step<'_, '_, 'd> {
+    fn machine(&self) -> &'d dyn Machine {
+        self.fields.view.program.machine
+    }
+
+    /// What variables in registers tell before an instruction.
+    pub(crate) fn variables(&self, instruction: usize, state: &mut State) {
+        let view = &self.fields.view;
+        let mut settled = None;
+        for one in self.body.all_candidates(instruction) {
+            let own = &mut state.registers[usize::from(one.register)];
+            if settled == Some(one.register) || matches!(own, Value::Stack(_) | Value::Canary) {
+                continue;
+            }
+            let variable = &self.body.function.variables[one.variable as usize];
+            let Some(target) = view.pointee(variable.target) else {
+                continue;
+            };
+            let offset = one.add.wrapping_neg();
+            let known = Value::Pointer {
+                target,
+                offset,
+                indexed: false,
+            };
+            if !view.is_record(target) {
+                if matches!(own, Value::Unknown(_) | Value::Bottom) && one.add == 0 {
+                    *own = known;
+                }
+                continue;
+            }
+            // A pointer into something larger, of which the variable is a part, says more.
+            let within = match *own {
+                Value::Pointer {
+                    target: outer,
+                    offset: behind,
+                    ..
+                } => self.fields.contains(outer, behind, target, offset),
+                _ => false,
+            };
+            if !within {
+                *own = known;
+            }
+            settled = Some(one.register);
+        }
+    }
+
+    fn source(&self, instruction: usize, state: &State, source: &Source) -> Value {
+        use Value::{Constant, Pointer, Stack, Unknown};
+        let value = |register: u8| state.registers[usize::from(register)];
+        match source {
+            Source::Register(register) => value(*register),
+            Source::Constant(number) => Constant(*number),
+            Source::Sum(address) => self.sum(state, address),
+            Source::Load(address) => self.loaded(instruction, state, address),
+            Source::SumWithLoad(register, address) => {
+                let loaded = self.loaded(instruction, state, address);
+                plus(value(*register), loaded)
+            }
+            Source::Difference(one, other) => match (value(*one), value(*other)) {
+                (Pointer { .. }, Pointer { .. }) => Unknown(Reason::Computed),
+                (Pointer { target, offset, .. }, _) => Pointer {
+                    target,
+                    offset,
+                    indexed: true,
+                },
+                _ => Unknown(Reason::Computed),
+            },
+            Source::Masked(register, mask) => {
+                // Low bits of a pointer are flags.
+                const FLAGS: i64 = -256;
+                match value(*register) {
+                    Stack(_) => Unknown(Reason::StackSlot),
+                    Constant(number) => Constant(number & mask),
+                    known if (FLAGS..0).contains(&(*mask as i64)) => known,
+                    _ => Unknown(Reason::Computed),
+                }
+            }
+            Source::Both(one, other) => self.both(value(*one), value(*other)),
+            Source::Either(one, other) => value(*one).join(self.fields, value(*other)),
+            Source::EitherLoad(register, address) => {
+                let loaded = self.loaded(instruction, state, address);
+                value(*register).join(self.fields, loaded)
+            }
+            Source::Task => self.task.map_or(Unknown(Reason::Loaded), |target| Pointer {
+                target,
+                offset: 0,
+                indexed: false,
+            }),
+            Source::PerCpu => Value::PerCpu,
+            Source::Number => Unknown(Reason::Number),
+            Source::Computed => Unknown(Reason::Computed),
+        }
+    }
+
+    /// A sum as a number.
+    fn sum(&self, state: &State, address: &Address) -> Value {
+        match (address.base, address.index) {
+            (Some(one), Some((other, 1))) if address.displacement == 0 => {
+                let value = |register: u8| state.registers[usize::from(register)];
+                match (value(one), value(other)) {
+                    (Value::PerCpu, other) | (other, Value::PerCpu) => plus(Value::PerCpu, other),
+                    _ => self.address(state, address),
+                }
+            }
+            _ => self.address(state, address),
+        }
+    }
+
+    /// A pointer under a mask that was computed: the head of the pages that it is one of.
+    fn both(&self, one: Value, other: Value) -> Value {
+        use Value::{Pointer, Unknown};
+        let head = |target| Pointer {
+            target,
+            offset: 0,
+            indexed: false,
+        };
+        match (one, other) {
+            (
+                Pointer {
+                    target, offset: 0, ..
+                },
+                Unknown(_),
+            )
+            | (
+                Unknown(_),
+                Pointer {
+                    target, offset: 0, ..
+                },
+            ) if self.fields.view.is_record(target) => head(target),
+            (
+                Pointer {
+                    target, offset: 0, ..
+                },
+                Pointer { target: also, .. },
+            )
+            | (
+                Pointer { target: also, .. },
+                Pointer {
+                    target, offset: 0, ..
+                },
+            ) if self.fields.view.same(target, also) => head(target),
+            _ => Unknown(Reason::Computed),
+        }
+    }
+
+    /// What is known behind an instruction.
+    pub(crate) fn step(&self, instruction: usize, state: &mut State) {
+        let operation = &self.body.code[instruction].operation;
+        let mut sets = [(0u8, Value::Bottom); 4];
+        let mut stores = [(0i64, 0u32, Value::Bottom); 4];
+        let (mut set, mut stored) = (0, 0);
+        for effect in &operation.effects {
+            match effect {
+                Effect::Set(register, source) if set < sets.len() => {
+                    sets[set] = (*register, self.source(instruction, state, source));
+                    set += 1;
+                }
+                Effect::Store(address, size, source) if stored < stores.len() => {
+                    if let Value::Stack(slot) = self.address(state, address) {
+                        let value = self.source(instruction, state, source);
+                        stores[stored] = (slot, *size, value);
+                        stored += 1;
+                    }
+                }
+                // No instruction that is followed has more; nothing is known of what it changes.
+                Effect::Set(register, _) => {
+                    let value = Value::Unknown(Reason::Computed);
+                    state.registers[usize::from(*register)] = value;
+                }
+                Effect::Store(..) => {}
+            }
+        }
+        for (register, value) in &sets[..set] {
+            state.registers[usize::from(*register)] = *value;
+        }
+        for (slot, size, value) in &stores[..stored] {
+            state.store(*slot, *size, *value);
+        }
+        self.call(instruction, &operation.control, state);
+    }
+
+    fn call(&self, instruction: usize, control: &Control, state: &mut State) {
+        let called = match control {
+            Control::Call(target) => match (self.thunk)(*target) {
+                Some(register) => self.result_by(state.registers[usize::from(register)]),
+                None => (self.result_of)(*target),
+            },
+            Control::IndirectCall(register) => {
+                self.result_by(state.registers[usize::from(*register)])
+            }
+            Control::IndirectCallThrough(address) => {
+                self.result_by(self.loaded(instruction, state, address))
+            }
+            _ => return,
+        };
+        let result = match called {
+            Some(Some(id)) => Value::of_type(self.fields, id),
+            _ => Value::Unknown(Reason::CallResult),
+        };
+        for register in self.machine().scratch() {
+            state.registers[usize::from(*register)] = Value::Unknown(Reason::CallResult);
+        }
+        state.registers[usize::from(self.machine().result())] = result;
+    }
+
+    /// What the function returns that a value points to.
+    fn result_by(&self, value: Value) -> Option<Option<Id>> {
+        match value {
+            Value::Pointer {
+                target, offset: 0, ..
+            } => self.fields.view.result(target),
+            Value::Constant(address) => (self.result_of)(address),
+            _ => None,
+        }
+    }
+}
+
+/// The sum of two values.
+fn plus(one: Value, other: Value) -> Value {
+    use Value::{Constant, Element, PerCpu, Pointer, Unknown};
+    match (one, other) {
+        (PerCpu, known @ (Pointer { .. } | Constant(_) | Element(_)))
+        | (known @ (Pointer { .. } | Constant(_) | Element(_)), PerCpu) => known,
+        (Pointer { target, offset, .. }, _) | (_, Pointer { target, offset, .. }) => Pointer {
+            target,
+            offset,
+            indexed: true,
+        },
+        (Constant(at) | Element(at), Unknown(_)) | (Unknown(_), Constant(at) | Element(at))
+            if is_kernel(at) =>
+        {
+            Element(at)
+        }
+        _ => Unknown(Reason::Computed),
+    }
+}

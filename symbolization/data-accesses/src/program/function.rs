@@ -1,0 +1,261 @@
+use data_types::{Id, Unit, Units};
+use gimli::{constants as dw, AttributeValue};
+
+use super::entry::{described, Entry};
+use super::location::{location, Frame, Location};
+use crate::machine::Machine;
+
+/// How many scopes and variables of one function are read; the largest of a kernel has some 5,000.
+const MOST_PARTS: usize = 1 << 16;
+
+/// How many types of variables of one function are looked at.
+const MOST_TYPES: usize = 256;
+
+/// How many ranges of addresses a list may have.
+const MOST_RANGES: usize = 1 << 10;
+
+/// A function, one inlined into it, or a block.
+pub(crate) struct Scope {
+    /// The name of the function that it is, or that it is a block of.
+    pub(crate) name: String,
+    pub(crate) ranges: Vec<(u64, u64)>,
+    pub(crate) depth: usize,
+}
+
+impl Scope {
+    pub(crate) fn has(&self, address: u64) -> bool {
+        let mut every = self.ranges.iter();
+        every.any(|(start, end)| (*start..*end).contains(&address))
+    }
+}
+
+/// A variable at one of the places that it is in, while the code is at some addresses.
+pub(crate) struct Variable {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) location: Location,
+    pub(crate) target: Id,
+    pub(crate) name: u32,
+    pub(crate) scope: u32,
+}
+
+/// What debug information says of a function's code.
+#[derive(Default)]
+pub(crate) struct Function {
+    /// The outermost first.
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) variables: Vec<Variable>,
+    /// Names of variables.
+    pub(crate) names: Vec<String>,
+    /// Types of all its variables, also of those that are nowhere.
+    pub(crate) types: Vec<Id>,
+    /// Types of its parameters.
+    pub(crate) parameters: Vec<Id>,
+    pub(crate) is_assembly: bool,
+    /// Static variables: address, type, name.
+    pub(crate) statics: Vec<(u64, Id, String)>,
+}
+
+struct Reader<'r, 'd> {
+    units: &'r Units<'d>,
+    unit: &'r Unit<'d>,
+    machine: &'r dyn Machine,
+    frame: Frame,
+    function: Function,
+}
+
+/// Read the function at an offset of `.debug_info`. What makes no sense ends it early.
+pub(super) fn read(units: &Units<'_>, machine: &dyn Machine, place: usize) -> Function {
+    let Some((unit, within)) = units.at(place) else {
+        return Function::default();
+    };
+    let mut reader = Reader {
+        units,
+        unit,
+        machine,
+        frame: Frame::Cfa,
+        function: Function {
+            is_assembly: unit.is_assembly,
+            ..Function::default()
+        },
+    };
+    // What was read before is of use all the same.
+    let _ = reader.tree(within);
+    reader.function
+}
+
+impl<'d> Reader<'_, 'd> {
+    fn tree(&mut self, within: gimli::UnitOffset) -> gimli::Result<()> {
+        let header = &self.unit.header;
+        let mut entries = header.entries_raw(&self.unit.abbreviations, Some(within))?;
+        // Of each entry around the present one its scope, or none where it has no code.
+        let mut around: Vec<Option<usize>> = Vec::new();
+        let mut parts = 0;
+        while !entries.is_empty() && parts < MOST_PARTS {
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                around.pop();
+                if around.is_empty() {
+                    break;
+                }
+                continue;
+            };
+            let (tag, has_children) = (abbreviation.tag(), abbreviation.has_children());
+            let parent = around.last().copied().flatten();
+            let outermost = around.is_empty();
+            let scope = match tag {
+                dw::DW_TAG_subprogram if outermost => true,
+                dw::DW_TAG_inlined_subroutine | dw::DW_TAG_lexical_block => parent.is_some(),
+                _ => false,
+            };
+            let variable = parent.is_some()
+                && matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_formal_parameter);
+            let mut own = None;
+            if scope || variable {
+                parts += 1;
+                let entry = Entry::read(self.units, self.unit, &mut entries, abbreviation)?;
+                if scope {
+                    own = Some(self.scope(&entry, tag, parent)?);
+                } else if let Some(parent) = parent {
+                    self.variable(&entry, tag, parent)?;
+                }
+            } else {
+                entries.skip_attributes(abbreviation.attributes())?;
+            }
+            if has_children {
+                around.push(own);
+            } else if outermost {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scope(
+        &mut self,
+        entry: &Entry<'d>,
+        tag: gimli::DwTag,
+        parent: Option<usize>,
+    ) -> gimli::Result<usize> {
+        let mut ranges = Vec::new();
+        entry.ranges(self.units, self.unit, &mut |start, end| {
+            ranges.push((start, end));
+            ranges.len() < MOST_RANGES
+        })?;
+        let around = parent.map(|parent| &self.function.scopes[parent]);
+        let (mut name, mut depth) = (String::new(), 0);
+        if let Some(around) = around {
+            depth = around.depth + 1;
+            // A block without ranges has those of what it is in.
+            if ranges.is_empty() {
+                ranges.clone_from(&around.ranges);
+            }
+            if tag == dw::DW_TAG_lexical_block {
+                name.clone_from(&around.name);
+            }
+        }
+        if tag != dw::DW_TAG_lexical_block {
+            let (known, _) = described(self.units, self.unit, entry);
+            name = String::from_utf8_lossy(known).into_owned();
+        }
+        if parent.is_none() {
+            if let Some(expression) = entry.frame {
+                self.frame = Frame::of(self.machine, self.unit.header.encoding(), expression);
+            }
+        }
+        self.units
+            .file
+            .spend(size_of::<Scope>() + ranges.len() * 16)
+            .map_err(|_| {
+                gimli::Error::UnexpectedEof(gimli::ReaderOffsetId(0)) // the budget is spent
+            })?;
+        self.function.scopes.push(Scope {
+            name,
+            ranges,
+            depth,
+        });
+        Ok(self.function.scopes.len() - 1)
+    }
+
+    fn variable(
+        &mut self,
+        entry: &Entry<'d>,
+        tag: gimli::DwTag,
+        scope: usize,
+    ) -> gimli::Result<()> {
+        let is_parameter = tag == dw::DW_TAG_formal_parameter && scope == 0;
+        let (name, target) = described(self.units, self.unit, entry);
+        let Some(target) = target.map(|at| at as Id) else {
+            return Ok(());
+        };
+        if !self.function.types.contains(&target) && self.function.types.len() < MOST_TYPES {
+            self.function.types.push(target);
+        }
+        if is_parameter {
+            self.function.parameters.push(target);
+        }
+        let name_number = self.function.names.len() as u32;
+        self.function
+            .names
+            .push(String::from_utf8_lossy(name).into_owned());
+        let (units, unit, encoding) = (self.units, self.unit, self.unit.header.encoding());
+        let dwarf = &units.dwarf;
+        let offset = match entry.location {
+            Some(AttributeValue::Exprloc(expression)) => {
+                let found = location(units, unit, self.machine, self.frame, expression);
+                if let Some(Location::Static(address)) = found {
+                    let name = self.function.names[name_number as usize].clone();
+                    self.function.statics.push((address, target, name));
+                } else if let Some(location) = found {
+                    let ranges = self.function.scopes[scope].ranges.clone();
+                    for (start, end) in ranges {
+                        self.add(start, end, location, target, name_number, scope);
+                    }
+                }
+                return Ok(());
+            }
+            Some(AttributeValue::LocationListsRef(offset)) => offset,
+            Some(AttributeValue::DebugLocListsIndex(index)) => {
+                dwarf
+                    .locations
+                    .get_offset(encoding, unit.locations, index)?
+            }
+            _ => return Ok(()),
+        };
+        let (debug_addr, base) = (&dwarf.debug_addr, unit.addresses);
+        let mut list = dwarf
+            .locations
+            .locations(offset, encoding, unit.low, debug_addr, base)?;
+        let mut left = MOST_RANGES;
+        while let Some(one) = list.next()? {
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+            let found = location(units, unit, self.machine, self.frame, one.data);
+            if let Some(location) = found.filter(|_| one.range.begin < one.range.end) {
+                let (start, end) = (one.range.begin, one.range.end);
+                self.add(start, end, location, target, name_number, scope);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        start: u64,
+        end: u64,
+        location: Location,
+        target: Id,
+        name: u32,
+        scope: usize,
+    ) {
+        self.function.variables.push(Variable {
+            start,
+            end,
+            location,
+            target,
+            name,
+            scope: scope as u32,
+        });
+    }
+}

@@ -1,0 +1,355 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use data_types::Id;
+use kernel_symbols::{Error, Result};
+
+use super::columns::{Accesses, Flags, Row, Texts};
+use super::layouts;
+use super::memory::Memory;
+use super::target::{variable_of, Target};
+use crate::fields::{choose, Fields};
+use crate::flow::{State, Step, Value};
+use crate::kind::{Kind, Reason};
+use crate::machine::{Access, Role};
+use crate::program::Static;
+
+/// How many names of a union's alternatives are kept.
+const MOST_ALTERNATIVES: usize = 24;
+
+/// Names what accesses go to.
+pub(super) struct Classifier<'c, 'p, 'd> {
+    fields: &'c Fields<'p, 'd>,
+    memory: &'c Memory<'p, 'd>,
+    texts: Texts,
+    rows: Vec<Row>,
+    types: BTreeMap<String, Id>,
+    statics: BTreeMap<(u64, String), Static>,
+}
+
+impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
+    pub(super) fn new(fields: &'c Fields<'p, 'd>, memory: &'c Memory<'p, 'd>) -> Self {
+        Classifier {
+            fields,
+            memory,
+            texts: Texts::default(),
+            rows: Vec::new(),
+            types: BTreeMap::new(),
+            statics: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn not_decoded(&mut self, address: u64) {
+        self.rows.push(Row {
+            address,
+            kind: Kind::Unresolved as u8,
+            reason: Reason::NotDecoded as u8,
+            ..Row::default()
+        });
+    }
+
+    /// Add what an instruction accesses, given what is known before it.
+    pub(super) fn instruction(
+        &mut self,
+        step: &Step<'_, 'p, 'd>,
+        number: usize,
+        state: &State,
+    ) -> Result<()> {
+        let instruction = &step.body.code[number];
+        let mut behind = None;
+        for access in &instruction.operation.accesses {
+            self.fields
+                .view
+                .program
+                .types
+                .units
+                .file
+                .spend(size_of::<Row>())?;
+            let mut row = Row {
+                address: instruction.address,
+                size: access.size,
+                kind: Kind::Unresolved as u8,
+                flags: Flags::default()
+                    .with(Flags::LOAD, access.load)
+                    .with(Flags::STORE, access.store)
+                    .with(Flags::REPEATED, access.repeated),
+                ..Row::default()
+            };
+            match access.role {
+                Role::Push => row.kind = Kind::Push as u8,
+                Role::Call => row.kind = Kind::Call as u8,
+                Role::User => {
+                    row.flags = row.flags.with(Flags::USER, true);
+                    row.reason = Reason::UserMemory as u8;
+                }
+                Role::Plain => {
+                    let stores_canary = |slot| {
+                        let after: &mut Option<State> = &mut behind;
+                        let after = after.get_or_insert_with(|| {
+                            let mut after = state.clone();
+                            step.step(number, &mut after);
+                            after
+                        });
+                        after.slot(slot) == Value::Canary
+                    };
+                    self.plain(step, number, state, access, &mut row, stores_canary);
+                }
+            }
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+
+    fn plain(
+        &mut self,
+        step: &Step<'_, 'p, 'd>,
+        number: usize,
+        state: &State,
+        access: &Access,
+        row: &mut Row,
+        mut stores_canary: impl FnMut(i64) -> bool,
+    ) {
+        let program = self.fields.view.program;
+        let value = step.address(state, &access.address);
+        if let Value::Stack(slot) = value {
+            if let Some((variable, within)) = step.stack_variable(number, state, slot) {
+                let variable = &step.body.function.variables[variable as usize];
+                let name = &step.body.function.names[variable.name as usize];
+                row.kind = Kind::StackVariable as u8;
+                row.symbol = self.texts.number(name);
+                let target = Target {
+                    id: variable.target,
+                    offset: within,
+                };
+                self.name(step, number, target, None, access, row);
+            } else if access.load && state.slot(slot) == Value::Canary
+                || access.store && stores_canary(slot)
+            {
+                row.kind = Kind::Canary as u8;
+            } else {
+                row.kind = Kind::Spill as u8;
+                row.offset = slot;
+            }
+            return;
+        }
+        if access.address.base == Some(program.machine.stack_pointer()) {
+            row.kind = Kind::Spill as u8;
+            return;
+        }
+        let may_fault = !access.address.per_cpu && program.may_fault(step.body.code[number].linked);
+        row.flags = row.flags.with(Flags::USER, may_fault);
+        let variable = variable_of(step, number, &access.address, access.size);
+        let record = variable.filter(|one| self.fields.view.is_record(one.id));
+        let constant = match value {
+            Value::Constant(at) => Some((at, false)),
+            Value::Element(at) => Some((at, true)),
+            _ => None,
+        };
+        if let (Some((at, indexed)), None) = (constant, record) {
+            if let Some(found) = self.memory.variable(at) {
+                return self.variable(step, number, &found, (at, indexed), access, row);
+            }
+        }
+        let size = u64::from(access.size.max(1));
+        let mut computed = false;
+        let flow = match value {
+            Value::Pointer {
+                target,
+                offset,
+                indexed,
+            } => {
+                let offset = self.fields.within(target, offset, indexed);
+                let places = self.fields.places(target, offset, size);
+                let beside = places.is_empty() || places.iter().any(|one| one.in_array);
+                computed = indexed && !beside;
+                match places.is_empty() {
+                    true => self.container(step, target, offset, size),
+                    false => Some(Target { id: target, offset }),
+                }
+            }
+            _ => None,
+        };
+        let in_flow = flow.filter(|one| self.fields.view.is_record(one.id));
+        match (record, in_flow) {
+            (Some(own), Some(outer))
+                if !self.fields.view.same(own.id, outer.id)
+                    && !computed
+                    && self.fields.contains(
+                        outer.id,
+                        outer.offset.wrapping_sub(own.offset),
+                        own.id,
+                        0,
+                    ) =>
+            {
+                row.kind = Kind::Field as u8;
+                self.name(step, number, outer, Some(own.id), access, row);
+            }
+            (Some(own), _) => {
+                row.kind = Kind::Field as u8;
+                self.name(step, number, own, Some(own.id), access, row);
+            }
+            (None, Some(outer)) => {
+                row.kind = Kind::Field as u8;
+                if computed && access.address.index.is_some() {
+                    row.flags = row.flags.with(Flags::COMPUTED, true);
+                    self.type_alone(outer.id, row);
+                } else {
+                    let hint = variable.map(|one| one.id);
+                    self.name(step, number, outer, hint, access, row);
+                }
+            }
+            (None, None) => match variable.or(flow) {
+                Some(pointed) => {
+                    row.kind = Kind::Pointed as u8;
+                    self.type_alone(pointed.id, row);
+                }
+                None => row.reason = reason(step, value, may_fault) as u8,
+            },
+        }
+    }
+
+    /// What a pointer `offset` bytes behind the start of something of a type leads to, which lies
+    /// outside of it: that of the only record around it that the function has a variable for
+    /// (container_of()).
+    fn container(
+        &self,
+        step: &Step<'_, 'p, 'd>,
+        inner: Id,
+        offset: i64,
+        size: u64,
+    ) -> Option<Target> {
+        if !self.fields.view.is_record(inner) {
+            return None;
+        }
+        let mut found: Option<Target> = None;
+        for id in &step.body.function.types {
+            let Some(outer) = self.fields.view.pointee(*id) else {
+                continue;
+            };
+            let Some(start) = self.fields.position(outer, inner) else {
+                continue;
+            };
+            let offset = offset.wrapping_add_unsigned(start);
+            if !self.fields.has(outer, offset, size) {
+                continue;
+            }
+            if found.is_some_and(|one| !self.fields.view.same(one.id, outer)) {
+                return None;
+            }
+            found = Some(Target { id: outer, offset });
+        }
+        found
+    }
+
+    /// An access to a variable with an address of its own.
+    fn variable(
+        &mut self,
+        step: &Step<'_, 'p, 'd>,
+        number: usize,
+        found: &Static,
+        (at, indexed): (u64, bool),
+        access: &Access,
+        row: &mut Row,
+    ) {
+        let program = self.fields.view.program;
+        let section = program.statics.section(found.start);
+        let per_cpu =
+            access.address.per_cpu || section.is_some_and(|one| one.name.contains("percpu"));
+        row.kind = if per_cpu { Kind::PerCpu } else { Kind::Global } as u8;
+        row.symbol = self.texts.number(&found.name);
+        row.offset = at.wrapping_sub(found.start) as i64;
+        let key = (found.start, found.name.clone());
+        self.statics.entry(key).or_insert_with(|| found.clone());
+        let is_canary = found.name.contains("stack_chk_guard");
+        if let Some(id) = found.target {
+            let offset = self.fields.within(id, row.offset, indexed);
+            let size = u64::from(access.size.max(1));
+            let places = self.fields.places(id, offset, size);
+            if indexed && !places.iter().any(|one| one.in_array) {
+                row.flags = row.flags.with(Flags::COMPUTED, true);
+                self.type_alone(id, row);
+            } else {
+                self.name(step, number, Target { id, offset }, None, access, row);
+            }
+        }
+        if is_canary {
+            row.kind = Kind::Canary as u8;
+        }
+    }
+
+    /// Name the type and the field of a place.
+    fn name(
+        &mut self,
+        step: &Step<'_, 'p, 'd>,
+        number: usize,
+        target: Target,
+        hint: Option<Id>,
+        access: &Access,
+        row: &mut Row,
+    ) {
+        self.type_alone(target.id, row);
+        row.offset = target.offset;
+        let size = u64::from(access.size.max(1));
+        let places = self.fields.places(target.id, target.offset, size);
+        let function = step.body.innermost(number);
+        let found = choose(&self.fields.view, &places, size, hint, function);
+        let Some((place, others)) = found else {
+            row.flags = row.flags.with(Flags::COMPUTED, true);
+            return;
+        };
+        row.field = self.texts.number(&place.path);
+        row.flags = row
+            .flags
+            .with(Flags::AMBIGUOUS, others > 0)
+            .with(Flags::WIDER, place.wider)
+            .with(Flags::BIT_FIELD, place.is_bit_field);
+        if &*place.last == "stack_canary" {
+            row.kind = Kind::Canary as u8;
+        }
+        let inner = place.chain.iter().skip(1);
+        let nested: Vec<String> = inner
+            .filter(|one| self.fields.view.is_record(one.0))
+            .map(|(id, _, length)| {
+                let rest = place.path.get(*length..).unwrap_or_default();
+                let name = self.fields.view.name(*id);
+                format!("{name}:{}", rest.trim_start_matches('.'))
+            })
+            .collect();
+        row.nested = self.texts.number(&nested.join("|"));
+        let others = places
+            .iter()
+            .filter(|one| !one.is_hole && one.path != place.path);
+        let others: BTreeSet<&str> = others.map(|one| one.path.as_str()).collect();
+        let others: Vec<&str> = others.into_iter().take(MOST_ALTERNATIVES).collect();
+        row.alternatives = self.texts.number(&others.join("|"));
+    }
+
+    fn type_alone(&mut self, id: Id, row: &mut Row) {
+        let name = self.fields.view.name(id);
+        row.r#type = self.texts.number(&name);
+        row.type_size = u32::try_from(self.fields.view.size(id)).unwrap_or(0);
+        if self.fields.view.is_record(id) {
+            self.types.entry(name.to_string()).or_insert(id);
+        }
+    }
+
+    /// All accesses, and how what they access is laid out.
+    pub(super) fn finish(mut self) -> std::result::Result<Accesses, Error> {
+        let mut out = Accesses::of_rows(std::mem::take(&mut self.rows));
+        layouts::types(self.fields, &self.types, &mut self.texts, &mut out)?;
+        layouts::variables(self.fields, &self.statics, &mut self.texts, &mut out);
+        self.texts.number("");
+        out.strings = self.texts.list;
+        Ok(out)
+    }
+}
+
+fn reason(step: &Step<'_, '_, '_>, value: Value, may_fault: bool) -> Reason {
+    match value {
+        _ if may_fault => Reason::UserMemory,
+        _ if step.body.function.is_assembly => Reason::Assembly,
+        Value::Unknown(reason) => reason,
+        Value::Pointer { .. } => Reason::OutsideType,
+        Value::Constant(_) | Value::Element(_) => Reason::ConstantAddress,
+        _ => Reason::Computed,
+    }
+}

@@ -1,0 +1,80 @@
+"""What the instructions of a kernel access that executed, by the DWARF of its debug ELF and of its
+modules'."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.errors import InputError
+from profdiff.symbolization._native import Kallsyms, NativeError, data_accesses
+from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.kernel_chains import KernelSymbols
+from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
+from profdiff.symbolization.places import Places
+
+# What is one list of a file, whose rows others name.
+_ROWS = {"field_type": "layout_type"}
+
+
+def kernel_accesses(
+    symbols: KernelSymbols,
+    places: Places,
+    executed: NDArray[np.uint8],
+    architecture: str,
+    cache: Path | None,
+) -> DataAccesses | None:
+    """What the kernel's ones of N places access; ``executed``: uint8[N, 16], what ran there, zeros
+    where that is not known. None where nothing tells: no debug ELF, no DWARF in it, an architecture
+    whose accesses are not known. Raises InputError for a damaged debug ELF."""
+    mine = np.flatnonzero(places.in_kernel & (executed[:, 0] > 0))
+    address, code = places.address[mine], np.ascontiguousarray(executed[mine])
+    kallsyms = Kallsyms(symbols.kallsyms)
+    found = []
+    try:
+        files: dict[Path, list[LoadedPart]] = {}
+        for part in loaded_parts(symbols, kallsyms, places, address, cache):
+            files.setdefault(part.path, []).append(part)
+        for path, parts in files.items():
+            inside = np.zeros(len(address), np.bool_)
+            for part in parts:
+                start = np.uint64(part.avma)
+                inside |= (address >= start) & (address - start < part.size)
+            if inside.any():
+                sections = [(part.svma, part.size, part.avma) for part in parts]
+                columns = data_accesses(
+                    str(path), architecture, sections, kallsyms, address[inside], code[inside]
+                )
+                if columns is not None:
+                    found.append(columns)
+    except NativeError as error:
+        raise InputError(str(error)) from error
+    return _joined(found) if found else None
+
+
+def _joined(files: list[dict[str, Any]]) -> DataAccesses:
+    """The accesses of several files as those of one kernel."""
+    if len(files) == 1:
+        return DataAccesses(**files[0])
+    strings: dict[str, int] = {"": 0}
+    rows = 0
+    for file in files:
+        texts = [strings.setdefault(text, len(strings)) for text in file.pop("strings")]
+        numbers = np.array(texts, np.uint32)
+        for name in DataAccesses.TEXTS:
+            file[name] = numbers[file[name]]
+        for name, of in _ROWS.items():
+            file[name] = file[name] + np.uint32(rows)
+            rows += len(file[of])
+    columns = {
+        one.name: np.concatenate([file[one.name] for file in files])
+        for one in fields(DataAccesses)
+        if one.name != "strings"
+    }
+    for first, names in DataAccesses.GROUPS.items():
+        if first in ("address", "global_address"):
+            order = np.argsort(columns[first], kind="stable")
+            columns.update({name: columns[name][order] for name in names})
+    return DataAccesses(strings=list(strings), **columns)
