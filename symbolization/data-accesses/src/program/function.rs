@@ -49,6 +49,8 @@ pub(crate) struct Function {
     pub(crate) names: Vec<String>,
     /// Types of all its variables, also of those that are nowhere.
     pub(crate) types: Vec<Id>,
+    /// Where in `.debug_info` the functions are declared that it consists of.
+    pub(crate) origins: Vec<usize>,
     /// Types of its parameters.
     pub(crate) parameters: Vec<Id>,
     pub(crate) is_assembly: bool,
@@ -62,6 +64,47 @@ struct Reader<'r, 'd> {
     machine: &'r dyn Machine,
     frame: Frame,
     function: Function,
+}
+
+/// Types of the variables of the function that is declared at an offset of `.debug_info`: an instance
+/// lacks those that are nowhere.
+pub(super) fn declared_types(units: &Units<'_>, place: usize) -> Vec<Id> {
+    let mut found = Vec::new();
+    // What was read before is of use all the same.
+    let _ = declared(units, place, &mut found);
+    found
+}
+
+fn declared(units: &Units<'_>, place: usize, found: &mut Vec<Id>) -> gimli::Result<()> {
+    let Some((unit, within)) = units.at(place) else {
+        return Ok(());
+    };
+    let mut entries = unit.header.entries_raw(&unit.abbreviations, Some(within))?;
+    let mut depth = 0usize;
+    while !entries.is_empty() && found.len() < MOST_TYPES {
+        let Some(abbreviation) = entries.read_abbreviation()? else {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                break;
+            }
+            continue;
+        };
+        if matches!(
+            abbreviation.tag(),
+            dw::DW_TAG_variable | dw::DW_TAG_formal_parameter
+        ) {
+            let entry = Entry::read(units, unit, &mut entries, abbreviation)?;
+            found.extend(entry.target.map(|at| at as Id));
+        } else {
+            entries.skip_attributes(abbreviation.attributes())?;
+        }
+        if abbreviation.has_children() {
+            depth += 1;
+        } else if depth == 0 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Read the function at an offset of `.debug_info`. What makes no sense ends it early.
@@ -151,6 +194,12 @@ impl<'d> Reader<'_, 'd> {
             }
             if tag == dw::DW_TAG_lexical_block {
                 name.clone_from(&around.name);
+            }
+        }
+        let origins = &mut self.function.origins;
+        if let Some(origin) = entry.origin.filter(|_| origins.len() < MOST_TYPES) {
+            if !origins.contains(&origin) {
+                origins.push(origin);
             }
         }
         if tag != dw::DW_TAG_lexical_block {

@@ -6,7 +6,9 @@ mod location;
 mod scan;
 mod statics;
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use data_types::{Dwarf, Id, Types};
 use kernel_symbols::{DebugFile, Result};
@@ -51,6 +53,7 @@ pub(crate) struct Program<'d> {
     named_records: HashMap<String, Id>,
     /// What functions return that a module calls and does not have, by name.
     declared: HashMap<Vec<u8>, Option<Id>>,
+    declared_types: RefCell<HashMap<usize, Rc<Vec<Id>>>>,
     /// Instructions that may fault on an address of user space.
     faulting: HashSet<u64>,
 }
@@ -85,6 +88,7 @@ impl<'d> Program<'d> {
             machine,
             is_relocatable,
             declared: HashMap::new(),
+            declared_types: RefCell::default(),
             types,
         };
         let keep_declared = program.is_relocatable;
@@ -159,6 +163,15 @@ impl<'d> Program<'d> {
         let mut known = self.records.iter();
         let found = known.find(|(at, _)| is_it(at)).map(|(_, id)| *id);
         found.or_else(|| self.named_records.get(name).copied())
+    }
+
+    /// Types of the variables of a function that is declared at an offset of `.debug_info`.
+    pub(crate) fn declared_types(&self, place: usize) -> Rc<Vec<Id>> {
+        let mut known = self.declared_types.borrow_mut();
+        let found = known
+            .entry(place)
+            .or_insert_with(|| Rc::new(function::declared_types(&self.types.units, place)));
+        Rc::clone(found)
     }
 
     /// Whether the instruction at an address may fault on an address of user space.

@@ -11,7 +11,7 @@ use crate::fields::{choose, Fields};
 use crate::flow::{State, Step, Value};
 use crate::kind::{Kind, Reason};
 use crate::machine::{Access, Role};
-use crate::program::Static;
+use crate::program::{Location, Static};
 
 /// How many names of a union's alternatives are kept.
 const MOST_ALTERNATIVES: usize = 24;
@@ -218,26 +218,66 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         size: u64,
     ) -> Option<Target> {
         if !self.fields.view.is_record(inner) {
-            return None;
+            // A number beside the one that is pointed to is one of its kind.
+            let whole = i64::try_from(self.fields.view.size(inner)).ok()?;
+            let fits = whole > 0 && offset % whole == 0;
+            return fits.then_some(Target {
+                id: inner,
+                offset: 0,
+            });
         }
-        let mut found: Option<Target> = None;
-        for id in &step.body.function.types {
-            let Some(outer) = self.fields.view.pointee(*id) else {
+        let function = &step.body.function;
+        let program = self.fields.view.program;
+        let declared = function.origins.iter().flat_map(|origin| {
+            let types = program.declared_types(*origin);
+            (0..types.len()).map(move |number| types[number])
+        });
+        let mut found: Vec<(Target, bool)> = Vec::new();
+        for id in function.types.iter().copied().chain(declared) {
+            let Some(outer) = self.fields.view.pointee(id) else {
                 continue;
             };
             let Some(start) = self.fields.position(outer, inner) else {
                 continue;
             };
             let offset = offset.wrapping_add_unsigned(start);
-            if !self.fields.has(outer, offset, size) {
-                continue;
+            let known = found
+                .iter()
+                .any(|(one, _)| self.fields.view.same(one.id, outer));
+            if !known && self.fields.has(outer, offset, size) {
+                // Somewhere in the function a register less that much is such a variable.
+                let less = (start as i64).wrapping_neg();
+                let is_made = function.variables.iter().any(|one| {
+                    matches!(one.location, Location::Value(_, add) if add == less)
+                        && start > 0
+                        && self
+                            .fields
+                            .view
+                            .pointee(one.target)
+                            .is_some_and(|id| self.fields.view.same(id, outer))
+                });
+                found.push((Target { id: outer, offset }, is_made));
             }
-            if found.is_some_and(|one| !self.fields.view.same(one.id, outer)) {
-                return None;
-            }
-            found = Some(Target { id: outer, offset });
         }
-        found
+        let mut made = found.iter().filter(|(_, is_made)| *is_made);
+        let only = match (found.as_slice(), made.next(), made.next()) {
+            ([(only, _)], ..) | (_, Some((only, _)), None) => Some(*only),
+            _ => None,
+        };
+        only.or_else(|| {
+            found
+                .is_empty()
+                .then(|| self.element(inner, offset, size))?
+        })
+    }
+
+    /// Another element of the array that page-table entries always lie in.
+    fn element(&self, id: Id, offset: i64, size: u64) -> Option<Target> {
+        const ENTRIES: [&str; 5] = ["pte_t", "pmd_t", "pud_t", "p4d_t", "pgd_t"];
+        let whole = i64::try_from(self.fields.view.size(id)).ok()?;
+        let name = self.fields.view.name(id);
+        let fits = whole > 0 && offset % whole == 0 && size <= whole as u64;
+        (fits && ENTRIES.contains(&&*name)).then_some(Target { id, offset: 0 })
     }
 
     /// An access to a variable with an address of its own.
