@@ -65,6 +65,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),
             (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
+            (["s.profdiff", "--layout", "--json", "recorded-layout.json"], ""),
             (["cluster.profdiff", "--csv", "cluster.csv"], ""),
             (["suite.profdiff"], ""),
             (["suite.profdiff", "--cell", "toggle/400"], ""),

@@ -45,10 +45,10 @@ CONDITIONS = (
     )
     | st.builds(
         Condition,
-        metric=st.just("inlined"),
+        metric=st.sampled_from(["inlined", "layout"]),
         what=NAMES,
         function=st.just(True),
-        operator=st.just("changed"),
+        operator=st.sampled_from(["changed", "moved"]),
         bound=st.just(0.0),
         unit=st.just(""),
     )

@@ -16,7 +16,7 @@ from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.conditions.condition import CHANGED
+from profdiff.evidence.conditions.condition import WITHOUT_BOUND
 from profdiff.recording.experiment import Asked, Equipment
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
 from profdiff.session.held import is_session
@@ -136,7 +136,7 @@ def _outcome(values: dict[str, float | None], own: Judge) -> tuple[Reverted, flo
     """What the revert takes away of the culprit's step."""
     before, after, left = values[PARENT], values[CULPRIT], values[REVERT]
     whole = values.get(BAD, after)
-    if own.condition.operator == CHANGED:
+    if own.condition.operator in WITHOUT_BOUND:
         # Without a number: whether what makes bad bad is gone.
         mark = own.verdict(REVERT).mark
         outcomes: dict[Mark, Reverted] = {"good": "confirmed", "bad": "not", "skip": "not measured"}
@@ -151,7 +151,7 @@ def _outcome(values: dict[str, float | None], own: Judge) -> tuple[Reverted, flo
 
 def refuse_alike(found: Evidence, judge: Judge, parent: str, culprit: str) -> None:
     """Raise RunError where culprit and parent are measured alike: there is no step then."""
-    if judge.condition.operator == CHANGED:
+    if judge.condition.operator in WITHOUT_BOUND:
         alike = _beside_parent(found.session, judge).verdict(CULPRIT).mark != "bad"
     else:
         alike = found.values[PARENT] == found.values[CULPRIT]

@@ -18,7 +18,7 @@ from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.conditions.condition import CHANGED
+from profdiff.evidence.conditions.condition import WITHOUT_BOUND
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.evidence.tick_floor import tick_floor
 from profdiff.profile.kept import keep
@@ -115,7 +115,7 @@ class Measuring:
         if other is None:
             return True
         said = self._of(label_of(other))
-        if value is not None and self.judge.condition.operator != CHANGED:
+        if value is not None and self.judge.condition.operator not in WITHOUT_BOUND:
             return self._alike(value, said.number, commit, other)
         own = self.verdict(commit, itself=True)
         return own.mark == said.mark and self._alike(own.number, said.number, commit, other)

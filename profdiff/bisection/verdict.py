@@ -8,9 +8,14 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.bisection.git_bisect import Mark
-from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, Outcome
+from profdiff.evidence.conditions.condition import (
+    WITHOUT_BOUND,
+    Condition,
+    Judgement,
+    Outcome,
+)
 from profdiff.evidence.conditions.judging import judge
-from profdiff.evidence.conditions.names import SIZE
+from profdiff.evidence.conditions.names import LINES, SIZE, about_data
 from profdiff.evidence.findings import Findings, choose
 from profdiff.session import manifest as m
 from profdiff.session.bisection import of_ops
@@ -84,7 +89,8 @@ class Judge:
         """How many operations the numbers cover, None where that is unknown or they cover one;
         and the operations of the longer run, where a shorter one is subtracted."""
         setting = settings(self.session.manifest)[0]
-        if self.condition.unit == "/op" or self.condition.metric == SIZE or setting.ops is None:
+        of_code = self.condition.metric in (SIZE, LINES)
+        if self.condition.unit == "/op" or of_code or setting.ops is None:
             return None, None
         longer = self.session.manifest.points[setting.point].ops
         return setting.ops, None if setting.short is None else longer
@@ -92,7 +98,7 @@ class Judge:
     def ends(self) -> str:
         """What was measured of good and bad, in one line; "" where that is not a number."""
         numbers = self.number(self.good), self.number(self.bad)
-        if numbers[0] is None or numbers[1] is None or self.condition.operator == CHANGED:
+        if numbers[0] is None or numbers[1] is None or self.condition.operator in WITHOUT_BOUND:
             return ""
         told = " ".join(filter(None, (self.what, of_ops(*self.lengths()))))
         return f"good has {units.digits(numbers[0])}, bad {units.digits(numbers[1])}: {told}"
@@ -113,7 +119,9 @@ class Judge:
         """Whether a kernel has nothing of the function that good and bad execute: it has another
         name there, or does not exist, and 0 would not be what that costs."""
         one = self.condition
-        if not one.function or one.operator == CHANGED or label == self.bad or judged.change.other:
+        if not one.function or one.operator in WITHOUT_BOUND or about_data(one, (), ()):
+            return False
+        if label == self.bad or judged.change.other:
             return False
         executed = replace(one, metric=INSTRUCTIONS.name, operator=">", bound=0.0, unit="")
         ends, own = (self._judged(each, executed).change for each in (self.bad, label))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
-from profdiff.base import terminal
+from profdiff.base import terminal, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.commands.recording import works_on
@@ -101,6 +101,16 @@ class Output(NamedTuple):
                     f"--csv has the functions at {found.setting.title}; --csv-experiment FILE has "
                     "the metrics of every point"
                 )
+
+    def write_instead(self, option: str, forms: Sequence[Form], subject: Subject[Any]) -> None:
+        """Write what ``option`` shows instead of the report, in the forms that were asked for, or
+        else as text. Raises InputError for a form that it does not have."""
+        known = {form.name for form in forms}
+        for name in self.targets:
+            if name not in known:
+                able = units.listed(f"--{one}" for one in sorted(known))
+                raise InputError(f"{option} cannot be written with --{name}: use {able}")
+        write_forms(forms, self.targets or {"text": "-"}, subject)
 
     def _refuse_profiles(self, subject: "Subject[OneSetting]") -> None:
         """Raise InputError where a form shows a profile, and there is none."""

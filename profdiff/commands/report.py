@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from profdiff.base import terminal
+from profdiff.base.errors import InputError
 from profdiff.commands.output import Output, output_options
 from profdiff.commands.recording import CELL, SESSION, find, works_on
 from profdiff.reports.form import Subject
@@ -16,6 +17,7 @@ from profdiff.session.held import held
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
 if TYPE_CHECKING:
+    from profdiff.profile.data.pairing import By
     from profdiff.session.opened import Opened
     from profdiff.session.suite import SuiteWorkload
     from profdiff.views.suite.records import SuiteDamage
@@ -53,6 +55,30 @@ if TYPE_CHECKING:
     metavar="TAG",
     help="Show only the suite's cells with this tag. Can be repeated.",
 )
+@works_on(
+    "--layout",
+    held=["session"],
+    is_flag=True,
+    help="Show instead where accessed fields and variables and the executed code lie in lines of "
+    "the cache, and what of that changed; --csv and --json have all of it. Exact counts only.",
+)
+@works_on(
+    "--types",
+    held=["session"],
+    is_flag=True,
+    help="Show instead which fields of types, variables and parts of the stack the kernel loads "
+    "and stores, and which functions do; --csv and --json have all of it. Exact counts only.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["type", "field", "line"]),
+    help="With --types: what a row is, a type, a field or a line of the cache.  [default: field]",
+)
+@click.option(
+    "--fold-folios",
+    is_flag=True,
+    help="With --types: count fields that struct folio has of struct page as those of page.",
+)
 @output_options
 def report(
     session: Path | None,
@@ -61,6 +87,10 @@ def report(
     threshold: str | None,
     only: Sequence[str],
     tags: Sequence[str],
+    layout: bool,
+    types: bool,
+    by: "By | None",
+    fold_folios: bool,
     output: Output,
 ) -> int:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
@@ -76,8 +106,27 @@ def report(
     page = output.targets.get("html")
     if session is None and page and held(Path(page)):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
+    for option, given in (("--by", by), ("--fold-folios", fold_folios)):
+        if given and not types:
+            raise InputError(f"{option} works only with --types")
     recording, at = find(session, cell, at)
     subject = Subject(recording, cache(_finder(recording, at, threshold, only, tags)), output.asked)
+    if layout and not types:
+        from profdiff.reports.recorded_layout.forms import FORMS
+
+        if output.asked.selection.side == "user":
+            raise InputError("--layout shows the kernel alone: leave --user-only out")
+        output.write_instead("--layout", FORMS, subject)
+        return 0
+    if types:
+        from profdiff.reports.types.forms import forms
+
+        if layout:
+            raise InputError("--types and --layout cannot be used together")
+        if output.asked.selection.side == "user":
+            raise InputError("--types shows the kernel alone: leave --user-only out")
+        output.write_instead("--types", forms(by or "field", fold_folios=fold_folios), subject)
+        return 0
     output.write(subject)
     return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0
 

@@ -1,5 +1,5 @@
 """The chains of every place that a session's kernels executed: resolved once, kept in the session,
-and the code of their functions with them.
+and with them the code of their functions and what that accesses.
 
 They are what makes a session self-contained: a report needs no debug ELF, which may be a hundred
 times as large and on another machine.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
-from profdiff.profile import kept_code
+from profdiff.profile import kept_accesses, kept_code
 from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import Modules, kernel_symbols
 from profdiff.session.manifest import Run
@@ -39,9 +39,9 @@ def chains_of(session: Session, run: Run, places: Places) -> Chains:
 
 
 def keep(session: Session, label: str, modules: Modules) -> None:
-    """Resolve every place that finished runs of a kernel executed, and write the chains and its
-    functions' code into the session, which the caller has locked. ``modules`` maps a module's name
-    to its file with symbols.
+    """Resolve every place that finished runs of a kernel executed, and write the chains, the code
+    of its functions and what that accesses into the session, which the caller has locked.
+    ``modules`` maps a module's name to its file with symbols.
 
     Raises what ``chains_of`` does, and OSError.
     """
@@ -69,9 +69,10 @@ def keep(session: Session, label: str, modules: Modules) -> None:
         replace(chains, code=_user_code(places)).save(path)
         ran = np.concatenate(executed)[first]
         code = kept_code.keep(session, shared, places, ran, modules)
+        accesses = kept_accesses.keep(session, shared, places, ran, modules)
+        kept = {"symbols": relative, "code": code, "accesses": accesses}
         kernels = [
-            msgspec.structs.replace(one, symbols=relative, code=code) if one.label == label else one
-            for one in kernels
+            msgspec.structs.replace(one, **kept) if one.label == label else one for one in kernels
         ]
     if own:
         runs = [

@@ -21,7 +21,9 @@ from profdiff.session.held import inside, is_session, refuse_occupied
 from profdiff.session.lock import recording
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.joined import joined_chains, joined_code
+from profdiff.symbolization.joined_accesses import joined_accesses
 from profdiff.symbolization.kernel_code import KernelCode
 
 # The largest file that a run left.
@@ -304,31 +306,37 @@ def _left_config(run: m.Run, kernel: m.Kernel) -> bool:
 
 
 def _keep_symbols(made: Session, every: Sequence[Session]) -> list[m.Kernel]:
-    """The kernels, with the chains and the code that the shards kept of each; without them where a
-    shard with runs of it kept none: reports resolve those anew."""
+    """The kernels, with what the shards kept of each: chains, code and accesses; without them where
+    a shard with runs of it kept none: reports resolve those anew."""
     (made.folder / "symbols").mkdir(exist_ok=True)
     return [_with_symbols(made, kernel, every) for kernel in made.manifest.kernels]
 
 
 def _with_symbols(made: Session, kernel: m.Kernel, every: Sequence[Session]) -> m.Kernel:
-    chains, codes = [], []
+    without = m.replace(kernel, symbols=None, code=None, accesses=None)
+    chains, codes, accesses = [], [], []
     for session, known in _recorded(kernel.label, every):
         if known.symbols is None:
-            return m.replace(kernel, symbols=None, code=None)
+            return without
         chains.append(Chains.load(session.path(known.symbols)))
         if known.code is not None:
             codes.append(KernelCode.load(session.path(known.code)))
+        if known.accesses is not None:
+            accesses.append(DataAccesses.load(session.path(known.accesses)))
     if not chains:
-        return m.replace(kernel, symbols=None, code=None)
-    symbols, code = f"symbols/{kernel.label}.npz", f"symbols/{kernel.label}.code.npz"
+        return without
+    kept: dict[str, str] = {"symbols": f"symbols/{kernel.label}.npz"}
     try:
-        joined_chains(chains).save(made.path(symbols))
-        if len(codes) < len(chains):
-            return m.replace(kernel, symbols=symbols, code=None)
-        joined_code(codes).save(made.path(code))
+        joined_chains(chains).save(made.path(kept["symbols"]))
+        if len(codes) == len(chains):
+            kept["code"] = f"symbols/{kernel.label}.code.npz"
+            joined_code(codes).save(made.path(kept["code"]))
     except ValueError:
-        return m.replace(kernel, symbols=None, code=None)
-    return m.replace(kernel, symbols=symbols, code=code)
+        return without
+    if len(accesses) == len(chains):
+        kept["accesses"] = f"symbols/{kernel.label}.accesses.npz"
+        joined_accesses(accesses).save(made.path(kept["accesses"]))
+    return m.replace(without, **kept)
 
 
 def _recorded(label: str, every: Sequence[Session]) -> Iterator[tuple[Session, m.Kernel]]:

@@ -6,27 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from profdiff import __version__
+from profdiff.base.cache_line import LINE, lines_of
 from profdiff.symbolization.type_layout import Field, KernelTypes, TypeLayout
 from profdiff.views.record import Record, schema_of
 
 SCHEMA: Final = "profdiff.layout/1"
 
-LINE = 64
-"""Bytes of a cache line: those of all processors that profdiff records on."""
-
-Change = Literal["new", "gone", "line", "size", "offset", "type", "none"]
+Moved = Literal["new", "gone", "line", "size", "offset", "none"]
+Change = Literal[Moved, "type"]
 
 
-class Place(Record, frozen=True):
-    """A field on one kernel. ``line`` and ``last_line``: which lines it lies in, from 0, if the
+class Span(Record, frozen=True):
+    """Where a field lies on one kernel. ``line`` and ``last_line``: in which lines, from 0, if the
     object is aligned to a line; ``bit_offset``: from the start of the object; ``bit_size``: 0 of a
     flexible array."""
 
-    type: str
     line: int
     last_line: int
     bit_offset: int
     bit_size: int
+
+
+class Place(Span, frozen=True):
+    """A field on one kernel."""
+
+    type: str
     bit_field: bool
 
 
@@ -138,12 +142,11 @@ def _size(layout: TypeLayout) -> TypeSize:
         ends.append(max(ends[-1], end))
     gaps = [max(first - end, 0) for (first, _), end in zip(used, ends, strict=False)]
     free = sum(gaps) + max(start + 8 * layout.size - ends[-1], 0)
-    first, last = layout.start, layout.start + max(layout.size, 1) - 1
     return TypeSize(
         kind=layout.kind,
         size=layout.size,
         holes=free // 8 if layout.fields else 0,
-        lines=last // LINE - first // LINE + 1,
+        lines=len(lines_of(layout.start, layout.size)),
         others=layout.others,
     )
 
@@ -166,12 +169,18 @@ def _merged(base: list[str], new: list[str]) -> list[str]:
 
 
 def _change(base: Place | None, new: Place | None) -> Change:
+    found = moved(base, new)
+    if found != "none" or base is None or new is None:
+        return found
+    return "none" if base.type == new.type else "type"
+
+
+def moved(base: Span | None, new: Span | None) -> Moved:
+    """What becomes of a field that one of two kernels has at least."""
     if base is None or new is None:
         return "new" if base is None else "gone"
     if (base.line, base.last_line) != (new.line, new.last_line):
         return "line"
     if base.bit_size != new.bit_size:
         return "size"
-    if base.bit_offset != new.bit_offset:
-        return "offset"
-    return "none" if base.type == new.type else "type"
+    return "none" if base.bit_offset == new.bit_offset else "offset"

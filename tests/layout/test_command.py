@@ -17,6 +17,8 @@ from profdiff.base import units
 from profdiff.symbolization.type_layout import Field, KernelTypes, TypeLayout
 from profdiff.views import layout as views
 
+pytestmark = pytest.mark.build
+
 BASE = """
 struct lock { int owner; int count; };
 struct mm { struct lock lock; long total; char name[100]; unsigned int a:3, b:5; long flags; };

@@ -14,6 +14,8 @@ from support import need_program
 from profdiff.base.errors import InputError
 from profdiff.symbolization.type_layout import layouts
 
+pytestmark = pytest.mark.build
+
 FLAGS = [
     ("-gdwarf-4",),
     ("-gdwarf-5",),

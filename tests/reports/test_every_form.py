@@ -45,6 +45,8 @@ VALUES = {
     "--per-op": (),
     "--absolute": (),
     "--classes": (),
+    "--layout": (),
+    "--types": (),
     "--repo": (".",),
     "--attach": ("svg",),
 }

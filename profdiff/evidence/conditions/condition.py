@@ -8,6 +8,10 @@ stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: `
 
 METRIC can be a class of instructions, too (``locked:change_pte_range > +0``), or ``size``, of a
 function's code in bytes. ``inlined:FUNCTION changed`` asks whether only one side inlines it.
+
+For data, WHAT of ``loads`` and ``stores`` is TYPE.FIELD; ``layout:TYPE.FIELD moved`` asks whether
+the field lies in another line of the cache, and ``lines:TYPE`` is how many lines the accessed
+fields lie in.
 """
 
 import math
@@ -28,8 +32,10 @@ _LONGEST = 1000
 SIDES = ("total", "kernel", "user")
 _OPERATORS = (">=", "<=", ">", "<")
 TOO_FEW = "too few runs to tell"
-#: For conditions that have no bound: whether two sides differ at all.
-CHANGED = "changed"
+#: For conditions that have no bound: whether two sides differ at all, and whether a field lies
+#: elsewhere.
+CHANGED, MOVED = "changed", "moved"
+WITHOUT_BOUND = (CHANGED, MOVED)
 # A modifier of perf belongs to the metric: `cycles:u`.
 _PLAIN = r'[^\s:<>=!"]+'
 _NAMES = re.compile(
@@ -54,7 +60,8 @@ class MeasuredChange:
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
     ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
-    ``ops``: what whole counts are to be divided by to be shown, as reports show them.
+    ``ops``: what whole counts are to be divided by to be shown, as reports show them. ``absent``:
+    whether it is undecided because no kernel accesses the data that the condition names.
     """
 
     kernel: str
@@ -70,6 +77,7 @@ class MeasuredChange:
     undecided: str = TOO_FEW
     part: str = ""
     ops: int | None = None
+    absent: bool = False
 
     @property
     def where(self) -> str:
@@ -81,9 +89,9 @@ class MeasuredChange:
 @dataclass(frozen=True)
 class Condition:
     """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
-    ``function``: whether ``what`` is a function's name, or else total, kernel or user;
-    ``inclusive``: with what the function calls. ``operator`` is ``changed`` where there is no
-    bound."""
+    ``function``: whether ``what`` is the name of a function or of data, or else total, kernel or
+    user; ``inclusive``: with what the function calls. ``operator`` is one of ``WITHOUT_BOUND``
+    where there is no bound."""
 
     metric: str
     what: str
@@ -136,14 +144,14 @@ class Condition:
             what = f'"{what}"'
         if self.inclusive:
             what = f"total:{what}"
-        if self.operator == CHANGED:
-            return f"{metric}:{what} {CHANGED}"
+        if self.operator in WITHOUT_BOUND:
+            return f"{metric}:{what} {self.operator}"
         bound = Decimal(repr(self.bound)).scaleb(2 if self.unit == "%" else 0).normalize()
         return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
 
     def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it."""
-        if self.operator == CHANGED:
+        if self.operator in WITHOUT_BOUND:
             if change.differs is None or not change.decided:
                 return "inconclusive"
             return "holds" if change.differs else "does not hold"
@@ -208,8 +216,8 @@ def exit_status(judgements: Iterable[Judgement]) -> int:
 
 def _comparison(text: str, rest: str) -> tuple[str, float, Unit]:
     """Operator, bound and its unit."""
-    if rest == CHANGED:
-        return CHANGED, 0.0, ""
+    if rest in WITHOUT_BOUND:
+        return rest, 0.0, ""
     operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
     if operator is None or re.match(r"[<>=!]", rest[len(operator) :]):
         raise InputError(_no_operator(text, rest))

@@ -8,7 +8,17 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.conditions import measured_change
 from profdiff.evidence.conditions.code_change import CodeChanges
 from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, MeasuredChange
-from profdiff.evidence.conditions.names import CODE, INLINED, SIZE, check_names
+from profdiff.evidence.conditions.data_change import DataChanges
+from profdiff.evidence.conditions.names import (
+    CODE,
+    INLINED,
+    LAYOUT,
+    LINES,
+    SIZE,
+    about_data,
+    check_data,
+    check_names,
+)
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.session.kinds import ARCHITECTURE, PartKind
@@ -36,12 +46,17 @@ def judge(
     judged = []
     for condition in conditions:
         code = condition.metric in CODE and condition.metric not in metrics
-        names = set[str]().union(*(part.code for part in parts.values())) if code else set[str]()
-        check_names(condition, metrics, functions, names)
+        data = about_data(condition, metrics, functions)
+        if data:
+            check_data(condition)
+        else:
+            names = {name for part in parts.values() for name in part.code} if code else set[str]()
+            check_names(condition, metrics, functions, names)
         for part in parts.values():
+            changes = part.of_data(condition) if data else part.changes(condition, code=code)
             mine = [
                 Judgement(condition, change, condition.judge(change))
-                for change in part.changes(condition, code=code)
+                for change in changes
                 if not labels or change.kernel in labels
             ]
             if not mine:
@@ -57,8 +72,8 @@ _DEPENDS = "the whole change depends on state, and this is known of the plain on
 
 def _is_plain(condition: Condition, metrics: Sequence[str]) -> bool:
     """Whether what it is about is known of the plain state alone; code is the same in each."""
-    if condition.metric in CODE and condition.metric not in metrics:
-        return condition.metric not in (SIZE, INLINED)
+    if condition.metric in (*CODE, LAYOUT, LINES) and condition.metric not in metrics:
+        return condition.metric not in (SIZE, INLINED, LAYOUT, LINES)
     return condition.function or condition.what != "total"
 
 
@@ -78,6 +93,7 @@ class _Part:
     def __init__(self, where: str, found: Sequence[Findings]) -> None:
         self.where, self._found = where, found
         self._code = [CodeChanges(one) for one in found]
+        self._data = [DataChanges(one) for one in found]
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
         self.functions = {name for one in found for name in measured_change.function_names(one)}
@@ -97,11 +113,21 @@ class _Part:
                 changes = of_code.changes(condition)
             else:
                 changes = measured_change.changes(found, condition)
-            depend = _depending(found) if _is_plain(condition, self.metrics) else set[str]()
-            for change in changes:
-                if change.kernel in depend:
-                    change = replace(change, decided=False, undecided=_DEPENDS)
-                yield replace(change, part=self.where)
+            yield from self._told(condition, found, changes)
+
+    def of_data(self, condition: Condition) -> Iterator[MeasuredChange]:
+        """The same of a condition about data."""
+        for found, of_data in zip(self._found, self._data, strict=True):
+            yield from self._told(condition, found, of_data.changes(condition))
+
+    def _told(
+        self, condition: Condition, found: Findings, changes: Iterator[MeasuredChange]
+    ) -> Iterator[MeasuredChange]:
+        depend = _depending(found) if _is_plain(condition, self.metrics) else set[str]()
+        for change in changes:
+            if change.kernel in depend:
+                change = replace(change, decided=False, undecided=_DEPENDS)
+            yield replace(change, part=self.where)
 
     def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:
         """Judge a function that only another part executes as unchanged."""

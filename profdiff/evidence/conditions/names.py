@@ -4,12 +4,51 @@ import difflib
 from collections.abc import Collection
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.conditions.condition import CHANGED, EXAMPLE, SIDES, Condition
+from profdiff.evidence.conditions.condition import (
+    CHANGED,
+    EXAMPLE,
+    MOVED,
+    SIDES,
+    WITHOUT_BOUND,
+    Condition,
+)
 from profdiff.profile.code.classes import CLASSES
+from profdiff.profile.function_identity import fold
 
 #: What a condition can name of a function's code, beside classes of instructions.
 SIZE, INLINED = "size", "inlined"
 CODE = (*CLASSES, SIZE, INLINED)
+#: What a condition can name of types, and of accesses to them.
+LAYOUT, LINES = "layout", "lines"
+LOADS, STORES = "loads", "stores"
+DATA = (LAYOUT, LINES, LOADS, STORES)
+
+
+def about_data(condition: Condition, metrics: Collection[str], functions: Collection[str]) -> bool:
+    """Whether a condition is about data, and not about code or a metric of that name. A function's
+    name has no dot but in what compilers append; ``TYPE.FIELD`` has one."""
+    name, what = condition.metric, condition.what
+    if name in metrics or name not in DATA:
+        return False
+    return name in (LAYOUT, LINES) or ("." in fold(what)[0] and what not in functions)
+
+
+def check_data(condition: Condition) -> None:
+    """Raises InputError for a condition about data that cannot be judged. Whether a type or field
+    is known, only the recording tells."""
+    name, what = condition.metric, condition.what
+    if not condition.function or (name != LINES and not all(what.partition(".")[::2])):
+        wanted = "TYPE" if name == LINES else "TYPE.FIELD"
+        raise InputError(f"condition '{condition}' names no data: write {name}:{wanted}")
+    if name == LINES and "." in what:
+        raise InputError(f"condition '{condition}': {name} works only on a whole type")
+    if condition.inclusive:
+        raise InputError(f"condition '{condition}': write {name}:{what}")
+    if (name == LAYOUT) != (condition.operator == MOVED) or condition.operator == CHANGED:
+        wanted = f"'{name}:{what} {MOVED}'" if name == LAYOUT else f"'{name}:{what} > +0'"
+        raise InputError(f"condition '{condition}': write it like {wanted}")
+    if name == LINES and condition.unit == "/op":
+        raise InputError(f"condition '{condition}': a number of lines is not per op: use no unit")
 
 
 def check_names(
@@ -26,7 +65,7 @@ def check_names(
             raise InputError(f"no metric 'total' was measured; write METRIC:total:{what}")
         if name not in metrics:
             raise InputError(_unknown("metric", name, metrics))
-        if condition.operator == CHANGED:
+        if condition.operator in WITHOUT_BOUND:
             raise InputError(f"condition '{condition}' has no bound: write it like {EXAMPLE}")
     else:
         _check_code(condition, code)
@@ -44,7 +83,7 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
         raise InputError(
             f"condition '{condition}': {name} works only on a function: write {name}:{what}"
         )
-    if (name == INLINED) != (condition.operator == CHANGED):
+    if (name == INLINED) != (condition.operator == CHANGED) or condition.operator == MOVED:
         wanted = f"'{INLINED}:{what} {CHANGED}'" if name == INLINED else f"'{name}:{what} > +0'"
         raise InputError(f"condition '{condition}': write it like {wanted}")
     if name == SIZE and condition.unit == "/op":
@@ -60,7 +99,9 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
 
 
 def _unknown(kind: str, name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, [*known, *(CODE if kind == "metric" else ())], n=3)
+    near = difflib.get_close_matches(
+        name, [*known, *((*CODE, LAYOUT, LINES) if kind == "metric" else ())], n=3
+    )
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     if kind == "metric" and not near:
         meant = f"; measured: {', '.join(map(repr, sorted(known)))}"

@@ -21,8 +21,8 @@ def judge_suite(
 ) -> list[Judgement]:
     """Judge every condition on every kernel but the base, or only on ``labels``, in every cell that
     both have. A cell that a kernel lacks is not a change and is not judged; a failed run makes the
-    condition inconclusive. Cells that never execute a condition's function are skipped. Raises
-    InputError where no cell has what a condition names, and SessionError."""
+    condition inconclusive. Cells that never execute a condition's function, or access its data,
+    are skipped. Raises InputError where no cell has what a condition names, and SessionError."""
     judged: list[Judgement] = []
     problems: dict[Condition, InputError] = {}
     known: set[Condition] = set()
@@ -41,7 +41,7 @@ def judge_suite(
                 some: list[Judgement] = []
                 if found and compared:
                     try:
-                        some = judge({"": [found]}, [condition], compared)
+                        some = _accessed(judge({"": [found]}, [condition], compared))
                     except InputError as error:
                         problems.setdefault(condition, error)
                         continue
@@ -57,6 +57,13 @@ def judge_suite(
     if not judged:
         where = ", ".join(labels) or "any kernel but the base"
         raise InputError(f"{conditions[0]}: not measured on {where}")
+    return judged
+
+
+def _accessed(judged: list[Judgement]) -> list[Judgement]:
+    """Those of a cell. Raises InputError where it accesses nothing that the condition names."""
+    if judged and all(one.change.absent for one in judged):
+        raise InputError(f"{judged[0].condition}: {judged[0].change.undecided}")
     return judged
 
 

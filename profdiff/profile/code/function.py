@@ -1,7 +1,7 @@
 """The instructions of a function on one kernel, in all places where it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,23 @@ class FunctionCode:
 
     def __len__(self) -> int:
         return len(self.address)
+
+    def by_address(self) -> "FunctionCode":
+        """The same, whatever their places are."""
+        order = np.argsort(self.address, kind="stable")
+        return replace(
+            self,
+            place=self.place[order],
+            address=self.address[order],
+            code=self.code[order],
+            count=self.count[order],
+            samples=None if self.samples is None else self.samples[order],
+            taken=None if self.taken is None else self.taken[order],
+            untold=None if self.untold is None else self.untold[order],
+            file=self.file[order],
+            line=self.line[order],
+            symbol=self.symbol[order],
+        )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,12 @@
 import math
 
 from profdiff.base import units
-from profdiff.evidence.conditions.condition import CHANGED, TOO_FEW, Judgement, MeasuredChange
+from profdiff.evidence.conditions.condition import (
+    TOO_FEW,
+    WITHOUT_BOUND,
+    Judgement,
+    MeasuredChange,
+)
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
@@ -12,11 +17,11 @@ VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconc
 def sentence(judgement: Judgement) -> str:
     """One printable line: kernel, change, what was counted, and what a reader must know."""
     change = judgement.change
-    if judgement.condition.operator == CHANGED:
-        line = f"{change.where}: {change.note}"
-        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
     if not change.decided and change.undecided != TOO_FEW:
         return units.printable(f"{change.where}: {notes(change)}")
+    if judgement.condition.operator in WITHOUT_BOUND:
+        line = f"{change.where}: {change.note}"
+        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
     (base, other), per = values(judgement)
     counted = f"{base} to {other}{per}"
     line = f"{change.where}: {relative(change)}, {counted}"

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.reports.table import MIN_WIDTH, Column, draw, joined
-from profdiff.views.layout import Change, FieldRow, LayoutDocument, Place, Side, TypeRow
+from profdiff.views.layout import Change, FieldRow, LayoutDocument, Side, Span, TypeRow
 
 # What a table shows where not all fields are asked for: what can change which lines are accessed.
-_SHOWN: frozenset[Change] = frozenset({"new", "gone", "line", "size"})
-_SAID: dict[Change, str] = {
+SHOWN: frozenset[Change] = frozenset({"new", "gone", "line", "size"})
+SAID: dict[Change, str] = {
     "line": "other line",
     "size": "other size",
     "offset": "moved",
     "type": "other type",
     "none": "",
 }
-_HIDDEN: dict[Change, str] = {
+HIDDEN: dict[Change, str] = {
     "offset": "moved within their lines",
     "type": "with another type",
     "none": "unchanged",
@@ -37,7 +37,7 @@ def render(document: LayoutDocument, *, width: int, every: bool = False) -> str:
 
 def _type(row: TypeRow, kernels: Sequence[Side], width: int, every: bool) -> list[str]:
     heading = units.wrap(units.printable(_heading(row)), width)
-    shown = [one for one in row.fields if every or one.change in _SHOWN]
+    shown = [one for one in row.fields if every or one.change in SHOWN]
     if not all(row.sizes.values()):
         shown = row.fields if every else []
     below = _below(row, shown)
@@ -78,29 +78,31 @@ def _below(row: TypeRow, shown: Sequence[FieldRow]) -> list[str]:
     hidden = every - Counter(one.change for one in shown)
     if every.total() == every["none"]:
         return ["  no field moved"]
-    told = [f"{hidden[change]:,} {said}" for change, said in _HIDDEN.items() if hidden[change]]
+    told = [f"{hidden[change]:,} {said}" for change, said in HIDDEN.items() if hidden[change]]
     return [f"  fields not shown: {', '.join(told)}"] if told else []
 
 
 def _cells(row: FieldRow) -> list[str]:
-    cells = [_SAID.get(row.change, row.change)]
+    cells = [SAID.get(row.change, row.change)]
     for place in row.places.values():
-        cells += _place(place)
+        cells += span(place, bit_field=place is not None and place.bit_field)
     known = [place.type for place in row.places.values() if place]
     types = " -> ".join(dict.fromkeys(known))
     return [*cells, f"{row.name}  {types}"]
 
 
-def _place(place: Place | None) -> list[str]:
+def span(place: Span | None, *, bit_field: bool = False) -> list[str]:
+    """The cells of a field on one kernel: line, offset and size. ``bit_field``: whether it is known
+    to be one; others are where they are not whole bytes."""
     if place is None:
         return ["-"] * len(_COLUMNS)
     line = f"{place.line}"
     if place.last_line > place.line:
         line = f"{place.line}-{place.last_line}"
-    if place.bit_field:
-        start, bit = divmod(place.bit_offset, 8)
+    start, bit = divmod(place.bit_offset, 8)
+    if bit_field or bit or place.bit_size % 8:
         return [line, f"{start:,}:{bit}", units.counted(place.bit_size, "bit")]
-    return [line, f"{place.bit_offset // 8:,}", f"{place.bit_size // 8:,}"]
+    return [line, f"{start:,}", f"{place.bit_size // 8:,}"]
 
 
 def _legend(document: LayoutDocument) -> str:

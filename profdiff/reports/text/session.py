@@ -12,6 +12,7 @@ from profdiff.reports.text import calls, code, experiment, steps
 from profdiff.reports.text import classes as class_tables
 from profdiff.reports.text import functions as function_tables
 from profdiff.views.bisection import sentences
+from profdiff.views.claims import same_instructions
 from profdiff.views.claims.answered import leading
 from profdiff.views.claims.claim import claim
 from profdiff.views.kernels import built_from, state
@@ -145,7 +146,7 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     long = len(findings.kernels) > _FEW and found is None and side is None
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
-        return [told.sentence, *told.more]
+        return [told.sentence, *told.more, *same_instructions.sentences(findings)]
     first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
     return [*first, *leading(findings, side), *states.sentences(findings, depending=False)]
 

@@ -1,0 +1,197 @@
+"""Exact counts of accesses: by what is accessed, where in it, and by which function.
+
+A count is of executed instructions: one that loads and stores is a load and a store, a repeated one
+(``rep movsb``) counts once each time, as instructions do. User space is not looked at.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.collectors.architecture import X86_64
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.data.functions import Functions
+from profdiff.profile.data.keys import NOT_COVERED, Key, KeyMaker, Layouts
+from profdiff.profile.picked_counts import PickedCounts, picked_counts
+from profdiff.symbolization import data_accesses as known
+from profdiff.symbolization._native import classes, disassemble
+from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.places import CODE, distinct, rows_of
+
+_DIRECTIONS = {False: known.LOAD, True: known.STORE}
+
+
+class Cell(NamedTuple):
+    """``store``: or else a load. ``key``: a row of the keys. ``offset``: from the start of the
+    type, None where it is not known. ``inner``: the innermost function; ``site``: the innermost one
+    that is not from a header; ``outer``: the physical one."""
+
+    store: bool
+    key: int
+    offset: int | None
+    inner: int
+    site: int
+    outer: int
+
+
+@dataclass
+class Cells:
+    """The accesses of K kernels. ``keys``: what is accessed. ``low`` and ``high``: by cell and
+    kernel, the sums of its places' counts below 0, which are there where lengths were subtracted,
+    and above 0. ``sizes``: by key, how many bytes are accessed. ``layouts``: by
+    kernel. ``ran``: by kernel, the functions that executed, themselves or with what is inlined into
+    them."""
+
+    functions: Functions
+    kernels: int
+    keys: list[Key] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    low: list[list[int]] = field(default_factory=list)
+    high: list[list[int]] = field(default_factory=list)
+    sizes: list[set[int]] = field(default_factory=list)
+    layouts: list[Layouts] = field(default_factory=list)
+    ran: list[set[int]] = field(default_factory=list)
+
+    def counts(self, cell: int) -> list[int]:
+        """By kernel."""
+        return [low + high for low, high in zip(self.low[cell], self.high[cell], strict=True)]
+
+
+def counted(
+    comparison: Comparison, accesses: Sequence[DataAccesses], *, fold_folios: bool = False
+) -> Cells:
+    """All kernel accesses of the runs that stand for the kernels. ``accesses``: by kernel."""
+    found = Cells(Functions(comparison), len(accesses))
+    adding = _Adding(found)
+    for kernel, one in enumerate(accesses):
+        maker = KeyMaker(one, fold_folios=fold_folios)
+        found.layouts.append(maker.layouts)
+        found.ran.append(set())
+        for part in picked_counts(comparison, kernel):
+            counts = _Counts.of(found.functions, kernel, part)
+            for column in (counts.inner, counts.site, counts.outer):
+                found.ran[kernel].update(distinct(column[counts.mine]).tolist())
+            _add(adding, kernel, counts, one, maker)
+            bits = _classes(comparison, part.addresses.executed[counts.mine])
+            rest = adding.key(Key("unresolved", reason=NOT_COVERED))
+            for store, place in _not_covered(counts, one, bits):
+                adding.add(Cell(store, rest, None, *counts.functions(place)), kernel, counts, place)
+    return found
+
+
+class _Counts(NamedTuple):
+    """By place its count, and its functions as cells have them; ``mine``: the places of the kernel
+    that count, ``address``: theirs."""
+
+    times: NDArray[np.int64]
+    inner: NDArray[np.int64]
+    site: NDArray[np.int64]
+    outer: NDArray[np.int64]
+    mine: NDArray[np.int64]
+    address: NDArray[np.uint64]
+
+    @staticmethod
+    def of(functions: Functions, kernel: int, part: PickedCounts) -> "_Counts":
+        own = part.functions
+        frames = functions.numbers(kernel, own.functions)[own.frames]
+        offsets = own.offsets.astype(np.int64)
+        first, last = offsets[:-1], offsets[1:] - 1
+        header = np.array([one.file.endswith(".h") for one in own.functions], np.bool_)
+        # The last frame up to each one that is not from a header.
+        site = np.maximum.accumulate(np.where(header[own.frames], -1, np.arange(len(frames))))
+        site = np.maximum(site[last], first)
+        mine = np.flatnonzero(part.addresses.places.in_kernel & (part.count != 0))
+        address = part.addresses.places.address[mine]
+        told = (frames[last], frames[site], frames[first])
+        return _Counts(part.sign * part.count, *told, mine, address)
+
+    def functions(self, place: int) -> tuple[int, int, int]:
+        """As a cell has them."""
+        return int(self.inner[place]), int(self.site[place]), int(self.outer[place])
+
+
+class _Adding:
+    """Gives keys and cells their numbers."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._keys: dict[Key, int] = {}
+        self._rows: dict[Cell, int] = {}
+
+    def key(self, key: Key, size: int | None = None) -> int:
+        """The number of a key, of which so many bytes are accessed."""
+        number = self._keys.setdefault(key, len(self._keys))
+        if number == len(self._cells.keys):
+            self._cells.keys.append(key)
+            self._cells.sizes.append(set())
+        if size is not None:
+            self._cells.sizes[number].add(size)
+        return number
+
+    def add(self, cell: Cell, kernel: int, counts: _Counts, place: int) -> None:
+        """Add what ran at one place."""
+        made, row = self._cells, self._rows.setdefault(cell, len(self._rows))
+        if row == len(made.cells):
+            made.cells.append(cell)
+            made.low.append([0] * made.kernels)
+            made.high.append([0] * made.kernels)
+        count = int(counts.times[place])
+        (made.high if count > 0 else made.low)[row][kernel] += count
+
+
+def _add(
+    adding: _Adding, kernel: int, counts: _Counts, accesses: DataAccesses, maker: KeyMaker
+) -> None:
+    place, row = accesses_at(accesses, counts.address)
+    place = counts.mine[place]
+    columns = (accesses.flags[row], accesses.offset[row], accesses.size[row])
+    every = (place, row, *columns)
+    for at, access, flags, start, size in zip(*(one.tolist() for one in every), strict=True):
+        key = maker.key(access)
+        number = adding.key(key, size)
+        known_offset = key.group == "data" and not key.computed
+        offset = start if known_offset else None
+        for store, wanted in _DIRECTIONS.items():
+            if flags & int(wanted):
+                cell = Cell(store, number, offset, *counts.functions(at))
+                adding.add(cell, kernel, counts, at)
+
+
+def accesses_at(
+    accesses: DataAccesses, address: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of ``address`` and of the accesses there, pair by pair."""
+    first = np.searchsorted(accesses.address, address, "left").astype(np.int64)
+    several = np.searchsorted(accesses.address, address, "right") - first
+    place = np.repeat(np.arange(len(address)), several)
+    within = np.arange(len(place)) - np.repeat(np.cumsum(several) - several, several)
+    return place, np.repeat(first, several) + within
+
+
+def _classes(comparison: Comparison, code: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """uint32[N]: bits of the classes of instructions, uint8[N, 16]."""
+    every = distinct(own := np.ascontiguousarray(code).view(CODE).reshape(-1))
+    codes = every.view(np.uint8).reshape(-1, 16)
+    seen = np.flatnonzero(codes[:, 0])
+    told = (run.qemu.architecture for run in comparison.runs if run.qemu)
+    architecture = next(filter(None, told), X86_64.name)
+    bits = np.zeros(len(codes), np.uint32)
+    nowhere = np.zeros(len(seen), np.uint64)
+    bits[seen] = disassemble(architecture, nowhere, np.ascontiguousarray(codes[seen])).classes
+    return bits[rows_of(every, own)]
+
+
+def _not_covered(
+    counts: _Counts, accesses: DataAccesses, bits: NDArray[np.uint32]
+) -> Iterator[tuple[bool, int]]:
+    """The places whose instruction loads, or stores, of which the accesses say nothing. ``bits``:
+    the classes of what ran at ``counts.mine``."""
+    place, row = accesses_at(accesses, counts.address)
+    for store, flag in _DIRECTIONS.items():
+        name = "store" if store else "load"
+        does = (bits & np.uint32(1 << classes().index(name))) != 0
+        does[place[(accesses.flags[row] & flag) != 0]] = False
+        yield from ((store, at) for at in counts.mine[does].tolist())

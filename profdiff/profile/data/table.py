@@ -1,0 +1,179 @@
+"""Which data each kernel of a comparison accesses: rows with counts, functions, and how sure each
+difference is."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from profdiff.base.cache_line import LINE
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.data.cells import Cells, counted
+from profdiff.profile.data.functions import Functions
+from profdiff.profile.data.guard import Guard, Interval
+from profdiff.profile.data.keys import ANY, Group
+from profdiff.profile.data.known import accesses_of
+from profdiff.profile.data.overlaps import Overlaps
+from profdiff.profile.data.pairing import By, rows
+from profdiff.session.session import Session
+
+
+@dataclass(frozen=True)
+class FunctionPart:
+    """What one function itself does of a row. ``function``: its number in ``DataTable.functions``.
+    ``within``: of one from a header, the functions that it is inlined into, those where most of it
+    changed first. ``counts``: by kernel; ``intervals``: by kernel but the base, of the difference
+    to it."""
+
+    function: int
+    within: list[int]
+    counts: list[int]
+    intervals: list[Interval]
+
+
+@dataclass(frozen=True)
+class DataRow:
+    """Loads or stores of one field, type or line. ``paths``: the names that kernels have for the
+    field, the shortest first, none of a whole type; ``types``: of a variable, what it is;
+    ``alternatives``: other names for the place, of unions. ``offsets``: by kernel, how far from the
+    start of the type it is; ``lines``: by kernel, the line of 64 bytes there, if the object is
+    aligned to one; None where it is not known, or differs. ``counts``, ``intervals``: as those of
+    ``parts``, which has the functions, those that changed most first."""
+
+    store: bool
+    group: Group
+    kind: str
+    types: list[str]
+    symbol: str
+    reason: str
+    paths: list[str]
+    alternatives: list[str]
+    offsets: list[int | None]
+    lines: list[int | None]
+    counts: list[int]
+    intervals: list[Interval]
+    parts: list[FunctionPart]
+
+
+class DataTable:
+    """The data that the kernels of a comparison access in the kernel. Raises what ``accesses_of``
+    does. ``fold_folios``: fields of ``struct folio`` that lie in ``struct page`` too are those of
+    page."""
+
+    def __init__(
+        self, comparison: Comparison, session: Session | None, *, fold_folios: bool = False
+    ) -> None:
+        accesses = accesses_of(comparison, session)
+        self.cells = counted(comparison, accesses, fold_folios=fold_folios)
+
+    @staticmethod
+    def of_cells(cells: Cells) -> "DataTable":
+        """The same of cells that were counted before."""
+        made = DataTable.__new__(DataTable)
+        made.cells = cells
+        return made
+
+    @property
+    def functions(self) -> Functions:
+        """Those that rows name."""
+        return self.cells.functions
+
+    @cached_property
+    def _overlaps(self) -> Overlaps:
+        return Overlaps(self.cells)
+
+    def rows(self, by: By = "field") -> list[DataRow]:
+        """The rows that have a count, those that changed most first."""
+        members = rows(self.cells, by)
+        guard = Guard(self.cells, self._overlaps, members)
+        made = [self._row(guard, number, own, by) for number, own in enumerate(members)]
+        return sorted(made, key=_order)
+
+    def _row(self, guard: Guard, number: int, own: Sequence[int], by: By) -> DataRow:
+        cells = self.cells
+        keys = [cells.keys[cells.cells[one].key] for one in own]
+        first = keys[0]
+        paths = {key.place for key in keys} if by == "field" else set()
+        others = set().union(*(key.alternatives for key in keys)) if by == "field" else set()
+        offsets = [_only(self._offsets(own, kernel)) for kernel in range(cells.kernels)]
+        lines = [
+            _only({at // LINE for at in self._offsets(own, kernel)})
+            for kernel in range(cells.kernels)
+        ]
+        return DataRow(
+            store=cells.cells[own[0]].store,
+            group=first.group,
+            kind=first.kind,
+            types=sorted({key.type for key in keys} - {""}),
+            symbol=first.symbol,
+            reason=first.reason,
+            paths=sorted(paths - {""}, key=_shortest) if first.group != "unresolved" else [],
+            alternatives=sorted(others - paths),
+            offsets=offsets if by == "field" else [None] * cells.kernels,
+            lines=lines if by != "type" else [None] * cells.kernels,
+            counts=self._counts(own),
+            intervals=guard.intervals(number, own),
+            parts=self._parts(guard, number, own),
+        )
+
+    def _parts(self, guard: Guard, number: int, own: Sequence[int]) -> list[FunctionPart]:
+        of: defaultdict[int, list[int]] = defaultdict(list)
+        for one in own:
+            of[self.cells.cells[one].inner].append(one)
+        found = [
+            FunctionPart(
+                function,
+                self._within(function, members),
+                self._counts(members),
+                guard.intervals(number, members, whole=False),
+            )
+            for function, members in of.items()
+        ]
+        names = self.functions.known
+        return sorted(found, key=lambda one: (*_largest(one.counts), names[one.function]))
+
+    def _within(self, function: int, own: Sequence[int]) -> list[int]:
+        of: defaultdict[int, list[int]] = defaultdict(list)
+        for one in own:
+            of[self.cells.cells[one].site].append(one)
+        sites = sorted(of, key=lambda site: (*_largest(self._counts(of[site])), site))
+        return [site for site in sites if site != function]
+
+    def _counts(self, own: Sequence[int]) -> list[int]:
+        return [sum(one) for one in zip(*map(self.cells.counts, own), strict=True)]
+
+    def _offsets(self, own: Sequence[int], kernel: int) -> set[int]:
+        """Where a kernel accesses the row, as far as it is known."""
+        return {
+            offset
+            for one in own
+            if (offset := self.cells.cells[one].offset) is not None
+            and (self.cells.low[one][kernel] or self.cells.high[one][kernel])
+        }
+
+
+def _largest(counts: Sequence[int]) -> tuple[int, int]:
+    return -max(abs(one - counts[0]) for one in counts), -max(map(abs, counts))
+
+
+def _order(row: DataRow) -> tuple[object, ...]:
+    return (
+        *_largest(row.counts),
+        row.group,
+        row.kind,
+        row.symbol,
+        row.types,
+        row.paths,
+        row.reason,
+        row.store,
+        [-1 if line is None else line for line in row.lines],
+    )
+
+
+def _shortest(path: str) -> tuple[bool, int, str]:
+    return path.endswith(ANY), len(path), path
+
+
+def _only(values: set[int]) -> int | None:
+    """The one, if all are alike."""
+    return next(iter(values)) if len(values) == 1 else None

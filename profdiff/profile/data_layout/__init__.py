@@ -1,0 +1,1 @@
+"""Where the data lies that a workload accessed: fields of types, and variables."""

@@ -1,0 +1,1 @@
+"""Where the data and the code of a recording lie, ``profdiff.recorded-layout/1``."""

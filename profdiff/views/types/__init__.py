@@ -1,0 +1,1 @@
+"""Which data the kernels load and store, ``profdiff.types/1``."""

@@ -1,0 +1,54 @@
+"""What accesses are called."""
+
+from collections.abc import Mapping, Sequence
+
+from profdiff.base import units
+
+WORDS: Mapping[str, str] = {
+    "spill": "slots of the stack without a name",
+    "canary": "stack canary",
+    "push": "registers pushed or popped",
+    "call": "return addresses",
+    "assembly": "assembly",
+    "user-memory": "user memory",
+    "void-pointer": "void pointer",
+    "changed-parameter": "parameter of a function that the compiler changed (.isra, .constprop)",
+    "computed": "computed address",
+    "joined": "paths with different pointers meet",
+    "call-result": "pointer that a called function returned or changed",
+    "loaded": "pointer read from something unresolved",
+    "number": "a number used as a pointer",
+    "entered-inside": "code that nothing known leads to",
+    "outside-type": "outside of the type that is known",
+    "constant-address": "constant address without a variable",
+    "stack-slot": "stack, frame unknown",
+    "not-decoded": "unknown instruction",
+    "not-covered": "code without debug information",
+}
+"""By kind of what is on the stack, and by reason of what is unresolved."""
+
+# So many other names of a place are named.
+_NAMED = 2
+
+
+def title(
+    kind: str, type_: str, symbol: str, paths: Sequence[str], alternatives: Sequence[str] = ()
+) -> str:
+    """``mm_struct.mmap_lock.owner``, ``jiffies``, ``(long *)``; ``=`` between names that kernels
+    have for one field, ``|`` between those of a union; one printable line."""
+    first, *also = paths or [""]
+    if kind == "pointed":
+        name = f"({type_} *)"
+    else:
+        owner = type_ if kind == "field" else symbol
+        name = f"{owner}{'.' if first and not first.startswith('[') else ''}{first}"
+    name += "".join(f" = {path or '(whole)'}" for path in also)
+    if alternatives:
+        name += f" | {units.few(alternatives, _NAMED, ' | ', ' | ')}"
+    return units.printable(name)
+
+
+def of_line(kind: str, type_: str, symbol: str, line: int | None) -> str:
+    """``mm_struct, line 2``."""
+    where = "line unknown" if line is None else f"line {line}"
+    return f"{title(kind, type_, symbol, [])}, {where}"

@@ -1,0 +1,82 @@
+"""What the instructions of one kernel access, which several recordings kept, each of what it
+executed, as one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.places import among, distinct
+
+_Columns = dict[str, NDArray[np.generic]]
+
+
+def joined_accesses(every: Sequence[DataAccesses]) -> DataAccesses:
+    """The accesses of all addresses that any of them has, the types and the variables; of what
+    several have, those of the first. At least one."""
+    strings: dict[str, int] = {"": 0}
+    known = [_renumbered(one, strings) for one in every]
+    columns = {**_accesses(known), **_layouts(known), **_globals(known)}
+    found = replace(every[0], strings=list(strings), **columns)  # type: ignore[arg-type]
+    found.check()
+    return found
+
+
+def _renumbered(one: DataAccesses, strings: dict[str, int]) -> DataAccesses:
+    """With rows of ``strings``, which has those of all."""
+    own = np.array([strings.setdefault(text, len(strings)) for text in one.strings], np.uint32)
+    texts = {name: own[getattr(one, name)] for name in DataAccesses.TEXTS}
+    return replace(one, **texts)
+
+
+def _accesses(every: Sequence[DataAccesses]) -> _Columns:
+    wanted, seen = [], np.empty(0, np.uint64)
+    for one in every:
+        wanted.append(~among(one.address, seen))
+        seen = distinct(np.concatenate([seen, one.address]))
+    order = np.argsort(_of(every, "address", wanted), kind="stable")
+    return {name: _of(every, name, wanted)[order] for name in DataAccesses.GROUPS["address"]}
+
+
+def _layouts(every: Sequence[DataAccesses]) -> _Columns:
+    """Types by their names; of one, the recording that has it first."""
+    known, rows = np.empty(0, np.uint32), 0
+    types, fields, numbers = [], [], []
+    for one in every:
+        types.append(new := ~among(one.layout_type, known))
+        known = distinct(np.concatenate([known, one.layout_type]))
+        fields.append(wanted := new[one.field_type] if len(new) else np.empty(0, np.bool_))
+        number = rows + np.cumsum(new, dtype=np.uint32) - 1
+        numbers.append(number[one.field_type[wanted]].astype(np.uint32))
+        rows += int(new.sum())
+    groups = DataAccesses.GROUPS
+    columns: _Columns = {name: _of(every, name, types) for name in groups["layout_type"]}
+    columns |= {name: _of(every, name, fields) for name in groups["field_type"]}
+    return {**columns, "field_type": np.concatenate(numbers)}
+
+
+def _globals(every: Sequence[DataAccesses]) -> _Columns:
+    """Variables by address, section and name, accessed where any recording accessed them."""
+    names = DataAccesses.GROUPS["global_address"]
+    rows: dict[tuple[int, int, int], list[int]] = {}
+    for one in every:
+        for row in zip(*(getattr(one, column).tolist() for column in names), strict=True):
+            name, section, address, size, accessed = row
+            known = rows.setdefault((address, section, name), [name, section, address, size, 0])
+            known[4] |= accessed
+    table = [rows[key] for key in sorted(rows)]
+    columns: _Columns = {}
+    for at, column in enumerate(names):
+        columns[column] = np.array([row[at] for row in table], getattr(every[0], column).dtype)
+    return columns
+
+
+def _of(
+    every: Sequence[DataAccesses], name: str, wanted: Sequence[NDArray[np.bool_]]
+) -> NDArray[np.generic]:
+    found: NDArray[np.generic] = np.concatenate(
+        [getattr(one, name)[rows] for one, rows in zip(every, wanted, strict=True)]
+    )
+    return found
