@@ -48,18 +48,27 @@ def access_kinds() -> list[str]:
 def access_reasons() -> list[str]:
     """Names of the reasons why an access is unresolved, by code; "" first."""
 
-def data_accesses(
-    path: str,
-    architecture: str,
-    sections: list[tuple[int, int, int]],
-    kallsyms: Kallsyms,
-    address: NDArray[np.uint64],
-    code: NDArray[np.uint8],
-) -> dict[str, Any] | None:
-    """What the instructions at N avmas access, whose length and bytes are ``code``, uint8[N, 16]:
-    the columns of ``DataAccesses`` by name. ``sections``: (svma, size, avma) of the file's code;
-    what is in none is left out. None without DWARF, or for another architecture. Raises
-    NativeError."""
+@final
+class DataIndex:
+    """A kernel or a module whose debug information says what its code accesses."""
+
+    @staticmethod
+    def open(path: str) -> DataIndex | None:
+        """That of the ELF file at ``path`` (plain, ``.zst`` or ``.xz``); None where it has no
+        DWARF. Raises NativeError."""
+
+    def accesses(
+        self,
+        architecture: str,
+        sections: list[tuple[int, int, int]],
+        kallsyms: Kallsyms,
+        address: NDArray[np.uint64],
+        code: NDArray[np.uint8],
+    ) -> dict[str, Any] | None:
+        """What the instructions at N avmas access, whose length and bytes are ``code``,
+        uint8[N, 16]: the columns of ``DataAccesses`` by name. ``sections``: (svma, size, avma) of
+        the file's code; what is in none is left out. None for an architecture of which nothing is
+        known. Raises NativeError."""
 
 def type_layouts(
     path: str, names: list[str]

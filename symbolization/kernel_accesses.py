@@ -2,6 +2,7 @@
 modules'."""
 
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
-from profdiff.symbolization._native import Kallsyms, NativeError, data_accesses
+from profdiff.symbolization._native import DataIndex, Kallsyms, NativeError
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
@@ -44,14 +45,21 @@ def kernel_accesses(
                 inside |= (address >= start) & (address - start < part.size)
             if inside.any():
                 sections = [(part.svma, part.size, part.avma) for part in parts]
-                columns = data_accesses(
-                    str(path), architecture, sections, kallsyms, address[inside], code[inside]
+                index = _index(path, path.stat().st_mtime_ns)
+                columns = index and index.accesses(
+                    architecture, sections, kallsyms, address[inside], code[inside]
                 )
                 if columns is not None:
                     found.append(columns)
-    except NativeError as error:
+    except (NativeError, OSError) as error:
         raise InputError(str(error)) from error
     return _joined(found) if found else None
+
+
+@lru_cache(maxsize=4)
+def _index(path: Path, _: int) -> DataIndex | None:
+    """That of a file as it is: those of a suite's kernels are wanted for each workload."""
+    return DataIndex.open(str(path))
 
 
 def _joined(files: list[dict[str, Any]]) -> DataAccesses:

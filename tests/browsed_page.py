@@ -28,7 +28,8 @@ HOSTILE = [
 # Modules have no globals: for tests a page has one more line, which makes some names global.
 INSPECTED = """
 Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction });
-Object.assign(globalThis, { codeList, codeOf, addressOf, openedCodes: () => opened.size });
+Object.assign(globalThis, { codeList, codeOf, addressOf, accessesOf });
+Object.assign(globalThis, { openedCodes: () => opened.size });
 Object.defineProperties(globalThis, { tree: { get: () => tree }, names: { get: () => names } });
 """
 

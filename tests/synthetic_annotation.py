@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from profdiff.views.annotation.access import Access
 from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
 
 # Of each kernel with the row: address, text, count, and where it has them: source line, taken,
@@ -20,6 +21,7 @@ class On(NamedTuple):
     taken: int | None = None
     target: int | None = None
     samples: int | None = None
+    accesses: Sequence[Access] = ()
 
 
 def row(relation: Relation, on: Mapping[str, On], *, place: int = 0, file: str = "mm/x.c") -> Row:
@@ -36,6 +38,7 @@ def row(relation: Relation, on: Mapping[str, On], *, place: int = 0, file: str =
         taken={label: one.taken for label, one in on.items() if one.taken is not None} or None,
         target={label: f"{one.target:#x}" for label, one in on.items() if one.target is not None},
         classes=[],
+        accesses={label: list(one.accesses) for label, one in on.items() if one.accesses},
         file=file,
         line=first.line,
         files={},

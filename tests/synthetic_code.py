@@ -8,6 +8,7 @@ from unittest.mock import patch
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.page import code
+from profdiff.views.annotation.access import Access
 from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
 
 START = 0xFFFF_FFFF_8123_4560
@@ -28,6 +29,7 @@ def instruction(
     samples: Mapping[str, int] | None = None,
     other: int = 0x1000,
     classes: Iterable[str] = (),
+    accesses: Mapping[str, Sequence[Access]] | None = None,
 ) -> Row:
     """A row of the kernels in ``counts``; ``other``: by how much later the code of each further
     kernel lies. ``target``: of the first kernel."""
@@ -47,6 +49,7 @@ def instruction(
         taken=None if taken is None else dict(taken),
         target={} if target is None else {one: f"{target + shift[one]:#x}" for one in labels},
         classes=list(classes),
+        accesses={label: list(own) for label, own in (accesses or {}).items()},
         file=file,
         line=lines[labels[0]],
         files={},

@@ -15,7 +15,7 @@ from profdiff.evidence.conditions.condition import (
     Outcome,
 )
 from profdiff.evidence.conditions.judging import judge
-from profdiff.evidence.conditions.names import LINES, SIZE, about_data
+from profdiff.evidence.conditions.names import LINES, SIZE
 from profdiff.evidence.findings import Findings, choose
 from profdiff.session import manifest as m
 from profdiff.session.bisection import of_ops
@@ -119,7 +119,7 @@ class Judge:
         """Whether a kernel has nothing of the function that good and bad execute: it has another
         name there, or does not exist, and 0 would not be what that costs."""
         one = self.condition
-        if not one.function or one.operator in WITHOUT_BOUND or about_data(one, (), ()):
+        if not one.function or one.operator in WITHOUT_BOUND or judged.change.of_data:
             return False
         if label == self.bad or judged.change.other:
             return False

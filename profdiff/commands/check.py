@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "function calls, 'instructions:total:do_mprotect_pkey > +5%'. With exact counts, METRIC can be "
     "a class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
     "'inlined:FUNCTION changed' guard a function's code; 'loads:TYPE.FIELD > +0', "
-    "'stores:TYPE.FIELD > +0', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
+    "'stores:TYPE > +2%', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
     "kernels access, and where that lies. Can be repeated.",
 )
 @click.option(

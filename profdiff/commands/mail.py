@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from profdiff.session.opened import Opened
     from profdiff.session.session import Session
     from profdiff.views.blame import Blame
+    from profdiff.views.types.records import TypesDocument
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -145,6 +146,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
 )
 @_option("--attach", "folded|svg", "Attach the difference as text/plain.", ["session"], type=_KINDS)
+@works_on(
+    "--types",
+    held=["session"],
+    is_flag=True,
+    help="Add a table of the fields and variables that a kernel accesses more or less often. Exact "
+    "counts only.",
+)
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
@@ -171,6 +179,7 @@ def mail(
     without: Sequence[str],
     checklist: bool,
     attach: Literal["folded", "svg"] | None,
+    types: bool,
     top: int,
     **given: Sequence[str],
 ) -> None:
@@ -221,6 +230,7 @@ def mail(
         quote=quoted,
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
+        types=_types(told.findings) if types else None,
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
@@ -300,6 +310,16 @@ def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
             "commit with --regzbot 'introduced: COMMIT'"
         )
     return trailers.regzbot(f"introduced: {introduced(bisection)}")
+
+
+def _types(findings: "Findings") -> "TypesDocument":
+    """Which data the kernels access. Raises InputError where that is not known."""
+    from profdiff.views.types.making import build, comparison_of
+
+    try:
+        return build(comparison_of(findings.comparisons), findings.session)
+    except InputError as error:
+        raise InputError(f"--types: {error}") from error
 
 
 def _suspects(

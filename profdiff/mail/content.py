@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import measured, paths, suspects, tables
+from profdiff.mail import accesses, measured, paths, suspects, tables
 from profdiff.mail.basis import basis
 from profdiff.mail.letter import (
     LINES,
@@ -32,6 +32,7 @@ from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
 from profdiff.views.results import states
+from profdiff.views.types.records import TypesDocument
 
 _MARKS = "profdiff.h"
 _NO_MARKS = "'-DPROFDIFF_START()=' '-DPROFDIFF_STOP()='"
@@ -42,7 +43,7 @@ class Wishes:
     """What the writer adds to what the session knows. ``command``: the command line that made the
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
     or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
-    that the letter is `about`."""
+    that the letter is `about`; ``types``: which data kernels access, None where nobody asked."""
 
     command: Sequence[str]
     real_use: str | None = None
@@ -54,6 +55,7 @@ class Wishes:
     quote: Quote | None = None
     checklist: bool = False
     blame: Blame | None = None
+    types: TypesDocument | None = None
 
 
 def about(findings: Findings) -> str:
@@ -99,6 +101,7 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
         "result": _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "accesses": _accesses(findings, kernel, wishes.types),
         "suspects": suspects.section(None if bisected else wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
@@ -168,13 +171,25 @@ def _bisection(findings: Findings) -> Section:
     return Section("", [Notes(sentences(found))] if found else [])
 
 
+def _where(findings: Findings, kernel: str) -> str:
+    """What the figures of functions and data are of."""
+    at = f" at {findings.setting.title}" if findings.setting.title else ""
+    return at + (", in the plain state" if states.depends(findings, kernel) else "")
+
+
+def _accesses(findings: Findings, kernel: str, types: TypesDocument | None) -> Section:
+    """The data that the kernel accesses more, or less."""
+    if types is None or kernel not in types.labels[1:]:
+        return Section("", [])
+    return Section("", accesses.parts(types, kernel, _where(findings, kernel)))
+
+
 def _functions(findings: Findings, kernel: str, top: int) -> Section:
     """The functions by the first metric that has a profile of the kernel."""
     for comparison in findings.comparisons:
         if kernel in comparison.labels:
             number, setting = comparison.labels.index(kernel), findings.setting
-            at = f" at {setting.title}" if setting.title else ""
-            at += ", in the plain state" if states.depends(findings, kernel) else ""
+            at = _where(findings, kernel)
             steps = tables.steps(comparison, setting.ops, at)
             changed = tables.functions(comparison, number, setting.ops, at, top)
             return Section("", [*steps, *changed])

@@ -47,18 +47,26 @@ def keep(
     return relative
 
 
+def kept_accesses(session: Session, run: Run, addresses: Addresses) -> DataAccesses | None:
+    """What the session keeps of what the kernel's instructions at ``addresses`` access. Raises
+    SessionError."""
+    kernel = session.kernel(run.kernel)
+    if addresses.sampled is not None or not kernel.accesses:
+        return None
+    path = session.path(kernel.accesses)
+    return DataAccesses.load(path) if path.is_file() else None
+
+
 def known_accesses(session: Session, run: Run, addresses: Addresses) -> KnownAccesses:
     """What the kernel's instructions at ``addresses``, which ``run`` is one of, access.
 
     Raises SessionError, and InputError for a damaged debug ELF.
     """
+    kept = kept_accesses(session, run, addresses)
+    if kept is not None:
+        return KnownAccesses(kept)
     from profdiff.symbolization.kernel_accesses import kernel_accesses
 
-    kernel = session.kernel(run.kernel)
-    if addresses.sampled is None and kernel.accesses:
-        path = session.path(kernel.accesses)
-        if path.is_file():
-            return KnownAccesses(DataAccesses.load(path))
     try:
         symbols = kernel_symbols(session, run, {})
     except SessionError:

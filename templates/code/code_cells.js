@@ -1,7 +1,7 @@
 // One row of the code as an element: its numbers, and what stands there on both sides.
 
 import { metric } from "../profile/chosen.js";
-import { clipped, element, visible } from "../page/elements.js";
+import { button, clipped, element, visible } from "../page/elements.js";
 import { count, percent } from "../page/numbers.js";
 import { difference, fineCount, fineDifference } from "../profile/units.js";
 import { alone, state } from "../page/state.js";
@@ -105,8 +105,9 @@ const takenShare = (taken, executed) =>
   taken === null || !executed ? "" : `taken ${percent((100 * taken) / executed, 1)}`;
 
 /** @param {InstructionRow} row @param {FunctionCode} code @param {Reach} reach
- * @param {(side: 0 | 1) => string} place where the instruction is, in words */
-function instruction(row, code, reach, place) {
+ * @param {(side: 0 | 1) => string} place where the instruction is, in words
+ * @param {(row: number) => void} showData */
+function instruction(row, code, reach, place, showData) {
   const made = line(`code is-${row.mark}${row.executed ? "" : " never"}`);
   const [sign, words] = MARKS[row.mark];
   const mark = cell(sign, "mark");
@@ -121,13 +122,25 @@ function instruction(row, code, reach, place) {
     const share = takenShare(row.taken[side], row.counts[side]);
     if (share) one.append(element("small", share));
     const jumps = share ? `, ${share}: ${count(row.taken[side] ?? 0)} times` : "";
-    const about = [text, place(side) + jumps, code.strings[code.classes[row.row]]];
+    const accessed = row.accessed[side] ?? "";
+    if (accessed) one.append(accessedName(accessed, row.accessedRows[side] ?? -1, showData));
+    const about = [text, accessed, place(side) + jumps, code.strings[code.classes[row.row]]];
     one.title = about.filter(Boolean).map(visible).join("\n");
     return one;
   });
   const counts = row.executed ? row.counts : /** @type {Both<number>} */ ([null, null]);
   made.append(...numbers(counts, row.samples, reach), mark, ...texts);
   made.ariaLabel = inWords(row, words);
+  return made;
+}
+
+/** What an instruction accesses. Keys reach it from the row: a list has one Tab stop.
+ * @param {string} name @param {number} row its own, -1 if the page has none
+ * @param {(row: number) => void} showData */
+function accessedName(name, row, showData) {
+  if (row < 0) return element("small", name, "accessed");
+  const made = button(name, "link accessed", () => showData(row));
+  made.tabIndex = -1;
   return made;
 }
 
@@ -145,6 +158,8 @@ function inWords(row, words) {
       said.push(`delta ${fineDifference(left ?? 0, right ?? 0)}`);
     }
   }
+  const accessed = new Set(row.accessed.filter(Boolean));
+  if (accessed.size) said.push(`accesses ${[...accessed].join(", right ")}`);
   const shares = row.taken.map((taken, side) => takenShare(taken, row.counts[side]));
   said.push(...new Set(shares.filter(Boolean)));
   return visible(said.join(", "));
@@ -187,9 +202,12 @@ function placeText({ chains }) {
 }
 
 /** The element of a row. @param {Row} row @param {FunctionCode} code @param {Reach} reach
- * @param {(row: InstructionRow, side: 0 | 1) => string} place */
-export function rowElement(row, code, reach, place) {
-  if (row.kind === "code") return instruction(row, code, reach, (side) => place(row, side));
+ * @param {(row: InstructionRow, side: 0 | 1) => string} place
+ * @param {(row: number) => void} showData shows the data that an instruction accesses */
+export function rowElement(row, code, reach, place, showData) {
+  if (row.kind === "code") {
+    return instruction(row, code, reach, (side) => place(row, side), showData);
+  }
   if (row.kind === "gap") return spanning("gap", noNumbers(), [element("span", gapText(row))]);
   if (row.kind === "file") return spanning("place", noNumbers(), [element("span", row.file)]);
   if (row.kind === "heading") return spanning("heading", noNumbers(), sourceParts(row, row.file));

@@ -15,9 +15,11 @@ import { RELATIONS } from "./code.js";
  *   text: string | null}} HeadingRow */
 /** Instructions that were left out, since no kernel executed them.
  * @typedef {{kind: "gap", rows: number}} GapRow */
-/** `row`: its number in the code; `mark`: how both sides relate.
+/** `row`: its number in the code; `accessed`: the data, and `accessedRows` its rows, -1 if the page
+ * has none; `mark`: how both sides relate.
  * @typedef {{kind: "code", row: number, texts: Both<string>, counts: Both<number>,
- *   samples: Both<number>, taken: Both<number>, mark: Mark, executed: boolean}} InstructionRow */
+ *   samples: Both<number>, taken: Both<number>, accessed: Both<string>,
+ *   accessedRows: Both<number>, mark: Mark, executed: boolean}} InstructionRow */
 /** A source line with the counts of all of its instructions.
  * @typedef {{kind: "line", lines: Both<number>, text: string | null, counts: Both<number>,
  *   samples: Both<number>}} LineRow */
@@ -76,6 +78,8 @@ function instructionRows(code, left, right) {
         kind: "code", row, texts, counts,
         samples: both(kernels, row, (of) => of.samples?.[row] ?? null),
         taken: both(kernels, row, (of) => (of.taken[row] < 0 ? null : of.taken[row])),
+        accessed: both(kernels, row, (of) => code.strings[of.accessed?.[row] ?? 0] || null),
+        accessedRows: both(kernels, row, (of) => of.accessed_row?.[row] ?? -1),
         mark: markOf(texts, code.relation[row]),
         executed: counts.some(Boolean),
       });

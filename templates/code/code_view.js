@@ -62,6 +62,8 @@ function drawUnpacked(code, name) {
   const again = view === shown.name;
   shown = { name: view, rows, arrows };
   fill("code-said", "li", sentences(code));
+  at("code-accesses").hidden = !rows.some((row) =>
+    row.kind === "code" && row.accessed.some(Boolean));
   const box = at("code-list");
   box.dataset.function = name;
   box.classList.toggle("alone", alone());
@@ -77,7 +79,7 @@ function drawUnpacked(code, name) {
     {
       size: rows.length,
       head: headCells(state.by === "line"),
-      draw: (row) => rowElement(rows[row], code, reach, place),
+      draw: (row) => rowElement(rows[row], code, reach, place, showOf),
       painted: drawPictures,
       press: follow,
     },
@@ -173,11 +175,26 @@ function walk(step) {
   }
 }
 
-export function startCode() {
+/** Show the data that the chosen row accesses, the right side's first. */
+function showAccessed() {
+  const row = shown.rows[codeList.chosen];
+  if (row?.kind !== "code") return;
+  const [left, right] = row.accessedRows;
+  const found = [right, left].find((one) => one !== null && one >= 0);
+  if (found !== undefined && found !== null) showOf(found);
+}
+
+/** Shows the row of the data that an instruction accesses. @type {(row: number) => void} */
+let showOf = () => {};
+
+/** @param {(row: number) => void} showData as of `showOf` */
+export function startCode(showData) {
+  showOf = showData;
   at("code-largest").addEventListener("click", showLargest);
   at("code-list").addEventListener("keydown", ({ key, ctrlKey, altKey, metaKey }) => {
     if (ctrlKey || altKey || metaKey) return;
     if (key === "n") walk(1);
     if (key === "p") walk(-1);
+    if (key === "d") showAccessed();
   });
 }

@@ -47,6 +47,10 @@ function defaults() {
     regex: "",
     side: "",
     by: "instruction",
+    group: "field",
+    access: "",
+    find: "",
+    does: "",
     fold: "",
     zoom: "",
     function: "",
@@ -74,6 +78,8 @@ export function choices() {
     left: kernels,
     right: kernels,
     by: [["instruction", "instruction"], ["line", "line"]],
+    group: [["field", "a field"], ["type", "a type"], ["line", "a line of 64 bytes"]],
+    does: Object.entries({ "": "loads and stores", load: "loads", store: "stores" }),
     side: Object.entries({ "": "kernel and user", kernel: "kernel", user: "user" }),
   };
 }
@@ -81,11 +87,14 @@ export function choices() {
 /** What a key may be; searches may be anything. @param {Key} key @param {string} value */
 function allowed(key, value) {
   const { stacks, functions } = data.metrics[Number(state.metric)] ?? { functions: [] };
+  /** @type {Record<string, number>} */
+  const rowsOf = data.accesses?.held ?? {};
   const below = (/** @type {number} */ count) =>
     value === "" || (/^\d+$/.test(value) && Number(value) < count);
   if (key === "fold") return value === "" || value === "open";
   if (key === "zoom") return below(data.stacks[stacks ?? 0]?.parent.length ?? 0);
   if (key === "function") return below(functions.length);
+  if (key === "access") return below(rowsOf[state.group] ?? 0);
   return choices()[key]?.some(([choice]) => choice === value) ?? true;
 }
 

@@ -196,8 +196,9 @@ const halves = ["caller", "callee"].map((kind) => {
   return { kind, graph: new Flamegraph(`graph-${kind}s`) };
 });
 
-export function startSandwich() {
-  startCode();
+/** @param {(row: number) => void} showData shows the data that an instruction accesses */
+export function startSandwich(showData) {
+  startCode(showData);
   for (const { graph } of halves) {
     graph.canvas.addEventListener("pointermove", (event) => {
       const node = graph.hit(event);

@@ -1,5 +1,6 @@
 // The report: fills the controls, and draws everything when the state changes.
 
+import { drawAccesses, showAccess, startAccesses } from "./access_view.js";
 import { drawBlame } from "./blame.js";
 import { choose, unhurried } from "../profile/chosen.js";
 import { data, point } from "../page/data.js";
@@ -34,6 +35,8 @@ function change(key, value) {
       recall(kept);
     }
   }
+  // Rows of another kind have other numbers.
+  if (key === "group") state.access = "";
   writeAddress();
   draw();
 }
@@ -96,6 +99,7 @@ function draw() {
   drawBlame();
   drawTree();
   drawTable();
+  drawAccesses();
   drawSteps();
   drawSandwich();
 }
@@ -117,7 +121,8 @@ function startProfile() {
   startTable();
   startSteps();
   startTree();
-  startSandwich();
+  startSandwich(showAccess);
+  startAccesses();
 }
 
 /** Show what the address says otherwise. */

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_accesses import LOAD, STORE, Site, accesses, cells, row_of, table
 from synthetic import KERNEL_BASE
 
-from profdiff.profile.data.named import named
+from profdiff.profile.data.named import Names
 from profdiff.profile.data.pairing import By, rows
 from profdiff.symbolization import data_accesses as known
 
@@ -168,7 +168,7 @@ def test_lines_are_those_of_each_kernel() -> None:
 def test_an_address_has_the_names_of_what_it_accesses() -> None:
     sites = [Site("a", 1, does=BOTH, size=4), Site("x", 1).hidden("void-pointer")]
     address = np.array([KERNEL_BASE + 4, KERNEL_BASE + 1, KERNEL_BASE], np.uint64)
-    hidden, nothing, field = named(accesses(sites, {}), address)
+    hidden, nothing, field = Names(accesses(sites, {})).of(address)
     assert nothing == []
     assert [(one.key.type, one.key.path, one.load, one.store, one.size) for one in field] == [
         ("thing", "a", True, True, 4)

@@ -86,7 +86,8 @@ def test_the_text(recorded: Path) -> None:
     for width in (60, 80, 140):
         said = profdiff("report", recorded, "--types", "--width", str(width)).stdout
         assert all(units.width(line) <= width for line in said.splitlines())
-    assert said.startswith("new loads vm_area_struct.vm_flags 193.70 times per op, base 56.00")
+    assert said.startswith("new executes 1,724.50 loads and stores per op, base 519.80: +207.70")
+    assert "new loads vm_area_struct.vm_flags 193.70 times per op, base 56.00" in said
 
 
 def test_what_options_of_tables_do(recorded: Path) -> None:

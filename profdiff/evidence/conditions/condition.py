@@ -9,9 +9,9 @@ stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: `
 METRIC can be a class of instructions, too (``locked:change_pte_range > +0``), or ``size``, of a
 function's code in bytes. ``inlined:FUNCTION changed`` asks whether only one side inlines it.
 
-For data, WHAT of ``loads`` and ``stores`` is TYPE.FIELD; ``layout:TYPE.FIELD moved`` asks whether
-the field lies in another line of the cache, and ``lines:TYPE`` is how many lines the accessed
-fields lie in.
+For data, WHAT of ``loads`` and ``stores`` is TYPE, TYPE.FIELD, or a variable;
+``layout:TYPE.FIELD moved`` asks whether the field lies in another line of the cache, and
+``lines:TYPE`` is how many lines the accessed fields lie in.
 """
 
 import math
@@ -61,7 +61,8 @@ class MeasuredChange:
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
     ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
     ``ops``: what whole counts are to be divided by to be shown, as reports show them. ``absent``:
-    whether it is undecided because no kernel accesses the data that the condition names.
+    whether it is undecided because no kernel accesses the data that the condition names;
+    ``of_data``: whether it is about data.
     """
 
     kernel: str
@@ -78,6 +79,7 @@ class MeasuredChange:
     part: str = ""
     ops: int | None = None
     absent: bool = False
+    of_data: bool = False
 
     @property
     def where(self) -> str:

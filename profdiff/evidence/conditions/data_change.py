@@ -49,12 +49,28 @@ class DataChanges:
         return {one.name: one for one in accessed_types(self._accessed.kernels)}
 
     @cached_property
-    def _rows(self) -> list[DataRow]:
-        """The accesses to fields. Raises InputError, SessionError."""
+    def _table(self) -> DataTable:
+        """Raises InputError, SessionError."""
         if self._comparison is None:
             raise InputError(_NO_COUNTS)
-        every = DataTable(self._comparison, self._session).rows()
-        return [row for row in every if row.kind in _FIELDS]
+        return DataTable(self._comparison, self._session)
+
+    @cached_property
+    def _rows(self) -> list[DataRow]:
+        """The accesses to fields. Raises InputError, SessionError."""
+        return [row for row in self._table.rows() if row.kind in _FIELDS]
+
+    @cached_property
+    def _wholes(self) -> list[DataRow]:
+        """The same, those of a type or variable as one: of their sum, more is certain."""
+        return [row for row in self._table.rows("type") if row.kind in _FIELDS]
+
+    def accesses(self, name: str) -> bool:
+        """Whether some kernel is known to access a type or variable."""
+        try:
+            return any(_is_of(row, name) for row in self._wholes)
+        except (InputError, SessionError):
+            return False
 
     def changes(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The change on every kernel but the base."""
@@ -65,7 +81,7 @@ class DataChanges:
                 nothing = MeasuredChange(label, math.nan, math.nan, math.nan, math.nan)
                 why, absent = found
                 found = replace(nothing, decided=False, undecided=why, absent=absent)
-            yield replace(found, at=self._at)
+            yield replace(found, at=self._at, of_data=True)
 
     def _change(
         self, condition: Condition, labels: Sequence[str], kernel: int
@@ -91,21 +107,22 @@ class DataChanges:
     def _counted(
         self, condition: Condition, labels: Sequence[str], kernel: int
     ) -> MeasuredChange | _Untold:
-        """How often a field, or the fields of a member, are loaded or stored."""
+        """How often a type or variable, a field, or the fields of a member are loaded or stored."""
+        name, _, field = condition.what.partition(".")
         try:
-            every = self._rows
+            every = self._rows if field else self._wholes
         except (InputError, SessionError) as error:
             return _Untold(str(error))
-        name, _, field = condition.what.partition(".")
-        of_type = [row for row in every if name in row.types]
+        rows = of_type = [row for row in every if _is_of(row, name)]
         if not of_type:
-            known = {one for row in every for one in row.types}
+            known = {one for row in every for one in (*row.types, row.symbol)}
             return _Untold(f"no kernel accesses a type {name}{_near(name, known)}", True)
-        rows = [
-            row
-            for row in of_type
-            if any(_within(path, field) for path in (*row.paths, *row.alternatives))
-        ]
+        if field:
+            rows = [
+                row
+                for row in of_type
+                if any(_within(path, field) for path in (*row.paths, *row.alternatives))
+            ]
         if not rows:
             fields = {path for row in of_type for path in row.paths}
             return _Untold(f"no kernel accesses {condition.what}{_near(field, fields)}", True)
@@ -185,6 +202,11 @@ def _members(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         parts = path.split(".")
         yield from (".".join(parts[:number]) for number in range(1, len(parts) + 1))
+
+
+def _is_of(row: DataRow, name: str) -> bool:
+    """Whether a row is of a type, a variable of it, or the variable of that name."""
+    return name in row.types or row.symbol == name
 
 
 def _within(path: str, field: str) -> bool:

@@ -1,7 +1,7 @@
 """Conditions judged on what was found, of each architecture, or compiler, by itself."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from profdiff.base.errors import InputError
@@ -46,7 +46,7 @@ def judge(
     judged = []
     for condition in conditions:
         code = condition.metric in CODE and condition.metric not in metrics
-        data = about_data(condition, metrics, functions)
+        data = about_data(condition, metrics, functions, _is_accessed(parts.values()))
         if data:
             check_data(condition)
         else:
@@ -65,6 +65,10 @@ def judge(
                 raise InputError(f"{condition}: not measured on {kernels}{where}")
             judged += mine
     return judged
+
+
+def _is_accessed(parts: Iterable["_Part"]) -> Callable[[str], bool]:
+    return lambda name: any(part.accesses(name) for part in parts)
 
 
 _DEPENDS = "the whole change depends on state, and this is known of the plain one alone"
@@ -114,6 +118,10 @@ class _Part:
             else:
                 changes = measured_change.changes(found, condition)
             yield from self._told(condition, found, changes)
+
+    def accesses(self, name: str) -> bool:
+        """Whether some kernel accesses a type or variable."""
+        return any(one.accesses(name) for one in self._data)
 
     def of_data(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The same of a condition about data."""

@@ -1,7 +1,7 @@
 """Whether a session has what a condition names."""
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.conditions.condition import (
@@ -24,23 +24,35 @@ LOADS, STORES = "loads", "stores"
 DATA = (LAYOUT, LINES, LOADS, STORES)
 
 
-def about_data(condition: Condition, metrics: Collection[str], functions: Collection[str]) -> bool:
+def about_data(
+    condition: Condition,
+    metrics: Collection[str],
+    functions: Collection[str],
+    is_accessed: Callable[[str], bool],
+) -> bool:
     """Whether a condition is about data, and not about code or a metric of that name. A function's
-    name has no dot but in what compilers append; ``TYPE.FIELD`` has one."""
+    name has no dot but in what compilers append; ``TYPE.FIELD`` has one. ``is_accessed``: whether a
+    type or variable is."""
     name, what = condition.metric, condition.what
     if name in metrics or name not in DATA:
         return False
-    return name in (LAYOUT, LINES) or ("." in fold(what)[0] and what not in functions)
+    if name in (LAYOUT, LINES):
+        return True
+    if not condition.function or what in functions:
+        return False
+    return "." in fold(what)[0] or is_accessed(what)
 
 
 def check_data(condition: Condition) -> None:
     """Raises InputError for a condition about data that cannot be judged. Whether a type or field
     is known, only the recording tells."""
     name, what = condition.metric, condition.what
-    if not condition.function or (name != LINES and not all(what.partition(".")[::2])):
+    type_, dot, field = what.partition(".")
+    whole = name != LAYOUT and not dot
+    if not condition.function or not type_ or not (whole or field):
         wanted = "TYPE" if name == LINES else "TYPE.FIELD"
         raise InputError(f"condition '{condition}' names no data: write {name}:{wanted}")
-    if name == LINES and "." in what:
+    if name == LINES and dot:
         raise InputError(f"condition '{condition}': {name} works only on a whole type")
     if condition.inclusive:
         raise InputError(f"condition '{condition}': write {name}:{what}")

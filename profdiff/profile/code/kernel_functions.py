@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff.profile.code.function import FunctionCode, Piece, Place, joined, places_of
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.kept_accesses import kept_accesses
 from profdiff.profile.kept_code import KnownCode, known_code
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
@@ -15,6 +16,7 @@ from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
 from profdiff.symbolization._native import Kallsyms
+from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.kernel_code import KernelCode
 from profdiff.symbolization.places import KERNEL_HALF, among, distinct
 
@@ -39,6 +41,14 @@ class KernelFunctions:
         if self._session is None or not self.parts:
             return KnownCode(None, "no session keeps it")
         return known_code(self._session, self._run, self.parts[0].addresses)
+
+    @cached_property
+    def accesses(self) -> DataAccesses | None:
+        """What its instructions that executed access, if the session keeps it: to find that out
+        takes seconds. Raises SessionError."""
+        if self._session is None or not self.parts:
+            return None
+        return kept_accesses(self._session, self._run, self.parts[0].addresses)
 
     @property
     def architecture(self) -> str:

@@ -21,14 +21,20 @@ class NamedAccess(NamedTuple):
     size: int
 
 
-def named(accesses: DataAccesses, address: NDArray[np.uint64]) -> Sequence[list[NamedAccess]]:
-    """By address (avma), what the instruction there accesses; none where nothing is known."""
-    maker = KeyMaker(accesses)
-    found: list[list[NamedAccess]] = [[] for _ in address]
-    place, row = accesses_at(accesses, address)
-    for at, access in zip(place.tolist(), row.tolist(), strict=True):
-        flags = int(accesses.flags[access])
-        load, store = bool(flags & int(known.LOAD)), bool(flags & int(known.STORE))
-        size = int(accesses.size[access])
-        found[at].append(NamedAccess(maker.key(access), load, store, size))
-    return found
+class Names:
+    """The names of one kernel's accesses."""
+
+    def __init__(self, accesses: DataAccesses) -> None:
+        self._accesses, self._maker = accesses, KeyMaker(accesses)
+
+    def of(self, address: NDArray[np.uint64]) -> Sequence[list[NamedAccess]]:
+        """By address (avma), what the instruction there accesses; none where nothing is known."""
+        accesses = self._accesses
+        found: list[list[NamedAccess]] = [[] for _ in address]
+        place, row = accesses_at(accesses, address)
+        for at, access in zip(place.tolist(), row.tolist(), strict=True):
+            flags = int(accesses.flags[access])
+            load, store = bool(flags & int(known.LOAD)), bool(flags & int(known.STORE))
+            size = int(accesses.size[access])
+            found[at].append(NamedAccess(self._maker.key(access), load, store, size))
+        return found

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.base.terminal import Span, Style, Styled
+from profdiff.reports.annotation import accessed
 from profdiff.reports.annotation.arrows import gutter, jumps
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.listing import Listing, ListingLine
@@ -77,7 +78,7 @@ def _lines(
 ) -> list[Styled]:
     numbers = [_numbers(figures, entry) for entry in entries]
     room = _room(figures, numbers, look)
-    cut = [_cut(entry, text, room) for entry, text in zip(entries, texts, strict=True)]
+    cut = _fitted(entries, texts, figures.labels, room, look)
     rows = [[*cells, text] for cells, text in zip(numbers, cut, strict=True)]
     columns = [*figures.columns, Column(_CODE, name=True)]
     return _styled(figures, entries, draw("", columns, rows, look.width))
@@ -141,7 +142,7 @@ def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Draw
         arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
         own = None if label == base or len(labels) == 2 else part
         columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
-        cut = [_cut(entry, text, room) for entry, text in zip(entries, texts.cells, strict=True)]
+        cut = _fitted(entries, texts.cells, [label], room, look)
         count = [_count(figures, label, entry) for entry in entries]
         cells += [count, [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
         if label != base:
@@ -229,6 +230,21 @@ def _used(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
 
 def _widest(cells: Sequence[str]) -> int:
     return max(map(units.width, cells))
+
+
+def _fitted(
+    entries: Sequence[ListingLine],
+    texts: Sequence[str],
+    labels: Sequence[str],
+    room: int,
+    look: Look,
+) -> list[str]:
+    """Each text in its room, with what it accesses where that has room, too."""
+    cut = [_cut(entry, text, room) for entry, text in zip(entries, texts, strict=True)]
+    names = [
+        {label: _plain(name, look) for label, name in entry.accesses.items()} for entry in entries
+    ]
+    return accessed.behind(cut, names, labels, room)
 
 
 def _cut(entry: ListingLine, text: str, columns: int) -> str:

@@ -1,10 +1,11 @@
 """Source lines alone, with what all of their code costs: ``annotate --by line``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from profdiff.reports.annotation import accessed
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.annotation.listing import ListingLine, near_executed, titled
-from profdiff.views.annotation.records import Line
+from profdiff.reports.annotation.listing import ListingLine, RowLines, near_executed, titled
+from profdiff.views.annotation.records import Annotation, Line, Row
 from profdiff.views.record import Counts
 
 
@@ -14,16 +15,29 @@ def entries(figures: Figures, context: int) -> list[ListingLine]:
     by_file: dict[str, list[Line]] = {}
     for line in figures.annotation.lines:
         by_file.setdefault(line.file, []).append(line)
+    rows = _by_line(figures.annotation)
     made: list[ListingLine] = []
     for file, lines in sorted(by_file.items(), key=lambda item: -_most(item[1])):
         whole = _sum(figures.labels, lines)
         title = dict.fromkeys(figures.labels, file or "no line known")
         made.append(ListingLine("place", title, counts=whole, whole=whole))
-        made += _of_file(figures, lines, context)
+        made += _of_file(figures, lines, rows, context)
     return made
 
 
-def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[ListingLine]:
+def _by_line(annotation: Annotation) -> dict[int, list[Row]]:
+    """The instructions of each line, by its identity."""
+    known = RowLines(annotation)
+    found: dict[int, list[Row]] = {}
+    for row in annotation.rows:
+        if line := known.of(row):
+            found.setdefault(id(line), []).append(row)
+    return found
+
+
+def _of_file(
+    figures: Figures, lines: Sequence[Line], rows: Mapping[int, Sequence[Row]], context: int
+) -> Iterator[ListingLine]:
     gap = 0
     shown = near_executed([any(line.count.values()) for line in lines], context)
     for line, visible in zip(lines, shown, strict=True):
@@ -40,6 +54,7 @@ def _of_file(figures: Figures, lines: Sequence[Line], context: int) -> Iterator[
             counts=line.count,
             whole=line.count,
             samples=line.samples,
+            accesses=accessed.of_rows(rows.get(id(line), ()), figures.labels),
         )
     if gap:
         yield _left_out(figures, gap)

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple, TypeVar
 
 from profdiff.base import units
+from profdiff.reports.annotation import accessed
 from profdiff.views.annotation.records import Annotation, Line, Place, Row
 from profdiff.views.parts.annotation import JointLine
 from profdiff.views.record import Counts
@@ -28,7 +29,8 @@ _TAB = 2
 class ListingLine:
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
-    ``counted``: whether it is known of all ``targets`` how often they were jumped to."""
+    ``counted``: whether it is known of all ``targets`` how often they were jumped to.
+    ``accesses``: what is accessed, by kernel."""
 
     kind: Literal["place", "source", "code", "left out"]
     texts: Mapping[str, str]
@@ -40,6 +42,7 @@ class ListingLine:
     addresses: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, str] = field(default_factory=dict)
     counted: bool = True
+    accesses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def executed(self) -> bool:
@@ -62,7 +65,7 @@ def listings(
     ``side_by_side``: a line has the texts of all kernels, also where their operands differ.
     ``cold``: what executes less than a hundredth as often as the hottest instruction is shown, too,
     as if it were hot."""
-    known = _Lines(annotation)
+    known = RowLines(annotation)
     most = max(map(_hottest, annotation.rows), default=0)
     least = max(1, 0 if cold else most * _COLD)
     by_place: dict[int, list[Row]] = {number: [] for number in range(len(annotation.places))}
@@ -111,7 +114,7 @@ def _titles(place: Place, file: str, labels: Sequence[str]) -> dict[str, str]:
 
 def _entries(
     annotation: Annotation,
-    known: "_Lines",
+    known: "RowLines",
     place: Place,
     rows: Sequence[Row],
     shown: Sequence[bool],
@@ -231,6 +234,7 @@ def _code(row: Row, labels: Sequence[str], place: Place, sign: str, last: bool) 
         },
         counted="conditional" not in row.classes
         or all(label in (row.taken or ()) for label in labels if row.count.get(label)),
+        accesses=accessed.of_row(row, labels),
     )
 
 
@@ -255,7 +259,7 @@ def _of(values: Mapping[str, _Value], labels: Iterable[str]) -> dict[str, _Value
     return {label: values[label] for label in labels if label in values}
 
 
-class _Lines:
+class RowLines:
     """The source line of each row, as the kernels have it."""
 
     def __init__(self, annotation: Annotation) -> None:

@@ -20,6 +20,7 @@ from profdiff.reports.annotation.listing import ListingLine, listings
 from profdiff.reports.form import Asked, Layout
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH
+from profdiff.views.annotation.access import UNKNOWN
 from profdiff.views.annotation.records import Annotation
 
 # So many never-executed instructions, or lines, stand around an executed one.
@@ -72,6 +73,8 @@ def _legend(figures: Figures, entries: Sequence[ListingLine], drawn: Drawn, layo
         told.append(f"line: its number on {' / '.join(figures.labels)}, - where it has none")
     if others:
         told.append(f"delta: {figures.unit}, relative to {base}")
+    if any(any(entry.accesses.values()) for entry in code):
+        told.append(_accesses(code))
     if layout.by == "instruction":
         signs = {entry.sign for entry in code}
         new = others[0] if len(others) == 1 else f"not on {base}"
@@ -97,6 +100,17 @@ def _legend(figures: Figures, entries: Sequence[ListingLine], drawn: Drawn, layo
         if any(not entry.executed for entry in code):
             told.append("0: never executed")
     return f"{'; '.join(told)}."
+
+
+def _accesses(code: Sequence[ListingLine]) -> str:
+    """What stands behind a semicolon."""
+    names = [name for entry in code for name in entry.accesses.values()]
+    signs = [f"{UNKNOWN} not known which"] if UNKNOWN in names else []
+    signs += ["a | b names of one place in a union"] if any(" | " in name for name in names) else []
+    several = any(len(set(entry.accesses.values())) > 1 for entry in code)
+    signs += ["a / b names on each kernel"] if several else []
+    told = f" ({', '.join(signs)})" if signs else ""
+    return f"behind a semicolon: the data that is accessed{told}"
 
 
 def _moved(entry: ListingLine) -> bool:

@@ -1,5 +1,6 @@
 """The code that the page holds: of the functions that differ most, each packed for itself."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.documents import session
+from profdiff.reports.page.accesses import RowNumbers
 from profdiff.reports.page.element import element
 from profdiff.reports.page.packed_code import packed
 from profdiff.reports.page.records import HeldCode
@@ -20,6 +22,7 @@ MOST = 200
 ROOM = 600_000
 # What one function may take; larger ones are left to ``profdiff annotate``.
 ROOM_OF_ONE = 200_000
+_NO_NUMBERS: Mapping[int, RowNumbers] = {}
 
 
 class PageCode(NamedTuple):
@@ -30,9 +33,10 @@ class PageCode(NamedTuple):
     elements: str
 
 
-def page_code(findings: Findings) -> PageCode:
+def page_code(findings: Findings, numbers: Mapping[int, RowNumbers] = _NO_NUMBERS) -> PageCode:
     """The code of the functions whose self counts differ most, then of those that execute most, as
-    far as ``MOST`` and ``ROOM`` allow; metrics share these."""
+    far as ``MOST`` and ``ROOM`` allow; metrics share these. ``numbers``: by metric, the rows of
+    what the page has of accesses."""
     comparisons = session.shown(findings)
     functions: list[list[int]] = [[] for _ in comparisons]
     elements: list[str] = []
@@ -40,6 +44,7 @@ def page_code(findings: Findings) -> PageCode:
     for number, comparison in enumerate(comparisons):
         room = ROOM // len(comparisons)
         code = Annotations(comparison, findings.session)
+        row_of = numbers.get(number, RowNumbers()).of
         for row in _largest(comparison, MOST // len(comparisons)):
             try:
                 annotation = code.annotation(row)
@@ -48,7 +53,7 @@ def page_code(findings: Findings) -> PageCode:
                 continue
             if not annotation.rows:
                 continue
-            made = element(f"code-{number}-{row}", session.encode(packed(annotation)))
+            made = element(f"code-{number}-{row}", session.encode(packed(annotation, row_of)))
             if len(made) <= min(room, ROOM_OF_ONE):
                 room -= len(made)
                 functions[number].append(row)

@@ -1,6 +1,6 @@
 """A function's code as the page gets it: columns over the rows that are worth their bytes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from profdiff.reports.page.records import (
@@ -11,6 +11,7 @@ from profdiff.reports.page.records import (
     FunctionCode,
     LineColumns,
 )
+from profdiff.views.annotation.access import Access, title
 from profdiff.views.annotation.records import Annotation, Line, Relation, Row
 
 # Instructions that were never executed, shown before and after one that was.
@@ -19,6 +20,8 @@ _RELATIONS: dict[Relation, int] = {"same": 0, "changed": 1, "only": 2}
 # A conditional branch has a number of jumps, 0 or more.
 _NO_BRANCH = -1
 _NO_ROW = -1
+# The row among the fields that the page has.
+RowOf = Callable[[Sequence[Access]], int | None]
 
 
 class _Texts:
@@ -31,16 +34,16 @@ class _Texts:
         return self.numbers.setdefault(text or "", len(self.numbers))
 
 
-def packed(annotation: Annotation) -> FunctionCode:
+def packed(annotation: Annotation, row_of: RowOf = lambda _: None) -> FunctionCode:
     """Instructions that no kernel executed are kept only beside executed ones; ``before`` and
-    ``after`` say how many are left out at each row."""
+    ``after`` say how many are left out at each row. ``row_of``: where what is accessed stands."""
     kept, before, after = _kept(annotation.rows)
     rows = [annotation.rows[n] for n in kept]
     labels = annotation.labels
     shown = {(row.file, label, line) for row in rows for label, line in _lines(row).items()}
     lines = [line for line in annotation.lines if _is_worth(line, shown)]
     texts = _Texts()
-    kernels = {label: _kernel(label, rows, texts) for label in labels}
+    kernels = {label: _kernel(label, rows, texts, row_of) for label in labels}
     return FunctionCode(
         size=annotation.size,
         split={
@@ -95,13 +98,15 @@ def _kept(rows: Sequence[Row]) -> tuple[list[int], list[int], list[int]]:
     return kept, before, after
 
 
-def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> CodeColumns:
+def _kernel(label: str, rows: Sequence[Row], texts: _Texts, row_of: RowOf) -> CodeColumns:
     address = [int(row.address[label], 16) if label in row.address else None for row in rows]
     own = [one for one in address if one is not None]
-    row_of = {one: n for n, one in enumerate(address)}
+    number_of = {one: n for n, one in enumerate(address)}
     steps = iter([0, *(b - a for a, b in pairwise(own))])
     targets = [row.target.get(label) for row in rows]
     sampled = any(row.samples is not None for row in rows)
+    accesses = [row.accesses.get(label, []) for row in rows]
+    known = any(accesses)
     return CodeColumns(
         start=f"{own[0]:x}" if own else "0",
         address=[0 if one is None else next(steps) for one in address],
@@ -111,9 +116,15 @@ def _kernel(label: str, rows: Sequence[Row], texts: _Texts) -> CodeColumns:
         taken=[
             _NO_BRANCH if row.taken is None else row.taken.get(label, _NO_BRANCH) for row in rows
         ],
-        target=[row_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
+        target=[number_of.get(int(to, 16), _NO_ROW) if to else _NO_ROW for to in targets],
         line=[_lines(row).get(label, 0) for row in rows],
+        accessed=[texts.number(title(own)) for own in accesses] if known else None,
+        accessed_row=[_row_number(row_of(own)) for own in accesses] if known else None,
     )
+
+
+def _row_number(found: int | None) -> int:
+    return _NO_ROW if found is None else found
 
 
 def _lines(row: Row) -> dict[str, int]:

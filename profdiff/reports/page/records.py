@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field, structs
 
+from profdiff.profile.data.overlaps import Cause
 from profdiff.views.atlas import Atlas
 from profdiff.views.blame import Blame
 from profdiff.views.document import Document, Stacks
@@ -12,6 +13,8 @@ from profdiff.views.record import Counts, Record, Side
 from profdiff.views.suite.records import SuiteDocument
 
 Columns = dict[str, list[int]]
+# What a row of accesses is.
+AccessGroup = Literal["field", "type", "line"]
 
 
 def _typed(written: str) -> Meta:
@@ -56,6 +59,16 @@ class HeldCode(Record, frozen=True):
     why: str
 
 
+class HeldAccesses(Record, frozen=True):
+    """What the page has of the data that kernels access, which lies in an element of its own.
+    ``metric``: the number of the metric whose functions it names; ``held``: how many rows, by what
+    a row is, and ``all``: of how many."""
+
+    metric: int
+    held: dict[AccessGroup, int]
+    all: dict[AccessGroup, int]
+
+
 class PartsTable(JointTable, frozen=True):
     """``foot``: rows that have the rest, and the sum."""
 
@@ -83,9 +96,11 @@ class Back(Record, frozen=True):
 
 class Page(Document, frozen=True):
     """A report's page. ``points``: none if there is one alone; ``joint``: of several parts, of
-    which ``parts`` are those that are not the page's own; ``back``: of a page of a site."""
+    which ``parts`` are those that are not the page's own; ``back``: of a page of a site.
+    ``accesses``: None where they are not known."""
 
     code: HeldCode
+    accesses: HeldAccesses | None = None
     charts: list[Chart] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     blame: Blame | None = None
@@ -120,7 +135,8 @@ class CodeColumns(Record, frozen=True):
     """A kernel's columns; where it lacks a row, ``text`` is 0. ``address``: from ``start``, the
     difference to the row before it that the kernel has; ``taken``: -1 where it is not a
     conditional branch's, or is not known of all executions; ``target``: the row that a jump leads
-    to, -1 if none."""
+    to, -1 if none. ``accessed``: what is accessed, a text, and ``accessed_row``: its number among
+    the fields that the page has, -1 if none; None where nothing is known."""
 
     start: str
     address: list[int]
@@ -130,6 +146,8 @@ class CodeColumns(Record, frozen=True):
     taken: list[int]
     target: list[int]
     line: list[int]
+    accessed: list[int] | None
+    accessed_row: list[int] | None
 
 
 class CodeSplit(Record, frozen=True):
@@ -163,6 +181,50 @@ class FunctionCode(Record, frozen=True):
     classes: list[int]
     kernels: dict[str, CodeColumns]
     lines: CodeLines
+    strings: list[str]
+
+
+class AccessRows(Record, frozen=True):
+    """Columns over rows, those that changed most first; texts are numbers of ``strings``.
+    ``names``: all of a place, where there are several; ``group``: 0 of data, 1 of the stack, 2
+    unresolved; ``store``: 0 or 1. By label: ``counts``;
+    ``line`` and ``offset``, -1 where they are not known; of all but the base, the ends of the
+    interval in which the difference to it lies, and ``causes``, bits of ``causes`` of the whole.
+    ``parts``: how many functions follow for each row, and ``more``: how many are left out.
+
+    Columns over functions: ``function`` and ``within``, what it is inlined into: numbers of the
+    metric's functions, or below -1 of ``others``: -2 is the first; -1: none. ``part_counts``,
+    ``part_low`` and ``part_high`` as of rows."""
+
+    name: list[int]
+    names: list[list[int]]
+    group: list[int]
+    store: list[int]
+    line: Columns
+    offset: Columns
+    counts: Columns
+    low: Columns
+    high: Columns
+    causes: Columns
+    parts: list[int]
+    more: list[int]
+    function: list[int]
+    within: list[int]
+    part_counts: Columns
+    part_low: Columns
+    part_high: Columns
+
+
+class PageAccesses(Record, frozen=True):
+    """The data that kernels access, in an element of its own. ``totals``: all loads and stores,
+    and ``unresolved``: those of which nothing tells what they access. ``others``: functions that
+    the metric has not."""
+
+    rows: dict[AccessGroup, AccessRows]
+    totals: Counts
+    unresolved: Counts
+    causes: list[Cause]
+    others: list[str]
     strings: list[str]
 
 
@@ -230,5 +292,5 @@ class AtlasPage(Record, frozen=True):
 
 # What an element of a page can hold.
 HELD: tuple[type[Record], ...] = (
-    Page, FunctionCode, SuitePage, PackedCell, PackedFunctions, AtlasPage
+    Page, FunctionCode, PageAccesses, SuitePage, PackedCell, PackedFunctions, AtlasPage
 )  # fmt: skip

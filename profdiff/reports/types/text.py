@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.base.names import shortened
+from profdiff.profile.data.keys import Group
 from profdiff.profile.data.pairing import By
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
@@ -20,6 +21,11 @@ UNSURE, ABOUT = "?", "~"
 _NAME = 16
 # With more kernels, a sentence for each is a page that nobody reads.
 _FEW = 3
+_GROUPS: dict[Group, str] = {
+    "data": "of data",
+    "stack": "of the stack",
+    "unresolved": "of what is not known",
+}
 _HEADINGS: dict[By, str] = {"field": "field", "type": "type", "line": "line of 64 bytes"}
 _SIGNS = {
     UNSURE: f"{UNSURE}: accesses that are not resolved, or may be of other data, could explain the "
@@ -65,7 +71,7 @@ def render(
     numbers = Numbers(document.ops if per_op is not False else None, ratios)
     rows = chosen(document, by)
     drawing = _Drawing(document, by, selection, numbers, width)
-    parts: list[Block | str] = [*_sentences(document, rows, by, numbers)]
+    parts: list[Block | str] = [*_sums(document, numbers), *_sentences(document, rows, by, numbers)]
     boot = "; of each kernel, the boot with the median total stands for all"
     title = f"loads and stores of data by {_HEADINGS[by]}{numbers.title}"
     title += boot if document.one_boot else ""
@@ -84,24 +90,51 @@ def render(
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _sentences(document: TypesDocument, rows: Sequence[Row], by: By, numbers: Numbers) -> list[str]:
-    """What changed most for certain: for each of few kernels, or for the last of many."""
+def _sums(document: TypesDocument, numbers: Numbers) -> list[str]:
+    """Where each of few kernels' loads and stores went, or the last one's of many."""
     base, *others = document.labels
+
+    def summed(label: str, group: Group | None = None) -> int:
+        return sum(one.counts[label] for one in document.totals if group in (None, one.group))
+
     told = []
     for label in others if len(others) <= _FEW else others[-1:]:
-        sure = [row for row in rows if row.group == "data" and row.changes[label].delta]
-        if not sure:
-            told.append(f"{label}: no difference to {base} is certain in the data of the kernel.")
-            continue
-        row = max(sure, key=lambda one: abs(one.changes[label].delta or 0))
-        before, behind = row.counts[base], row.counts[label]
+        by_group = ", ".join(
+            f"{numbers.delta(summed(label, group) - summed(base, group))} {where}"
+            for group, where in _GROUPS.items()
+            if summed(label, group) or summed(base, group)
+        )
         per = " per op" if numbers.ops else ""
         told.append(
-            f"{label} {row.access}s {named(row, by)} {numbers.count(behind)} times{per}, {base} "
-            f"{numbers.count(before)} ({_delta(row.changes[label], numbers)})"
-            + (f", mostly in {part.title}." if (part := _largest(row, label)) else ".")
+            f"{label} executes {numbers.count(summed(label))} loads and stores{per}, {base} "
+            f"{numbers.count(summed(base))}: {by_group}."
         )
     return [units.printable(one) for one in told]
+
+
+def _sentences(document: TypesDocument, rows: Sequence[Row], by: By, numbers: Numbers) -> list[str]:
+    """What changed most for certain: for each of few kernels, or for the last of many."""
+    others = document.labels[1:]
+    shown = others if len(others) <= _FEW else others[-1:]
+    return [sentence(document, rows, by, label, numbers) for label in shown]
+
+
+def sentence(
+    document: TypesDocument, rows: Sequence[Row], by: By, label: str, numbers: Numbers
+) -> str:
+    """What changed most for certain on one kernel."""
+    base = document.labels[0]
+    sure = [row for row in rows if row.group == "data" and row.changes[label].delta]
+    if not sure:
+        return f"{label}: no difference to {base} is certain in the data of the kernel."
+    row = max(sure, key=lambda one: abs(one.changes[label].delta or 0))
+    before, behind = row.counts[base], row.counts[label]
+    per = " per op" if numbers.ops else ""
+    return units.printable(
+        f"{label} {row.access}s {named(row, by)} {numbers.count(behind)} times{per}, {base} "
+        f"{numbers.count(before)} ({difference(row.changes[label], numbers)})"
+        + (f", mostly in {part.title}." if (part := _largest(row, label)) else ".")
+    )
 
 
 def _largest(row: Row, label: str | None) -> FunctionPart | None:
@@ -115,7 +148,8 @@ def _largest(row: Row, label: str | None) -> FunctionPart | None:
     return parts[0] if parts else None
 
 
-def _delta(change: Change, numbers: Numbers) -> str:
+def difference(change: Change, numbers: Numbers) -> str:
+    """A difference, with the sign that says how sure it is."""
     if change.delta is None:
         return UNSURE
     exact = change.interval.low == change.interval.high
@@ -235,7 +269,7 @@ class _Drawing:
         return lambda line: self._numbers.count(line.counts[label])
 
     def _change(self, label: str) -> Callable[[_Line], str]:
-        return lambda line: _delta(line.changes[label], self._numbers) if line.changes else ""
+        return lambda line: difference(line.changes[label], self._numbers) if line.changes else ""
 
     def _part(self, label: str) -> Callable[[_Line], str]:
         base = self._document.labels[0]

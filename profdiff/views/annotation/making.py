@@ -16,6 +16,8 @@ from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.views.annotation import records
+from profdiff.views.annotation.access import KernelAccesses
+from profdiff.views.annotation.columns import Columns
 from profdiff.views.annotation.fitting_sources import check_sources
 from profdiff.views.annotation.lines import paired_lines
 from profdiff.views.annotation.notes import notes_of
@@ -43,6 +45,7 @@ class Annotations:
             KernelFunctions(comparison, number, session)
             for number in range(len(comparison.kernels))
         ]
+        self._accesses = [KernelAccesses(kernel) for kernel in self._kernels]
 
     def find(self, name: str) -> int:
         """The row of a function in the comparison, by its name as reports print it, or by its plain
@@ -112,7 +115,13 @@ class Annotations:
             for at, (kernel, one, mine) in enumerate(zip(kernels, code, lines, strict=True))
         ]
         found = aligned(sides)
-        return _Record(self._comparison, chosen, row, title, sides, found, lines, known).made(
+        accesses = [
+            self._accesses[number].of(one.address) for number, one in zip(chosen, code, strict=True)
+        ]
+        columns = [Columns(*one) for one in zip(sides, accesses, strict=True)]
+        return _Record(
+            self._comparison, chosen, row, title, columns, sides, found, lines, known
+        ).made(
             notes_of(
                 self._comparison.functions[row].in_kernel,
                 [self._comparison.labels[number] for number in chosen],
@@ -185,6 +194,7 @@ class _Record:
         chosen: Sequence[int],
         row: int,
         title: str,
+        columns: Sequence[Columns],
         sides: Sequence[KernelSide],
         places: Sequence[AlignedPlace],
         lines: Sequence[Sequence[SourceLine]],
@@ -199,7 +209,7 @@ class _Record:
         self._lines = lines
         self._known = known
         self._labels = [comparison.labels[number] for number in chosen]
-        self._columns = [_Columns(one) for one in sides]
+        self._columns = columns
 
     def made(self, notes: list[str]) -> records.Annotation:
         comparison, labels = self._comparison, self._labels
@@ -279,6 +289,11 @@ class _Record:
                 if columns.target[member]
             },
             classes=first.classes[number],
+            accesses={
+                label: found
+                for label, columns, member, _ in there
+                if (found := columns.accesses[member])
+            },
             file=file,
             line=line,
             files={
@@ -358,28 +373,6 @@ class _Record:
             delta = sum(columns.count) - sum(base.count)
             found[label] = records.Split(same=same, other=delta - same)
         return found
-
-
-class _Columns:
-    """A kernel's columns as lists, which are quicker to read one by one."""
-
-    def __init__(self, side: KernelSide) -> None:
-        code, dis = side.code, side.decoded
-        self.address: list[int] = code.address.tolist()
-        self.count: list[int] = code.count.tolist()
-        self.samples = _list(code.samples)
-        self.text, self.key, self.classes = dis.text, dis.key, dis.classes
-        self.target: list[int] = dis.target.tolist()
-        # None for what is not a conditional branch, and where it is not known of all executions.
-        self.taken: list[int | None] = [None] * len(code)
-        if code.taken is not None:
-            known = dis.conditional if code.untold is None else dis.conditional & (code.untold == 0)
-            for row in np.flatnonzero(known).tolist():
-                self.taken[row] = int(code.taken[row])
-
-
-def _list(column: NDArray[np.int64] | None) -> list[int] | None:
-    return None if column is None else column.tolist()
 
 
 def _sum(column: NDArray[np.int64] | None) -> int:

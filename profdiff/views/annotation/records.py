@@ -7,6 +7,7 @@ lines.
 
 from typing import Final, Literal
 
+from profdiff.views.annotation.access import Access
 from profdiff.views.record import Counts, Record, Side
 
 SCHEMA: Final = "profdiff.annotation/1"
@@ -34,7 +35,8 @@ class Row(Record, frozen=True):
     is known, None for exact counts. ``taken``: how often a conditional branch jumped, of the
     kernels on which that is known of all its executions, None where it is of none, and of other
     instructions; ``target``: the address that a direct jump leads to. ``classes``: what kind of
-    instruction it is. ``file`` and ``line`` are those of the first kernel that has the row, "" and
+    instruction it is. ``accesses``: of the kernels on which it is known, what it loads and stores,
+    also on the stack. ``file`` and ``line`` are those of the first kernel that has the row, "" and
     0 if unknown; ``lines``: of every one; ``files``: of those whose line is in another file."""
 
     place: int
@@ -46,6 +48,7 @@ class Row(Record, frozen=True):
     taken: Counts | None
     target: dict[str, str]
     classes: list[str]
+    accesses: dict[str, list[Access]]
     file: str
     line: int
     files: dict[str, str]

@@ -12,4 +12,4 @@ mod program;
 mod resolve;
 
 pub use kind::{Kind, Reason};
-pub use resolve::{accesses, Accesses, Executed, Flags};
+pub use resolve::{Accesses, DataIndex, Executed, Flags};

@@ -5,5 +5,5 @@ mod place;
 mod view;
 
 pub(crate) use layout::leaves;
-pub(crate) use place::{choose, Fields};
+pub(crate) use place::{choose, Fields, Place};
 pub(crate) use view::TypeView;

@@ -27,8 +27,8 @@ pub(crate) struct Place {
     /// Whether the access goes on behind the field.
     pub(crate) wider: bool,
     pub(crate) is_bit_field: bool,
-    /// Whether an element of an array is on the way.
-    pub(crate) in_array: bool,
+    /// The size of the innermost element of an array that is on the way; 0: there is none.
+    pub(crate) element: u64,
     /// Whether no field lies there.
     pub(crate) is_hole: bool,
 }
@@ -73,7 +73,7 @@ impl<'p, 'd> Fields<'p, 'd> {
                 chain: Vec::new(),
                 wider: false,
                 is_bit_field: false,
-                in_array: false,
+                element: 0,
                 is_hole: false,
             };
             descent.descend(id, offset, start);
@@ -138,13 +138,30 @@ impl<'p, 'd> Fields<'p, 'd> {
         }
     }
 
-    /// An offset in a type; of an indexed pointer that leads out of it, in one element.
-    pub(crate) fn within(&self, id: Id, offset: i64, indexed: bool) -> i64 {
+    /// An offset in a type, of a pointer plus a multiple of `step`, and whether an access of `bytes`
+    /// there is one to the same field, be it of another element: not if nothing says that it moves
+    /// over an array.
+    pub(crate) fn within(&self, id: Id, offset: i64, step: u64, bytes: u64) -> (i64, bool) {
         let size = i64::try_from(self.view.size(id)).unwrap_or(0);
-        match indexed && size > 0 && !self.has(id, offset, 1) {
-            true => offset.rem_euclid(size),
-            false => offset,
-        }
+        let inside = step == 0 || size == 0 || self.has(id, offset, 1);
+        let offset = if inside {
+            offset
+        } else {
+            offset.rem_euclid(size)
+        };
+        let moves = |place: &Place| {
+            let element = place.element;
+            element >= bytes && element > 0 && !place.is_hole && (step == 1 || step % element == 0)
+        };
+        let is_sure = step == 0
+            || size > 0 && step % (size as u64) == 0
+            || !self.view.is_record(id)
+                && self
+                    .places(id, offset, 1)
+                    .iter()
+                    .all(|one| one.path.is_empty())
+            || self.places(id, offset, 1).iter().any(moves);
+        (offset, is_sure)
     }
 }
 
@@ -179,7 +196,7 @@ impl Descent<'_, '_, '_> {
                 let Some(element) = found.target else { return };
                 let size = self.view.size(element);
                 if size > 0 {
-                    place.in_array = true;
+                    place.element = size;
                     place.path.push_str("[]");
                     self.descend(element, offset % size, place);
                 }
@@ -229,6 +246,19 @@ impl Descent<'_, '_, '_> {
             place.wider |= bits.next().is_some();
             (place.leaf, place.leaf_offset) = (first.target, 0);
             self.found.push(place);
+        } else if let Some(next) = record
+            .members
+            .iter()
+            .filter(|member| {
+                let (first, last) = (offset.saturating_mul(8), end.saturating_mul(8));
+                member.offset > first && member.offset < last
+            })
+            .min_by_key(|member| member.offset)
+        {
+            // It begins before the field that it is for.
+            let mut named = named(&place, next);
+            named.wider = true;
+            self.descend(next.target, 0, named);
         } else if offset < record.size {
             if !place.path.is_empty() {
                 place.path.push('.');

@@ -95,7 +95,7 @@ impl Body {
                             inside: scope.has(*linked),
                         });
                     }
-                    Location::Memory(..) | Location::Frame(_) => {
+                    Location::Memory(..) | Location::InFrame(..) | Location::Frame(_) => {
                         self.in_memory[*instruction].push(number as u32);
                     }
                     Location::Static(_) => {}

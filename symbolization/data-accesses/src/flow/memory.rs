@@ -2,17 +2,20 @@ use data_types::Id;
 
 use super::body::Body;
 use super::state::State;
-use super::value::Value;
-use crate::fields::{choose, Fields};
+use super::value::{divisor, is_kernel, Value};
+use crate::fields::{Fields, Place};
 use crate::kind::Reason;
 use crate::machine::Address;
 use crate::program::{Location, Static};
 
-/// Whether a number is an address of the kernel's code or data, rather than a small negative one.
-pub(super) fn is_kernel(number: u64) -> bool {
-    const FIRST: u64 = 1 << 63;
-    const SMALL: u64 = 0xffff_ffff_ff00_0000;
-    (FIRST..SMALL).contains(&number)
+/// What an index with a scale adds to an address, and of what a multiple.
+pub(crate) fn moved(index: Value, scale: u8) -> (i64, u64) {
+    if index == Value::PerCpu {
+        return (0, 0);
+    }
+    let (start, step) = index.series();
+    let start = start.wrapping_mul(i64::from(scale));
+    (start, step.saturating_mul(u64::from(scale)))
 }
 
 /// What the instructions of one function do to what is known.
@@ -27,6 +30,8 @@ pub(crate) struct Step<'s, 'p, 'd> {
     pub(crate) variable_at: &'s dyn Fn(u64) -> Option<Static>,
     /// The type of the running task.
     pub(crate) task: Option<Id>,
+    /// Where the stack pointer is at its lowest, once that is known.
+    pub(crate) lowest: Option<i64>,
 }
 
 impl Step<'_, '_, '_> {
@@ -42,11 +47,17 @@ impl Step<'_, '_, '_> {
             let variable = &self.body.function.variables[number as usize];
             let start = match variable.location {
                 Location::Frame(offset) => offset,
-                Location::Memory(register, offset) => {
-                    match state.registers[usize::from(register)] {
-                        Value::Stack(base) => base.wrapping_add(offset),
-                        _ => return None,
+                Location::Memory(register, offset) | Location::InFrame(register, offset) => {
+                    let Value::Stack(base) = state.registers[usize::from(register)] else {
+                        return None;
+                    };
+                    // The stack pointer only passes by other places.
+                    let is_sp = register == self.fields.view.program.machine.stack_pointer();
+                    let passes = is_sp && matches!(variable.location, Location::InFrame(..));
+                    if passes && self.lowest.is_some_and(|lowest| lowest != base) {
+                        return None;
                     }
+                    base.wrapping_add(offset)
                 }
                 _ => return None,
             };
@@ -71,17 +82,8 @@ impl Step<'_, '_, '_> {
         if scale == 1 && !leads(base) && (leads(index) || is_address(index) && !is_address(base)) {
             std::mem::swap(&mut base, &mut index);
         }
-        // What a constant index adds.
-        let mut more = 0i64;
-        let mut indexed = false;
-        match index {
-            // Of 32 bits with a sign it may be less.
-            Some(Constant(number)) if i32::try_from(number as i64).is_ok() => {
-                more = (number as i64).wrapping_mul(i64::from(scale));
-            }
-            Some(PerCpu) | None => {}
-            Some(_) => indexed = true,
-        }
+        let (more, moves) = index.map_or((0, 0), |value| moved(value, scale));
+        let indexed = moves > 0;
         let displacement = displacement.wrapping_add(more);
         let at = |start: u64, indexed| {
             let at = start.wrapping_add_signed(displacement);
@@ -92,30 +94,20 @@ impl Step<'_, '_, '_> {
             }
         };
         match (base, index) {
+            (None, _) if indexed && address.displacement == 0 => {
+                Value::number(more, moves, Reason::Computed)
+            }
             (None, _) => at(0, indexed),
             (
                 Some(Pointer {
                     target,
                     offset,
-                    indexed: before,
+                    step,
                 }),
                 _,
             ) => {
                 let offset = offset.wrapping_add(displacement);
-                let size = self.fields.view.size(target);
-                if indexed && size > 0 && u64::from(scale) == size {
-                    let offset = offset.rem_euclid(size as i64);
-                    return Pointer {
-                        target,
-                        offset,
-                        indexed: before,
-                    };
-                }
-                Pointer {
-                    target,
-                    offset,
-                    indexed: before || indexed,
-                }
+                Value::pointer(self.fields, target, offset, divisor(step, moves))
             }
             (Some(Stack(base)), _) if !indexed => Stack(base.wrapping_add(displacement)),
             (Some(Stack(_)), _) => Unknown(Reason::StackSlot),
@@ -130,22 +122,35 @@ impl Step<'_, '_, '_> {
                 Pointer {
                     target,
                     offset,
-                    indexed,
+                    step,
                 } if scale == 1 => Pointer {
                     target,
                     offset: offset.wrapping_add(displacement),
-                    indexed,
+                    step,
                 },
                 _ => Unknown(Reason::Computed),
             },
+            // A register that a called function may have changed is no index.
+            (Some(Constant(_)), Some(Unknown(Reason::CallResult))) => Unknown(Reason::CallResult),
             (Some(Constant(start)), _) => at(start, indexed),
             (Some(Element(start)), _) => at(start, true),
-            (Some(Unknown(reason)), _) => {
-                let start = displacement as u64;
-                match is_kernel(start) && i32::try_from(displacement).is_ok() {
-                    true => Element(start),
-                    false => Unknown(reason),
+            (Some(number @ (Unknown(_) | Value::Series(..))), _) => {
+                let (start, step) = number.series();
+                let start = displacement.wrapping_add(start);
+                if is_kernel(start as u64) && i32::try_from(start).is_ok() {
+                    return Element(start as u64);
                 }
+                // A register plus a multiple of itself is one, too.
+                let own = address.index.map(|(register, _)| register) == address.base;
+                let step = match own {
+                    true => step.saturating_mul(u64::from(scale) + 1),
+                    false => divisor(step, moves),
+                };
+                let reason = match number {
+                    Unknown(reason) => reason,
+                    _ => Reason::Computed,
+                };
+                Value::number(start, step, reason)
             }
             (Some(Value::Bottom | Value::Canary), _) => Unknown(Reason::Computed),
         }
@@ -157,8 +162,11 @@ impl Step<'_, '_, '_> {
             Value::Pointer {
                 target,
                 offset,
-                indexed,
-            } => self.held(target, self.fields.within(target, offset, indexed)),
+                step,
+            } => match self.fields.within(target, offset, step, 8) {
+                (offset, true) => self.held(target, offset),
+                _ => Value::Unknown(Reason::Loaded),
+            },
             Value::Stack(slot) => {
                 if let Some((number, within)) = self.stack_variable(instruction, state, slot) {
                     let variable = &self.body.function.variables[number as usize];
@@ -184,7 +192,8 @@ impl Step<'_, '_, '_> {
             _ => match found.target {
                 Some(target) => {
                     let offset = at.wrapping_sub(found.start) as i64;
-                    self.held(target, self.fields.within(target, offset, true))
+                    let (offset, _) = self.fields.within(target, offset, 1, 8);
+                    self.held(target, offset)
                 }
                 None => Value::Unknown(Reason::Loaded),
             },
@@ -209,14 +218,28 @@ impl Step<'_, '_, '_> {
             return Value::Pointer {
                 target,
                 offset: 1,
-                indexed: false,
+                step: 0,
             };
         }
-        match choose(view, &found, 8, None, "") {
-            Some((place, _)) if place.leaf_offset == 0 && !place.is_bit_field => {
-                Value::of_type(self.fields, place.leaf)
-            }
+        let known = |place: &Place| match place.leaf_offset {
+            0 if !place.is_bit_field && !place.is_hole => Value::of_type(self.fields, place.leaf),
             _ => Value::Unknown(Reason::Loaded),
+        };
+        let values: Vec<Value> = found.iter().map(known).collect();
+        let mut pointers = values.iter().filter_map(|value| match value {
+            Value::Pointer { target, .. } => Some((*target, *value)),
+            _ => None,
+        });
+        let Some((target, pointer)) = pointers.next() else {
+            let number = values
+                .iter()
+                .find(|value| !matches!(value, Value::Unknown(Reason::Loaded)));
+            return number.copied().unwrap_or(Value::Unknown(Reason::Loaded));
+        };
+        // Of a union's pointers nothing tells which it is.
+        match pointers.all(|(other, _)| view.same(target, other)) {
+            true => pointer,
+            false => Value::Unknown(Reason::Loaded),
         }
     }
 }

@@ -8,7 +8,7 @@ mod value;
 mod walk;
 
 pub(crate) use body::{Body, Instruction};
-pub(crate) use memory::Step;
+pub(crate) use memory::{moved, Step};
 pub(crate) use state::State;
 pub(crate) use value::Value;
 pub(crate) use walk::walk;

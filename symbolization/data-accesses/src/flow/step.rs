@@ -1,10 +1,10 @@
 use data_types::Id;
 
-use super::memory::{is_kernel, Step};
+use super::memory::Step;
 use super::state::State;
-use super::value::Value;
+use super::value::{divisor, is_kernel, Value};
 use crate::kind::Reason;
-use crate::machine::{Address, Control, Effect, Machine, Source};
+use crate::machine::{Address, Control, Effect, Machine, Register, Source};
 
 impl<'d> Step<'_, '_, 'd> {
     fn machine(&self) -> &'d dyn Machine {
@@ -15,7 +15,11 @@ impl<'d> Step<'_, '_, 'd> {
     pub(crate) fn variables(&self, instruction: usize, state: &mut State) {
         let view = &self.fields.view;
         let mut settled = None;
+        let half = self.half_a_sum(instruction);
         for one in self.body.all_candidates(instruction) {
+            if half == Some(one.register) {
+                continue;
+            }
             let own = &mut state.registers[usize::from(one.register)];
             if settled == Some(one.register) || matches!(own, Value::Stack(_) | Value::Canary) {
                 continue;
@@ -28,7 +32,7 @@ impl<'d> Step<'_, '_, 'd> {
             let known = Value::Pointer {
                 target,
                 offset,
-                indexed: false,
+                step: 0,
             };
             if !view.is_record(target) {
                 if matches!(own, Value::Unknown(_) | Value::Bottom) && one.add == 0 {
@@ -52,6 +56,29 @@ impl<'d> Step<'_, '_, 'd> {
         }
     }
 
+    /// The register to which the second of two instructions adds what the first could not: for
+    /// compilers these are one, before which a variable is there (arm64: ADD of 12 bits, LSL #12).
+    fn half_a_sum(&self, instruction: usize) -> Option<Register> {
+        const PART: i64 = 1 << 12;
+        let added = |number: usize| {
+            let one = self.body.code.get(number)?;
+            match one.operation.effects.as_slice() {
+                [Effect::Set(register, Source::Sum(sum))] if sum.index.is_none() => Some((
+                    *register,
+                    sum.base?,
+                    sum.displacement,
+                    one.address.wrapping_add(one.length),
+                )),
+                _ => None,
+            }
+        };
+        let (register, base, ..) = added(instruction)?;
+        let (before, _, distance, end) = added(instruction.checked_sub(1)?)?;
+        let is_next = end == self.body.code[instruction].address;
+        let is_half = distance != 0 && distance % PART == 0;
+        (is_next && is_half && register == base && register == before).then_some(register)
+    }
+
     fn source(&self, instruction: usize, state: &State, source: &Source) -> Value {
         use Value::{Constant, Pointer, Stack, Unknown};
         let value = |register: u8| state.registers[usize::from(register)];
@@ -62,25 +89,53 @@ impl<'d> Step<'_, '_, 'd> {
             Source::Load(address) => self.loaded(instruction, state, address),
             Source::SumWithLoad(register, address) => {
                 let loaded = self.loaded(instruction, state, address);
-                plus(value(*register), loaded)
+                self.plus(value(*register), loaded)
             }
             Source::Difference(one, other) => match (value(*one), value(*other)) {
                 (Pointer { .. }, Pointer { .. }) => Unknown(Reason::Computed),
-                (Pointer { target, offset, .. }, _) => Pointer {
-                    target,
-                    offset,
-                    indexed: true,
-                },
-                _ => Unknown(Reason::Computed),
+                (
+                    Pointer {
+                        target,
+                        offset,
+                        step,
+                    },
+                    number,
+                ) => {
+                    let (less, also) = number.series();
+                    let offset = offset.wrapping_sub(less);
+                    Value::pointer(self.fields, target, offset, divisor(step, also))
+                }
+                (one, other) => {
+                    let ((start, step), (less, also)) = (one.series(), other.series());
+                    let start = start.wrapping_sub(less);
+                    Value::number(start, divisor(step, also), Reason::Computed)
+                }
             },
+            Source::Product(register, factor) => value(*register).times(Constant(*factor)),
+            Source::Multiple(factor) => Value::number(0, *factor, Reason::Computed),
+            Source::SumWithProduct(register, one, other) => {
+                let product = value(*one).times(value(*other));
+                match register {
+                    Some(register) => self.plus(value(*register), product),
+                    None => product,
+                }
+            }
             Source::Masked(register, mask) => {
                 // Low bits of a pointer are flags.
                 const FLAGS: i64 = -256;
                 match value(*register) {
                     Stack(_) => Unknown(Reason::StackSlot),
                     Constant(number) => Constant(number & mask),
-                    known if (FLAGS..0).contains(&(*mask as i64)) => known,
-                    _ => Unknown(Reason::Computed),
+                    known @ Pointer { .. } if (FLAGS..0).contains(&(*mask as i64)) => known,
+                    known @ (Value::Element(_) | Unknown(_) | Value::PerCpu | Value::Canary)
+                        if (FLAGS..0).contains(&(*mask as i64)) =>
+                    {
+                        known
+                    }
+                    _ => {
+                        let factor = 1u64.checked_shl(mask.trailing_zeros()).unwrap_or(0);
+                        Value::number(0, factor, Reason::Computed)
+                    }
                 }
             }
             Source::Both(one, other) => self.both(value(*one), value(*other)),
@@ -92,7 +147,7 @@ impl<'d> Step<'_, '_, 'd> {
             Source::Task => self.task.map_or(Unknown(Reason::Loaded), |target| Pointer {
                 target,
                 offset: 0,
-                indexed: false,
+                step: 0,
             }),
             Source::PerCpu => Value::PerCpu,
             Source::Number => Unknown(Reason::Number),
@@ -106,7 +161,9 @@ impl<'d> Step<'_, '_, 'd> {
             (Some(one), Some((other, 1))) if address.displacement == 0 => {
                 let value = |register: u8| state.registers[usize::from(register)];
                 match (value(one), value(other)) {
-                    (Value::PerCpu, other) | (other, Value::PerCpu) => plus(Value::PerCpu, other),
+                    (Value::PerCpu, other) | (other, Value::PerCpu) => {
+                        self.plus(Value::PerCpu, other)
+                    }
                     _ => self.address(state, address),
                 }
             }
@@ -120,7 +177,7 @@ impl<'d> Step<'_, '_, 'd> {
         let head = |target| Pointer {
             target,
             offset: 0,
-            indexed: false,
+            step: 0,
         };
         match (one, other) {
             (
@@ -221,24 +278,44 @@ impl<'d> Step<'_, '_, 'd> {
             _ => None,
         }
     }
-}
 
-/// The sum of two values.
-fn plus(one: Value, other: Value) -> Value {
-    use Value::{Constant, Element, PerCpu, Pointer, Unknown};
-    match (one, other) {
-        (PerCpu, known @ (Pointer { .. } | Constant(_) | Element(_)))
-        | (known @ (Pointer { .. } | Constant(_) | Element(_)), PerCpu) => known,
-        (Pointer { target, offset, .. }, _) | (_, Pointer { target, offset, .. }) => Pointer {
-            target,
-            offset,
-            indexed: true,
-        },
-        (Constant(at) | Element(at), Unknown(_)) | (Unknown(_), Constant(at) | Element(at))
-            if is_kernel(at) =>
-        {
-            Element(at)
+    /// The sum of two values.
+    fn plus(&self, one: Value, other: Value) -> Value {
+        use Value::{Constant, Element, PerCpu, Pointer, Series, Unknown};
+        match (one, other) {
+            (PerCpu, known @ (Pointer { .. } | Constant(_) | Element(_)))
+            | (known @ (Pointer { .. } | Constant(_) | Element(_)), PerCpu) => known,
+            (
+                Pointer {
+                    target,
+                    offset,
+                    step,
+                },
+                number,
+            )
+            | (
+                number,
+                Pointer {
+                    target,
+                    offset,
+                    step,
+                },
+            ) => {
+                let (more, also) = number.series();
+                let offset = offset.wrapping_add(more);
+                Value::pointer(self.fields, target, offset, divisor(step, also))
+            }
+            (Constant(at) | Element(at), number @ (Unknown(_) | Series(..)))
+            | (number @ (Unknown(_) | Series(..)), Constant(at) | Element(at))
+                if is_kernel(at) =>
+            {
+                Element(at.wrapping_add_signed(number.series().0))
+            }
+            (one, other) => {
+                let ((start, step), (more, also)) = (one.series(), other.series());
+                let start = start.wrapping_add(more);
+                Value::number(start, divisor(step, also), Reason::Computed)
+            }
         }
-        _ => Unknown(Reason::Computed),
     }
 }

@@ -7,6 +7,9 @@ use crate::machine::Control;
 /// How often the walk may come by an instruction. It comes by twice or three times.
 const MOST_VISITS: u32 = 60;
 
+/// Bytes of the largest record that a function returns in registers.
+const LARGEST_RESULT: u64 = 16;
+
 /// What is known before each instruction: forward, until nothing changes.
 pub(crate) fn walk(step: &Step<'_, '_, '_>) -> Vec<State> {
     let code = &step.body.code;
@@ -40,9 +43,16 @@ fn entry(step: &Step<'_, '_, '_>) -> State {
     let mut state = State::anywhere(Reason::ChangedParameter);
     if step.body.has_parameters {
         state = State::anywhere(Reason::Computed);
-        let arguments = machine.arguments().iter();
+        let view = &step.fields.view;
+        let mut arguments = machine.arguments().iter().peekable();
+        if let Some(Some(id)) = (step.result_of)(step.body.entry) {
+            if view.is_record(id) && view.size(id) > LARGEST_RESULT {
+                let register = machine.result_address();
+                state.registers[usize::from(register)] = Value::pointer(step.fields, id, 0, 0);
+                arguments.next_if(|first| **first == register);
+            }
+        }
         for (register, id) in arguments.zip(&step.body.function.parameters) {
-            let view = &step.fields.view;
             // Records go elsewhere, and so may those behind them.
             if view.is_record(*id) && view.size(*id) > 8 {
                 break;

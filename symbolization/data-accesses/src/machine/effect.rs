@@ -53,6 +53,12 @@ pub(crate) enum Source {
     Difference(Register, Register),
     /// A register under a constant mask.
     Masked(Register, u64),
+    /// A register times a constant; of some of its bits, too.
+    Product(Register, u64),
+    /// Something times a constant.
+    Multiple(u64),
+    /// One register, or 0, plus or minus the product of two.
+    SumWithProduct(Option<Register>, Register, Register),
     /// What two registers have in common (AND).
     Both(Register, Register),
     /// One of two registers (CMOV, CSEL).

@@ -14,6 +14,9 @@ pub(crate) trait Machine: Sync {
     /// The registers that arguments come in, in their order.
     fn arguments(&self) -> &'static [Register];
 
+    /// The register that says where a result goes that is too large for registers.
+    fn result_address(&self) -> Register;
+
     /// The register that a result comes in.
     fn result(&self) -> Register;
 

@@ -16,6 +16,47 @@ pub(super) struct Entry<'d> {
     pub(super) location: Option<AttributeValue<Slice<'d>>>,
     pub(super) frame: Option<Expression<Slice<'d>>>,
     pub(super) declared: bool,
+    pub(super) external: bool,
+}
+
+/// What is read of most entries: a kernel has millions.
+#[derive(Default)]
+pub(super) struct Head<'d> {
+    pub(super) name: Option<AttributeValue<Slice<'d>>>,
+    pub(super) location: Option<AttributeValue<Slice<'d>>>,
+    pub(super) sibling: Option<usize>,
+    pub(super) declared: bool,
+}
+
+impl<'d> Head<'d> {
+    /// Read some of the attributes of the entry that `entries` stands at, and skip the others;
+    /// `named`: whether what names it is of interest, too.
+    pub(super) fn read(
+        units: &Units<'d>,
+        unit: &Unit<'d>,
+        entries: &mut EntriesRaw<'_, Slice<'d>>,
+        abbreviation: &Abbreviation,
+        named: bool,
+    ) -> gimli::Result<Self> {
+        let mut head = Head::default();
+        for spec in abbreviation.attributes() {
+            match spec.name() {
+                dw::DW_AT_sibling => {
+                    let value = entries.read_attribute(*spec)?.value();
+                    head.sibling = units.reference(unit, &value);
+                }
+                dw::DW_AT_name if named => head.name = Some(entries.read_attribute(*spec)?.value()),
+                dw::DW_AT_location if named => {
+                    head.location = Some(entries.read_attribute(*spec)?.value());
+                }
+                name => {
+                    head.declared |= name == dw::DW_AT_declaration;
+                    entries.skip_attributes(std::slice::from_ref(spec))?;
+                }
+            }
+        }
+        Ok(head)
+    }
 }
 
 impl<'d> Entry<'d> {
@@ -46,6 +87,7 @@ impl<'d> Entry<'d> {
                     }
                 }
                 dw::DW_AT_declaration => entry.declared = true,
+                dw::DW_AT_external => entry.external = true,
                 _ => {}
             }
         }

@@ -54,6 +54,8 @@ pub(crate) struct Function {
     /// Types of its parameters.
     pub(crate) parameters: Vec<Id>,
     pub(crate) is_assembly: bool,
+    /// Whether other files may call it.
+    pub(crate) is_external: bool,
     /// Static variables: address, type, name.
     pub(crate) statics: Vec<(u64, Id, String)>,
 }
@@ -66,45 +68,60 @@ struct Reader<'r, 'd> {
     function: Function,
 }
 
-/// Types of the variables of the function that is declared at an offset of `.debug_info`: an instance
-/// lacks those that are nowhere.
-pub(super) fn declared_types(units: &Units<'_>, place: usize) -> Vec<Id> {
-    let mut found = Vec::new();
-    // What was read before is of use all the same.
-    let _ = declared(units, place, &mut found);
-    found
+/// The variable of the kernel's container_of() (include/linux/container_of.h).
+pub(crate) const CONTAINED: &str = "__mptr";
+
+/// What is said of the variables of a function where it is declared: an instance lacks those that are
+/// nowhere.
+#[derive(Default)]
+pub(crate) struct Declared {
+    pub(crate) types: Vec<Id>,
+    /// Whether it uses container_of().
+    pub(crate) has_container: bool,
 }
 
-fn declared(units: &Units<'_>, place: usize, found: &mut Vec<Id>) -> gimli::Result<()> {
-    let Some((unit, within)) = units.at(place) else {
-        return Ok(());
-    };
-    let mut entries = unit.header.entries_raw(&unit.abbreviations, Some(within))?;
-    let mut depth = 0usize;
-    while !entries.is_empty() && found.len() < MOST_TYPES {
-        let Some(abbreviation) = entries.read_abbreviation()? else {
-            depth = depth.saturating_sub(1);
-            if depth == 0 {
+impl Declared {
+    /// Those of the function that is declared at an offset of `.debug_info`.
+    pub(super) fn read(units: &Units<'_>, place: usize) -> Self {
+        let mut found = Declared::default();
+        // What was read before is of use all the same.
+        let _ = found.tree(units, place);
+        found
+    }
+
+    fn tree(&mut self, units: &Units<'_>, place: usize) -> gimli::Result<()> {
+        let Some((unit, within)) = units.at(place) else {
+            return Ok(());
+        };
+        let mut entries = unit.header.entries_raw(&unit.abbreviations, Some(within))?;
+        let mut depth = 0usize;
+        while !entries.is_empty() && self.types.len() < MOST_TYPES {
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+                continue;
+            };
+            if matches!(
+                abbreviation.tag(),
+                dw::DW_TAG_variable | dw::DW_TAG_formal_parameter
+            ) {
+                let entry = Entry::read(units, unit, &mut entries, abbreviation)?;
+                let name = entry.name.as_ref().map(|name| units.string(unit, name));
+                self.has_container |= name == Some(CONTAINED.as_bytes());
+                self.types.extend(entry.target.map(|at| at as Id));
+            } else {
+                entries.skip_attributes(abbreviation.attributes())?;
+            }
+            if abbreviation.has_children() {
+                depth += 1;
+            } else if depth == 0 {
                 break;
             }
-            continue;
-        };
-        if matches!(
-            abbreviation.tag(),
-            dw::DW_TAG_variable | dw::DW_TAG_formal_parameter
-        ) {
-            let entry = Entry::read(units, unit, &mut entries, abbreviation)?;
-            found.extend(entry.target.map(|at| at as Id));
-        } else {
-            entries.skip_attributes(abbreviation.attributes())?;
         }
-        if abbreviation.has_children() {
-            depth += 1;
-        } else if depth == 0 {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Read the function at an offset of `.debug_info`. What makes no sense ends it early.
@@ -189,7 +206,7 @@ impl<'d> Reader<'_, 'd> {
         if let Some(around) = around {
             depth = around.depth + 1;
             // A block without ranges has those of what it is in.
-            if ranges.is_empty() {
+            if entry.low.is_none() && entry.ranges.is_none() {
                 ranges.clone_from(&around.ranges);
             }
             if tag == dw::DW_TAG_lexical_block {
@@ -207,6 +224,9 @@ impl<'d> Reader<'_, 'd> {
             name = String::from_utf8_lossy(known).into_owned();
         }
         if parent.is_none() {
+            let origin = entry.origin.and_then(|at| Entry::at(self.units, at));
+            self.function.is_external =
+                entry.external || origin.is_some_and(|(_, origin)| origin.external);
             if let Some(expression) = entry.frame {
                 self.frame = Frame::of(self.machine, self.unit.header.encoding(), expression);
             }
@@ -254,7 +274,7 @@ impl<'d> Reader<'_, 'd> {
                 if let Some(Location::Static(address)) = found {
                     let name = self.function.names[name_number as usize].clone();
                     self.function.statics.push((address, target, name));
-                } else if let Some(location) = found {
+                } else if let Some(location) = found.map(Location::always) {
                     let ranges = self.function.scopes[scope].ranges.clone();
                     for (start, end) in ranges {
                         self.add(start, end, location, target, name_number, scope);

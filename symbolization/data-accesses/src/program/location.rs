@@ -10,10 +10,22 @@ pub(crate) enum Location {
     Value(Register, i64),
     /// In memory, so far behind where a register points to.
     Memory(Register, i64),
+    /// In memory, so far behind where a register points to once the function has its frame.
+    InFrame(Register, i64),
     /// In memory, so far behind the frame's address (the CFA).
     Frame(i64),
     /// In memory, always.
     Static(u64),
+}
+
+impl Location {
+    /// Where it is if it is there all the time, also before the function has its frame.
+    pub(super) fn always(self) -> Self {
+        match self {
+            Location::Memory(register, offset) => Location::InFrame(register, offset),
+            other => other,
+        }
+    }
 }
 
 /// No expression that says one of these is longer.
@@ -72,7 +84,7 @@ pub(super) fn location<'d>(
         },
         [Operation::FrameOffset { offset }] => Some(match frame {
             Frame::Cfa => Location::Frame(*offset),
-            Frame::Register(one) => Location::Memory(one, *offset),
+            Frame::Register(one) => Location::InFrame(one, *offset),
         }),
         [Operation::Address { address }] => Some(Location::Static(*address)),
         [Operation::AddressIndex { index }] => {

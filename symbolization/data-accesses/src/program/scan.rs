@@ -1,7 +1,7 @@
 use data_types::{Unit, Units};
 use gimli::{constants as dw, AttributeValue, Operation};
 
-use super::entry::Entry;
+use super::entry::{Entry, Head};
 
 /// What stands at the top level of a unit. Places are offsets in `.debug_info`.
 #[derive(Default)]
@@ -43,24 +43,33 @@ pub(super) fn scan<'d>(
             continue;
         };
         let (tag, has_children) = (abbreviation.tag(), abbreviation.has_children());
-        let wanted = depth == 1
-            && matches!(
-                tag,
-                dw::DW_TAG_subprogram
-                    | dw::DW_TAG_variable
-                    | dw::DW_TAG_structure_type
-                    | dw::DW_TAG_union_type
-            );
-        let mut sibling = None;
-        if wanted || has_children {
-            let entry = Entry::read(units, unit, &mut entries, abbreviation)?;
-            sibling = entry.sibling;
-            if wanted {
-                let place = unit.start + offset.0;
-                keep(units, unit, relocatable, (place, tag), &entry, &mut found)?;
+        let sibling;
+        let place = unit.start + offset.0;
+        match tag {
+            dw::DW_TAG_subprogram if depth == 1 => {
+                let entry = Entry::read(units, unit, &mut entries, abbreviation)?;
+                sibling = entry.sibling;
+                function(units, unit, relocatable, place, &entry, &mut found)?;
             }
-        } else {
-            entries.skip_attributes(abbreviation.attributes())?;
+            dw::DW_TAG_variable | dw::DW_TAG_structure_type | dw::DW_TAG_union_type
+                if depth == 1 =>
+            {
+                let head = Head::read(units, unit, &mut entries, abbreviation, true)?;
+                sibling = head.sibling;
+                if tag == dw::DW_TAG_variable {
+                    variable(units, unit, place, &head, &mut found)?;
+                } else if !head.declared {
+                    record(units, unit, place, &head, &mut found);
+                }
+            }
+            _ if has_children => {
+                let head = Head::read(units, unit, &mut entries, abbreviation, false)?;
+                sibling = head.sibling;
+            }
+            _ => {
+                entries.skip_attributes(abbreviation.attributes())?;
+                sibling = None;
+            }
         }
         if !has_children {
             if depth == 0 {
@@ -82,61 +91,72 @@ pub(super) fn scan<'d>(
     Ok(found)
 }
 
-fn keep<'d>(
+fn function<'d>(
     units: &Units<'d>,
     unit: &Unit<'d>,
     relocatable: bool,
-    (place, tag): (usize, gimli::DwTag),
+    place: usize,
     entry: &Entry<'d>,
     found: &mut Found,
 ) -> gimli::Result<()> {
-    match tag {
-        dw::DW_TAG_subprogram => {
-            let (number, before) = (found.functions.len() as u32, found.ranges.len());
-            let ranges = &mut found.ranges;
-            entry.ranges(units, unit, &mut |low, high| {
-                ranges.push((low, high, number));
-                ranges.len() - before < MOST_RANGES
-            })?;
-            if ranges.len() > before {
-                found.functions.push(place);
-            } else if entry.declared && relocatable {
-                if let Some(name) = &entry.name {
-                    let name = units.string(unit, name).to_vec();
-                    found
-                        .declared
-                        .push((name, entry.target.map(|at| at as u64)));
-                }
-            }
+    let (number, before) = (found.functions.len() as u32, found.ranges.len());
+    let ranges = &mut found.ranges;
+    entry.ranges(units, unit, &mut |low, high| {
+        ranges.push((low, high, number));
+        ranges.len() - before < MOST_RANGES
+    })?;
+    if ranges.len() > before {
+        found.functions.push(place);
+    } else if entry.declared && relocatable {
+        if let Some(name) = &entry.name {
+            let name = units.string(unit, name).to_vec();
+            let target = entry.target.map(|at| at as u64);
+            found.declared.push((name, target));
         }
-        dw::DW_TAG_variable => {
-            if let Some(AttributeValue::Exprloc(expression)) = entry.location {
-                let mut operations = expression.operations(unit.header.encoding());
-                let address = match operations.next()? {
-                    Some(Operation::Address { address }) => Some(address),
-                    Some(Operation::AddressIndex { index }) => {
-                        let value = AttributeValue::DebugAddrIndex(index);
-                        unit.address(&units.dwarf, &value)
-                    }
-                    _ => None,
-                };
-                found
-                    .statics
-                    .extend(address.map(|address| (address, place)));
-            }
-        }
-        _ if !entry.declared => match &entry.name {
-            Some(AttributeValue::String(own)) => {
-                let name = String::from_utf8_lossy(own.slice()).into_owned();
-                found.named_records.push((name, place));
-            }
-            Some(name) => {
-                let at = units.string_offset(unit, name);
-                found.records.extend(at.map(|at| (at, place)));
-            }
-            None => {}
-        },
-        _ => {}
     }
     Ok(())
+}
+
+fn variable<'d>(
+    units: &Units<'d>,
+    unit: &Unit<'d>,
+    place: usize,
+    head: &Head<'d>,
+    found: &mut Found,
+) -> gimli::Result<()> {
+    if let Some(AttributeValue::Exprloc(expression)) = head.location {
+        let mut operations = expression.operations(unit.header.encoding());
+        let address = match operations.next()? {
+            Some(Operation::Address { address }) => Some(address),
+            Some(Operation::AddressIndex { index }) => {
+                let value = AttributeValue::DebugAddrIndex(index);
+                unit.address(&units.dwarf, &value)
+            }
+            _ => None,
+        };
+        found
+            .statics
+            .extend(address.map(|address| (address, place)));
+    }
+    Ok(())
+}
+
+fn record<'d>(
+    units: &Units<'d>,
+    unit: &Unit<'d>,
+    place: usize,
+    head: &Head<'d>,
+    found: &mut Found,
+) {
+    match &head.name {
+        Some(AttributeValue::String(own)) => {
+            let name = String::from_utf8_lossy(own.slice()).into_owned();
+            found.named_records.push((name, place));
+        }
+        Some(name) => {
+            let at = units.string_offset(unit, name);
+            found.records.extend(at.map(|at| (at, place)));
+        }
+        None => {}
+    }
 }

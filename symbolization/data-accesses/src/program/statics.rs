@@ -19,7 +19,7 @@ pub(crate) struct Static {
 /// The variables of a file by address, and its symbols.
 pub(crate) struct Statics<'d> {
     /// Address, and place in `.debug_info`, by address.
-    pub(super) entries: Vec<(u64, usize)>,
+    entries: &'d [(u64, usize)],
     /// Those of functions, which are found when these are read.
     local: RefCell<HashMap<u64, (Id, String)>>,
     pub(crate) symbols: Vec<Symbol<'d>>,
@@ -34,11 +34,10 @@ const MOST_BEFORE: usize = 64;
 
 impl<'d> Statics<'d> {
     pub(super) fn new(
-        mut entries: Vec<(u64, usize)>,
+        entries: &'d [(u64, usize)],
         symbols: Vec<Symbol<'d>>,
         sections: Vec<SectionPlace>,
     ) -> Self {
-        entries.sort_unstable();
         Statics {
             entries,
             local: RefCell::default(),

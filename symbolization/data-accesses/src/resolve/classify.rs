@@ -11,7 +11,7 @@ use crate::fields::{choose, Fields};
 use crate::flow::{State, Step, Value};
 use crate::kind::{Kind, Reason};
 use crate::machine::{Access, Role};
-use crate::program::{Location, Static};
+use crate::program::{Location, Static, CONTAINED};
 
 /// How many names of a union's alternatives are kept.
 const MOST_ALTERNATIVES: usize = 24;
@@ -116,10 +116,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 let name = &step.body.function.names[variable.name as usize];
                 row.kind = Kind::StackVariable as u8;
                 row.symbol = self.texts.number(name);
-                let target = Target {
-                    id: variable.target,
-                    offset: within,
-                };
+                let target = Target::at(variable.target, within);
                 self.name(step, number, target, None, access, row);
             } else if access.load && state.slot(slot) == Value::Canary
                 || access.store && stores_canary(slot)
@@ -137,7 +134,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         }
         let may_fault = !access.address.per_cpu && program.may_fault(step.body.code[number].linked);
         row.flags = row.flags.with(Flags::USER, may_fault);
-        let variable = variable_of(step, number, &access.address, access.size);
+        let variable = variable_of(step, number, state, &access.address, access.size);
         let record = variable.filter(|one| self.fields.view.is_record(one.id));
         let constant = match value {
             Value::Constant(at) => Some((at, false)),
@@ -150,20 +147,20 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
             }
         }
         let size = u64::from(access.size.max(1));
-        let mut computed = false;
         let flow = match value {
             Value::Pointer {
                 target,
                 offset,
-                indexed,
+                step: moves,
             } => {
-                let offset = self.fields.within(target, offset, indexed);
-                let places = self.fields.places(target, offset, size);
-                let beside = places.is_empty() || places.iter().any(|one| one.in_array);
-                computed = indexed && !beside;
-                match places.is_empty() {
-                    true => self.container(step, target, offset, size),
-                    false => Some(Target { id: target, offset }),
+                let (offset, is_sure) = self.fields.within(target, offset, moves, size);
+                match self.fields.has(target, offset, size) {
+                    true => Some(Target {
+                        id: target,
+                        offset,
+                        is_sure,
+                    }),
+                    false => self.container(step, target, offset, size),
                 }
             }
             _ => None,
@@ -172,7 +169,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         match (record, in_flow) {
             (Some(own), Some(outer))
                 if !self.fields.view.same(own.id, outer.id)
-                    && !computed
+                    && outer.is_sure
                     && self.fields.contains(
                         outer.id,
                         outer.offset.wrapping_sub(own.offset),
@@ -183,21 +180,14 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 row.kind = Kind::Field as u8;
                 self.name(step, number, outer, Some(own.id), access, row);
             }
-            (Some(own), _) => {
+            (own, outer) if own.or(outer).is_some() => {
                 row.kind = Kind::Field as u8;
-                self.name(step, number, own, Some(own.id), access, row);
-            }
-            (None, Some(outer)) => {
-                row.kind = Kind::Field as u8;
-                if computed && access.address.index.is_some() {
-                    row.flags = row.flags.with(Flags::COMPUTED, true);
-                    self.type_alone(outer.id, row);
-                } else {
-                    let hint = variable.map(|one| one.id);
-                    self.name(step, number, outer, hint, access, row);
+                let hint = own.or(variable).map(|one| one.id);
+                if let Some(target) = own.or(outer) {
+                    self.name(step, number, target, hint, access, row);
                 }
             }
-            (None, None) => match variable.or(flow) {
+            _ => match variable.or(flow) {
                 Some(pointed) => {
                     row.kind = Kind::Pointed as u8;
                     self.type_alone(pointed.id, row);
@@ -221,17 +211,19 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
             // A number beside the one that is pointed to is one of its kind.
             let whole = i64::try_from(self.fields.view.size(inner)).ok()?;
             let fits = whole > 0 && offset % whole == 0;
-            return fits.then_some(Target {
-                id: inner,
-                offset: 0,
-            });
+            return fits.then(|| Target::start(inner));
         }
         let function = &step.body.function;
         let program = self.fields.view.program;
-        let declared = function.origins.iter().flat_map(|origin| {
-            let types = program.declared_types(*origin);
-            (0..types.len()).map(move |number| types[number])
-        });
+        let origins = function.origins.iter();
+        let declared: Vec<_> = origins.map(|origin| program.declared(*origin)).collect();
+        // Otherwise it may be another element of an array.
+        let contains = function.names.iter().any(|name| name == CONTAINED)
+            || declared.iter().any(|one| one.has_container);
+        if !contains {
+            return self.element(inner, offset, size);
+        }
+        let declared = declared.iter().flat_map(|one| one.types.iter().copied());
         let mut found: Vec<(Target, bool)> = Vec::new();
         for id in function.types.iter().copied().chain(declared) {
             let Some(outer) = self.fields.view.pointee(id) else {
@@ -256,7 +248,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                             .pointee(one.target)
                             .is_some_and(|id| self.fields.view.same(id, outer))
                 });
-                found.push((Target { id: outer, offset }, is_made));
+                found.push((Target::at(outer, offset), is_made));
             }
         }
         let mut made = found.iter().filter(|(_, is_made)| *is_made);
@@ -277,7 +269,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         let whole = i64::try_from(self.fields.view.size(id)).ok()?;
         let name = self.fields.view.name(id);
         let fits = whole > 0 && offset % whole == 0 && size <= whole as u64;
-        (fits && ENTRIES.contains(&&*name)).then_some(Target { id, offset: 0 })
+        (fits && ENTRIES.contains(&&*name)).then(|| Target::start(id))
     }
 
     /// An access to a variable with an address of its own.
@@ -301,15 +293,16 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         self.statics.entry(key).or_insert_with(|| found.clone());
         let is_canary = found.name.contains("stack_chk_guard");
         if let Some(id) = found.target {
-            let offset = self.fields.within(id, row.offset, indexed);
+            let (offset, _) = self.fields.within(id, row.offset, u64::from(indexed), 1);
             let size = u64::from(access.size.max(1));
             let places = self.fields.places(id, offset, size);
-            if indexed && !places.iter().any(|one| one.in_array) {
-                row.flags = row.flags.with(Flags::COMPUTED, true);
-                self.type_alone(id, row);
-            } else {
-                self.name(step, number, Target { id, offset }, None, access, row);
-            }
+            let mut inside = places.iter();
+            let target = Target {
+                id,
+                offset,
+                is_sure: !indexed || inside.any(|one| one.element >= size && !one.is_hole),
+            };
+            self.name(step, number, target, None, access, row);
         }
         if is_canary {
             row.kind = Kind::Canary as u8;
@@ -327,6 +320,10 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         row: &mut Row,
     ) {
         self.type_alone(target.id, row);
+        if !target.is_sure {
+            row.flags = row.flags.with(Flags::COMPUTED, true);
+            return;
+        }
         row.offset = target.offset;
         let size = u64::from(access.size.max(1));
         let places = self.fields.places(target.id, target.offset, size);

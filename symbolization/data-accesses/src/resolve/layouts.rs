@@ -54,7 +54,7 @@ pub(super) fn variables(
         found.insert((one.start, one.name.clone()), (one.size, true));
     }
     // Sections of a module have no addresses of their own.
-    let own = accessed.values().filter(|_| !program.is_relocatable);
+    let own = accessed.values().filter(|_| !program.is_relocatable());
     let starts: BTreeSet<u64> = accessed.keys().map(|(start, _)| *start).collect();
     for one in own {
         let Some(section) = statics.section(one.start) else {
@@ -81,7 +81,7 @@ pub(super) fn variables(
         }
     }
     for ((start, name), (size, is_accessed)) in found {
-        let section = statics.section(start).filter(|_| !program.is_relocatable);
+        let section = statics.section(start).filter(|_| !program.is_relocatable());
         out.global_name.push(texts.number(&name));
         out.global_section
             .push(section.map_or(0, |one| texts.number(&one.name)));

@@ -65,7 +65,7 @@ impl<'p, 'd> Memory<'p, 'd> {
     }
 
     fn find(&self, address: u64) -> Option<Static> {
-        if !self.program.is_relocatable {
+        if !self.program.is_relocatable() {
             let first = self.sections.first()?;
             let moved = first.avma.0.wrapping_sub(first.svma.0);
             let linked = address.wrapping_sub(moved);

@@ -18,9 +18,9 @@ pub use columns::{Accesses, Flags};
 use self::classify::Classifier;
 use self::memory::Memory;
 use crate::fields::{Fields, TypeView};
-use crate::flow::{walk, Body, Instruction, Step};
+use crate::flow::{walk, Body, Instruction, Step, Value};
 use crate::machine::{named, Operation};
-use crate::program::{Function, Program, SECTIONS};
+use crate::program::{Function, Index, Program, SECTIONS};
 
 /// An instruction that executed: where, and its bytes.
 #[derive(Clone, Copy, Debug)]
@@ -31,28 +31,54 @@ pub struct Executed<'c> {
     pub code: &'c [u8],
 }
 
-/// What instructions access that executed, by address; those that are in none of `sections` are left
-/// out. None where the file at `path` has no DWARF, or nothing is known of the architecture.
-///
-/// `sections`: where the code of the file was; `kallsyms`: the symbols of the whole kernel, which say
-/// where a module's data are.
-pub fn accesses(
-    path: &Path,
-    architecture: &str,
+/// A kernel or a module whose debug information says what its code accesses.
+pub struct DataIndex {
+    file: DebugFile,
+    index: Index,
+}
+
+impl DataIndex {
+    /// That of the ELF file at `path` (plain, `.zst`, `.xz` or `.gz`); none where it has no DWARF.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let file = DebugFile::open(path, &SECTIONS)?;
+        if file.section(".debug_info").is_empty() {
+            return Ok(None);
+        }
+        let index = Index::new(&file)?;
+        Ok(Some(DataIndex { file, index }))
+    }
+
+    /// What instructions access that executed, by address; those that are in none of `sections` are
+    /// left out. None where nothing is known of the architecture.
+    ///
+    /// `sections`: where the code of the file was; `kallsyms`: the symbols of the whole kernel, which
+    /// say where a module's data are.
+    pub fn accesses(
+        &self,
+        architecture: &str,
+        sections: &[LoadedSection],
+        kallsyms: &Kallsyms,
+        code: &[Executed<'_>],
+    ) -> Result<Option<Accesses>> {
+        match named(architecture) {
+            Some(machine) => {
+                let program = Program::new(&self.file, &self.index, machine)?;
+                accesses(&program, sections, kallsyms, code).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+fn accesses(
+    program: &Program<'_>,
     sections: &[LoadedSection],
     kallsyms: &Kallsyms,
     code: &[Executed<'_>],
-) -> Result<Option<Accesses>> {
-    let Some(machine) = named(architecture) else {
-        return Ok(None);
-    };
-    let file = DebugFile::open(path, &SECTIONS)?;
-    if file.section(".debug_info").is_empty() {
-        return Ok(None);
-    }
-    let program = Program::new(&file, machine)?;
-    let fields = Fields::new(TypeView::new(&program));
-    let memory = Memory::new(&program, sections, kallsyms);
+) -> Result<Accesses> {
+    let file = program.types.units.file;
+    let fields = Fields::new(TypeView::new(program));
+    let memory = Memory::new(program, sections, kallsyms);
     let resolver = Resolver {
         fields: &fields,
         memory: &memory,
@@ -79,7 +105,7 @@ pub fn accesses(
         let number = (number != u32::MAX).then_some(number);
         resolver.function(number, symbol, &executed, &mut out)?;
     }
-    out.finish().map(Some)
+    out.finish()
 }
 
 /// What an instruction takes in memory while its function is looked at.
@@ -132,7 +158,11 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
         }
         code.sort_by_key(|one| one.address);
         let entry = self.memory.loaded(linked).unwrap_or(linked);
-        let body = Body::new(function, code, entry, !self.memory.is_changed(linked));
+        // A compiler may leave out arguments of a function that no other file calls. Where variables
+        // are says it then.
+        let is_changed =
+            self.memory.is_changed(linked) || !function.is_external && program.has_locations();
+        let body = Body::new(function, code, entry, !is_changed);
         let step = Step {
             fields: self.fields,
             body: &body,
@@ -140,8 +170,20 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
             thunk: &|target| self.thunk(target),
             variable_at: &|address| self.memory.variable(address),
             task: self.task,
+            lowest: None,
         };
         let states = walk(&step);
+        let pointer = usize::from(program.machine.stack_pointer());
+        let stack = states
+            .iter()
+            .filter_map(|one| match one.registers[pointer] {
+                Value::Stack(slot) => Some(slot),
+                _ => None,
+            });
+        let step = Step {
+            lowest: stack.min(),
+            ..step
+        };
         for (number, state) in states.iter().enumerate() {
             out.instruction(&step, number, state)?;
         }

@@ -1,6 +1,6 @@
 use data_types::Id;
 
-use crate::flow::Step;
+use crate::flow::{moved, State, Step};
 use crate::machine::Address;
 
 /// A place in something of a type, as debug information or the flow tells.
@@ -8,56 +8,90 @@ use crate::machine::Address;
 pub(super) struct Target {
     pub(super) id: Id,
     pub(super) offset: i64,
+    /// Whether it is no other field of the type.
+    pub(super) is_sure: bool,
+}
+
+impl Target {
+    pub(super) fn start(id: Id) -> Self {
+        Target::at(id, 0)
+    }
+
+    pub(super) fn at(id: Id, offset: i64) -> Self {
+        Target {
+            id,
+            offset,
+            is_sure: true,
+        }
+    }
 }
 
 /// What the variable in a register says of an address.
 pub(super) fn variable_of(
     step: &Step<'_, '_, '_>,
     number: usize,
+    state: &State,
     address: &Address,
     size: u32,
 ) -> Option<Target> {
-    let base = address.base.and_then(|register| {
-        by_register(
-            step,
-            number,
-            register,
-            address.displacement,
-            size,
-            address.index.is_some(),
-        )
-    });
-    base.or_else(|| match address.index {
+    let value = |register: u8| state.registers[usize::from(register)];
+    let index = address.index;
+    let (more, moves) = index.map_or((0, 0), |(register, scale)| moved(value(register), scale));
+    let displacement = address.displacement.wrapping_add(more);
+    let search = Search {
+        step,
+        number,
+        displacement,
+        size,
+    };
+    let base = address
+        .base
+        .and_then(|register| search.by_register(register, moves));
+    base.or_else(|| match index {
         Some((register, 1)) => {
-            by_register(step, number, register, address.displacement, size, true)
+            let search = Search {
+                displacement: address.displacement,
+                ..search
+            };
+            let moves = address.base.map_or(0, |base| moved(value(base), 1).1);
+            search.by_register(register, moves)
         }
         _ => None,
     })
 }
 
-fn by_register(
-    step: &Step<'_, '_, '_>,
+/// For what a variable says of an access of some bytes so far behind where a register points.
+#[derive(Clone, Copy)]
+struct Search<'s, 'f, 'p, 'd> {
+    step: &'s Step<'f, 'p, 'd>,
     number: usize,
-    register: u8,
     displacement: i64,
     size: u32,
-    indexed: bool,
-) -> Option<Target> {
-    let mut scalar = None;
-    for one in step.body.candidates(number, register) {
-        let variable = &step.body.function.variables[one.variable as usize];
-        let Some(id) = step.fields.view.pointee(variable.target) else {
-            continue;
-        };
-        let offset = displacement.wrapping_sub(one.add);
-        if step.fields.view.is_record(id) {
-            let offset = step.fields.within(id, offset, indexed);
-            if step.fields.has(id, offset, u64::from(size.max(1))) {
-                return Some(Target { id, offset });
+}
+
+impl Search<'_, '_, '_, '_> {
+    fn by_register(&self, register: u8, moves: u64) -> Option<Target> {
+        let (body, fields) = (self.step.body, self.step.fields);
+        let mut scalar = None;
+        for one in body.candidates(self.number, register) {
+            let variable = &body.function.variables[one.variable as usize];
+            let Some(id) = fields.view.pointee(variable.target) else {
+                continue;
+            };
+            let offset = self.displacement.wrapping_sub(one.add);
+            if fields.view.is_record(id) {
+                let (offset, is_sure) = fields.within(id, offset, moves, u64::from(self.size));
+                if fields.has(id, offset, u64::from(self.size.max(1))) {
+                    return Some(Target {
+                        id,
+                        offset,
+                        is_sure,
+                    });
+                }
+            } else if scalar.is_none() && (moves > 0 || offset == 0) {
+                scalar = Some(Target::start(id));
             }
-        } else if scalar.is_none() && (indexed || offset == 0) {
-            scalar = Some(Target { id, offset: 0 });
         }
+        scalar
     }
-    scalar
 }

@@ -28,6 +28,10 @@ impl Machine for Arm64 {
         &[0, 1, 2, 3, 4, 5, 6, 7]
     }
 
+    fn result_address(&self) -> Register {
+        8
+    }
+
     fn result(&self) -> Register {
         0
     }

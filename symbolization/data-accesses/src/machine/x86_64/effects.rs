@@ -114,6 +114,28 @@ fn moved(instruction: &Instruction, out: &mut Operation) -> bool {
             };
             set(out, instruction, value);
         }
+        (Mnemonic::Imul, _, Some(_)) if instruction.op_count() > 1 => {
+            let count = instruction.op_count();
+            let last = source(instruction, count - 1);
+            let value = match (source(instruction, count - 2), last) {
+                (Source::Register(one), Source::Constant(factor)) => {
+                    Source::Product(one, (factor as i64).unsigned_abs())
+                }
+                (Source::Register(one), Source::Register(other)) => {
+                    Source::SumWithProduct(None, one, other)
+                }
+                (_, Source::Constant(factor)) => Source::Multiple((factor as i64).unsigned_abs()),
+                _ => Source::Computed,
+            };
+            set(out, instruction, value);
+        }
+        (Mnemonic::Shl, _, Some(own)) => {
+            let value = match source(instruction, 1) {
+                Source::Constant(shift) => Source::Product(own, 1 << (shift & 63)),
+                _ => Source::Computed,
+            };
+            set(out, instruction, value);
+        }
         (Mnemonic::Inc, _, Some(own)) => set(out, instruction, Source::Sum(behind(own, 1))),
         (Mnemonic::Dec, _, Some(own)) => set(out, instruction, Source::Sum(behind(own, -1))),
         (Mnemonic::And, _, Some(own)) => {

@@ -30,6 +30,11 @@ impl Machine for X86_64 {
         &[7, 6, 2, 1, 8, 9]
     }
 
+    /// Before all arguments.
+    fn result_address(&self) -> Register {
+        7
+    }
+
     fn result(&self) -> Register {
         0
     }

@@ -2,8 +2,11 @@ use super::super::registers::{general, of_width, pointer, set, set_pointer};
 use super::super::word::Word;
 use crate::machine::effect::{Address, Operation, Register, Source};
 
-/// As far as an index of an address is shifted.
+/// As far as an extended register is shifted.
 const SHIFTS: u32 = 4;
+
+/// As far as an index of an address is shifted here; what it is multiplied by has eight bits.
+const MOST_SHIFTS: u32 = 7;
 
 /// "Add/subtract (immediate)".
 pub(super) fn immediate(word: Word, out: &mut Operation) -> Option<()> {
@@ -107,7 +110,7 @@ fn sum(n: Option<Register>, m: Option<Register>, shift: Option<u32>) -> Source {
         (None, None, _) => Source::Constant(0),
         (Some(n), None, _) => Source::Register(n),
         (None, Some(m), Some(0)) => Source::Register(m),
-        (base, Some(m), Some(shift)) if shift <= SHIFTS => Source::Sum(Address {
+        (base, Some(m), Some(shift)) if shift <= MOST_SHIFTS => Source::Sum(Address {
             base,
             index: Some((m, 1 << shift)),
             ..Address::default()

@@ -1,4 +1,4 @@
-use super::super::registers::{of_width, set};
+use super::super::registers::{general, of_width, set};
 use super::super::word::Word;
 use super::{addition, logic};
 use crate::machine::effect::{Operation, Source};
@@ -64,7 +64,15 @@ fn bit_field(word: Word, out: &mut Operation) -> Option<()> {
     if !word.is_wide() && is_narrow {
         return None;
     }
-    computed(word, out);
+    let (rotated, last) = (word.bits(16, 6), word.bits(10, 6));
+    let source = match general(word.rn()) {
+        // LSL, SBFIZ, UBFIZ.
+        Some(n) if word.bits(29, 2) != 0b01 && last < rotated => {
+            Source::Product(n, 1 << (64 - rotated))
+        }
+        _ => Source::Computed,
+    };
+    set(word.rd(), of_width(word.is_wide(), source), out);
     Some(())
 }
 

@@ -88,13 +88,17 @@ fn two_sources(word: Word, out: &mut Operation) -> Option<()> {
 /// "Data-processing (3 source)".
 fn three_sources(word: Word, out: &mut Operation) -> Option<()> {
     let wide = word.is_wide();
-    match (word.bits(29, 2), word.bits(21, 3), word.bit(15)) {
-        (0b00, 0b000, _) => {}                         // MADD, MSUB
-        (0b00, 0b001 | 0b011 | 0b101, _) if wide => {} // SMADDL, MADDPT, UMADDL and the like
-        (0b00, 0b010 | 0b110, false) if wide => {}     // SMULH, UMULH
+    let is_high = match (word.bits(29, 2), word.bits(21, 3), word.bit(15)) {
+        (0b00, 0b000, _) => false,                         // MADD, MSUB
+        (0b00, 0b001 | 0b011 | 0b101, _) if wide => false, // SMADDL, MADDPT, UMADDL and the like
+        (0b00, 0b010 | 0b110, false) if wide => true,      // SMULH, UMULH
         _ => return None,
-    }
-    computed(word, out);
+    };
+    let source = match (general(word.rn()), general(word.rm())) {
+        (Some(n), Some(m)) if !is_high => Source::SumWithProduct(general(word.bits(10, 5)), n, m),
+        _ => Source::Computed,
+    };
+    set(word.rd(), of_width(word.is_wide(), source), out);
     Some(())
 }
 

@@ -48,7 +48,8 @@ fn sums() {
     check(0xb100_2041, Source::Sum(behind(2, 8))); // adds x1, x2, #8
     check(0x8b03_0041, Source::Sum(indexed(2, 3, 1))); // add x1, x2, x3
     check(0x8b03_1041, Source::Sum(indexed(2, 3, 16))); // add x1, x2, x3, lsl #4
-    check(0x8b03_1441, Source::Computed); // add x1, x2, x3, lsl #5
+    check(0x8b03_1c41, Source::Sum(indexed(2, 3, 128))); // add x1, x2, x3, lsl #7
+    check(0x8b03_2041, Source::Computed); // add x1, x2, x3, lsl #8
     check(0x8b43_0841, Source::Computed); // add x1, x2, x3, lsr #2
     check(0x8b1f_0041, Source::Register(2)); // add x1, x2, xzr
     check(0x8b23_63e1, Source::Sum(indexed(31, 3, 1))); // add x1, sp, x3
@@ -105,14 +106,23 @@ fn selections() {
 }
 
 #[test]
+fn products() {
+    check(0xd37a_e441, Source::Product(2, 64)); // lsl x1, x2, #6
+    check(0xd37d_7c41, Source::Product(2, 8)); // ubfiz x1, x2, #3, #32
+    check(0x937d_7c41, Source::Product(2, 8)); // sbfiz x1, x2, #3, #32
+    check(0x9b03_1041, Source::SumWithProduct(Some(4), 2, 3)); // madd x1, x2, x3, x4
+    check(0x9b03_7c41, Source::SumWithProduct(None, 2, 3)); // mul x1, x2, x3
+    check(0x9ba3_1041, Source::SumWithProduct(Some(4), 2, 3)); // umaddl x1, w2, w3, x4
+}
+
+#[test]
 fn what_is_computed_otherwise() {
-    // lsr, sxtw, bfi, extr, madd, umulh, udiv, lslv, clz, adc, pacga; of SVE: incd, lastb.
+    // lsr, sxtw, bfi, extr, umulh, udiv, lslv, clz, adc, pacga; of SVE: incd, lastb.
     for word in [
         0xd343_fc41,
         0x9340_7c41,
         0xb37d_0c41,
         0x93c3_1041,
-        0x9b03_1041,
         0x9bc3_7c41,
         0x9ac3_0841,
         0x9ac3_2041,

@@ -77,7 +77,7 @@ fn sum(name: &str, operands: &[&str]) -> Option<Source> {
     let is_multiple = !matches!(extension, "lsr" | "asr") || shift == 0;
     let is_whole = matches!(extension, "lsl" | "lsr" | "asr" | "uxtx" | "sxtx");
     Some(match is_sum {
-        true if is_multiple && shift <= 4 => Source::Sum(indexed(n, m, 1 << shift)),
+        true if is_multiple && shift <= 7 => Source::Sum(indexed(n, m, 1 << shift)),
         false if shift == 0 && is_whole => Source::Difference(n, m),
         _ => Source::Computed,
     })
