@@ -107,6 +107,31 @@ def test_a_long_table_stays_in_the_mail(tmp_path: Path) -> None:
     assert len(set(names)) == len(names) > 3
 
 
+def test_what_is_not_certain_is_last_and_has_no_number(tmp_path: Path) -> None:
+    """A load that is not resolved on the base could be all of a difference that is larger."""
+
+    def site(path: str, count: int, function: str) -> Site:
+        return Site(path, count, function, type="vma", offset=LAYOUTS["vma"][1][path][0])
+
+    unsure = {
+        "base": [
+            site("flags", 10, "work"),
+            site("file", 1, "far"),
+            site("file", 600, "far").hidden(),
+        ],
+        "new": [site("flags", 40, "work"), site("file", 500, "far")],
+    }
+    session(tmp_path / "unsure.profdiff", unsure, LAYOUTS, ops=OPS)
+    said = body(tmp_path / "unsure.profdiff", "--types")
+    rows = [row for row in table(said) if row[-1].startswith("vma.")]
+    assert [(row[-1], *row[2:4]) for row in rows] == [
+        ("vma.flags", "+3.00", "+300.0%"),
+        ("vma.file", "?", "?"),
+    ]
+    # The heading may be wrapped.
+    assert "?: not certain" in " ".join(said.split())
+
+
 def test_where_nothing_differs_there_is_no_table(tmp_path: Path) -> None:
     same = {label: [Site("a", 5, "work")] for label in ("base", "new")}
     session(tmp_path / "same.profdiff", same, {}, ops=OPS)
