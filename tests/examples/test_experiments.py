@@ -19,6 +19,7 @@ EXPECTED = {
     "mprotect-pte-batching": (4, 6),
     "mprotect-series": (1, 4),
     "mprotect-shared-dirty": (1, 6),
+    "mprotect-stack-canary": (1, 1),
     "mprotect-write-fault": (3, 6),
 }
 

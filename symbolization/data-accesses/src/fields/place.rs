@@ -83,9 +83,13 @@ impl<'p, 'd> Fields<'p, 'd> {
         found
     }
 
-    /// Whether something of a type lies at an offset.
+    /// Whether something of a type lies at an offset, and an access of so many bytes does not go on
+    /// behind its end.
     pub(crate) fn has(&self, id: Id, offset: i64, size: u64) -> bool {
-        !self.places(id, offset, size).is_empty()
+        let whole = self.view.size(id);
+        let crosses =
+            u64::try_from(offset).is_ok_and(|offset| offset < whole && whole - offset < size);
+        !crosses && !self.places(id, offset, size).is_empty()
     }
 
     /// Whether a pointer `offset` bytes behind the start of `outer` is one `inner_offset` bytes
@@ -129,7 +133,7 @@ impl<'p, 'd> Fields<'p, 'd> {
             let offset = start.saturating_add(member.offset / 8);
             if self.view.same(member.target, inner) {
                 found.push(offset);
-            } else if self.view.size(member.target) > self.view.size(inner) {
+            } else if self.view.size(member.target) >= self.view.size(inner) {
                 let (_, within) = self.view.stripped(member.target);
                 if matches!(within.kind, Kind::Struct | Kind::Union) {
                     self.find(&within, inner, offset, depth + 1, found);
@@ -296,7 +300,10 @@ pub(crate) fn choose<'f>(
         let starts = |one: &(Id, u64, usize), wanted| one.1 == 0 && view.same(one.0, wanted);
         let inner = place.chain.iter().skip(1);
         let hinted = hint.is_some_and(|wanted| inner.clone().any(|one| starts(one, wanted)));
-        let named = shared(&place.last, function);
+        let named = match place.wider {
+            true => 0,
+            false => shared(&place.last, function),
+        };
         let fits = match place.leaf_offset {
             _ if place.is_hole => -1,
             0 if view.size(place.leaf) == size => 2,

@@ -36,6 +36,8 @@ pub(crate) struct Body {
     candidates: Vec<Vec<Candidate>>,
     /// Of each instruction the variables that are in memory.
     in_memory: Vec<Vec<u32>>,
+    /// Whether it uses the kernel's container_of(), so that a pointer may lead out of its type.
+    pub(crate) has_container: bool,
     /// Whether the registers at the entry are those that the ABI says.
     pub(crate) has_parameters: bool,
     /// The address of its entry.
@@ -60,6 +62,7 @@ impl Body {
             function,
             code,
             at,
+            has_container: false,
             has_parameters,
             entry,
         };

@@ -163,6 +163,13 @@ impl Step<'_, '_, '_> {
                 target,
                 offset,
                 step,
+            } if step > 0 && self.body.has_container && !self.fields.has(target, offset, 1) => {
+                Value::Unknown(Reason::Loaded)
+            }
+            Value::Pointer {
+                target,
+                offset,
+                step,
             } => match self.fields.within(target, offset, step, 8) {
                 (offset, true) => self.held(target, offset),
                 _ => Value::Unknown(Reason::Loaded),

@@ -58,6 +58,19 @@ impl State {
         }
     }
 
+    /// Others that know the address `at` may have changed what is there, `size` bytes of it.
+    pub(crate) fn change(&mut self, at: i64, size: u64) {
+        let end = at.saturating_add_unsigned(size);
+        self.stack.retain(|slot, _| !(at..end).contains(slot));
+    }
+
+    /// Others may have changed lists whose heads are on the stack: an empty one points to itself.
+    pub(crate) fn change_lists(&mut self) {
+        const HEAD: u64 = 8;
+        let is_head = |slot: i64, value: &Value| matches!(value, Value::Stack(to) if to.abs_diff(slot) <= HEAD);
+        self.stack.retain(|slot, value| !is_head(*slot, value));
+    }
+
     /// Let another state lead here, too; whether that changes something.
     pub(crate) fn merge(&mut self, fields: &Fields<'_, '_>, from: &State) -> bool {
         if !self.live {

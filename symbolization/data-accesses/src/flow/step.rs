@@ -6,6 +6,9 @@ use super::value::{divisor, is_kernel, Value};
 use crate::kind::Reason;
 use crate::machine::{Address, Control, Effect, Machine, Register, Source};
 
+/// How much of an object on the stack, of which nothing is known, a called function may change.
+const ESCAPED: u64 = 16;
+
 impl<'d> Step<'_, '_, 'd> {
     fn machine(&self) -> &'d dyn Machine {
         self.fields.view.program.machine
@@ -213,7 +216,7 @@ impl<'d> Step<'_, '_, 'd> {
         let operation = &self.body.code[instruction].operation;
         let mut sets = [(0u8, Value::Bottom); 4];
         let mut stores = [(0i64, 0u32, Value::Bottom); 4];
-        let (mut set, mut stored) = (0, 0);
+        let (mut set, mut stored, mut lists_change) = (0, 0, false);
         for effect in &operation.effects {
             match effect {
                 Effect::Set(register, source) if set < sets.len() => {
@@ -221,10 +224,14 @@ impl<'d> Step<'_, '_, 'd> {
                     set += 1;
                 }
                 Effect::Store(address, size, source) if stored < stores.len() => {
-                    if let Value::Stack(slot) = self.address(state, address) {
-                        let value = self.source(instruction, state, source);
-                        stores[stored] = (slot, *size, value);
-                        stored += 1;
+                    match self.address(state, address) {
+                        Value::Stack(slot) => {
+                            let value = self.source(instruction, state, source);
+                            stores[stored] = (slot, *size, value);
+                            stored += 1;
+                        }
+                        // A list's neighbour may be on the stack.
+                        _ => lists_change = true,
                     }
                 }
                 // No instruction that is followed has more; nothing is known of what it changes.
@@ -237,6 +244,9 @@ impl<'d> Step<'_, '_, 'd> {
         }
         for (register, value) in &sets[..set] {
             state.registers[usize::from(*register)] = *value;
+        }
+        if lists_change {
+            state.change_lists();
         }
         for (slot, size, value) in &stores[..stored] {
             state.store(*slot, *size, *value);
@@ -258,6 +268,17 @@ impl<'d> Step<'_, '_, 'd> {
             }
             _ => return,
         };
+        for register in self.machine().arguments() {
+            if let Value::Stack(slot) = state.registers[usize::from(*register)] {
+                let variable = self.stack_variable(instruction, state, slot);
+                let size = variable.map_or(ESCAPED, |(number, _)| {
+                    let variable = &self.body.function.variables[number as usize];
+                    self.fields.view.size(variable.target)
+                });
+                state.change(slot, size);
+            }
+        }
+        state.change_lists();
         let result = match called {
             Some(Some(id)) => Value::of_type(self.fields, id),
             _ => Value::Unknown(Reason::CallResult),

@@ -80,6 +80,7 @@ impl Value {
                     Value::pointer(fields, target, offset, step)
                 } else if size > 0 && apart % size == 0 {
                     // Another element.
+                    let offset = offset.rem_euclid(i64::try_from(size).unwrap_or(i64::MAX));
                     Value::pointer(fields, target, offset, divisor(step, size))
                 } else {
                     Unknown(Reason::Joined)
@@ -116,14 +117,13 @@ impl Value {
 
     /// A pointer, which is the same for all elements of an array.
     pub(crate) fn pointer(fields: &Fields<'_, '_>, target: Id, offset: i64, step: u64) -> Self {
+        // Outside of it, it may be another element, or something of what it is in.
         let size = fields.view.size(target);
-        let is_element = step > 0 && size > 0 && step % size == 0;
+        let inside = u64::try_from(offset).is_ok_and(|offset| offset < size);
+        let is_element = step > 0 && size > 0 && step % size == 0 && inside;
         Value::Pointer {
             target,
-            offset: match i64::try_from(size) {
-                Ok(size) if is_element => offset.rem_euclid(size),
-                _ => offset,
-            },
+            offset,
             step: if is_element { 0 } else { step },
         }
     }

@@ -1,4 +1,4 @@
-use data_types::{Id, Unit, Units};
+use data_types::{Id, Slice, Unit, Units};
 use gimli::{constants as dw, AttributeValue};
 
 use super::entry::{described, Entry};
@@ -67,6 +67,10 @@ struct Reader<'r, 'd> {
     frame: Frame,
     function: Function,
 }
+
+/// Macros' variables have such names; those of guards (include/linux/cleanup.h, seqlock.h) are locks
+/// whose pointers are cast to what they are not.
+const UNIQUE: &[u8] = b"__UNIQUE_ID_";
 
 /// The variable of the kernel's container_of() (include/linux/container_of.h).
 pub(crate) const CONTAINED: &str = "__mptr";
@@ -256,6 +260,9 @@ impl<'d> Reader<'_, 'd> {
         let Some(target) = target.map(|at| at as Id) else {
             return Ok(());
         };
+        if name.starts_with(UNIQUE) {
+            return Ok(());
+        }
         if !self.function.types.contains(&target) && self.function.types.len() < MOST_TYPES {
             self.function.types.push(target);
         }
@@ -266,10 +273,9 @@ impl<'d> Reader<'_, 'd> {
         self.function
             .names
             .push(String::from_utf8_lossy(name).into_owned());
-        let (units, unit, encoding) = (self.units, self.unit, self.unit.header.encoding());
-        let dwarf = &units.dwarf;
-        let offset = match entry.location {
+        match entry.location {
             Some(AttributeValue::Exprloc(expression)) => {
+                let (units, unit) = (self.units, self.unit);
                 let found = location(units, unit, self.machine, self.frame, expression);
                 if let Some(Location::Static(address)) = found {
                     let name = self.function.names[name_number as usize].clone();
@@ -280,13 +286,32 @@ impl<'d> Reader<'_, 'd> {
                         self.add(start, end, location, target, name_number, scope);
                     }
                 }
-                return Ok(());
             }
-            Some(AttributeValue::LocationListsRef(offset)) => offset,
-            Some(AttributeValue::DebugLocListsIndex(index)) => {
+            Some(list) => {
+                // A file may lack the lists, and still say what types its variables have.
+                let _ = self.in_list(&list, target, name_number, scope);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Add a variable wherever a list says that it is.
+    fn in_list(
+        &mut self,
+        list: &AttributeValue<Slice<'d>>,
+        target: Id,
+        name: u32,
+        scope: usize,
+    ) -> gimli::Result<()> {
+        let (units, unit, encoding) = (self.units, self.unit, self.unit.header.encoding());
+        let dwarf = &units.dwarf;
+        let offset = match list {
+            AttributeValue::LocationListsRef(offset) => *offset,
+            AttributeValue::DebugLocListsIndex(index) => {
                 dwarf
                     .locations
-                    .get_offset(encoding, unit.locations, index)?
+                    .get_offset(encoding, unit.locations, *index)?
             }
             _ => return Ok(()),
         };
@@ -303,7 +328,7 @@ impl<'d> Reader<'_, 'd> {
             let found = location(units, unit, self.machine, self.frame, one.data);
             if let Some(location) = found.filter(|_| one.range.begin < one.range.end) {
                 let (start, end) = (one.range.begin, one.range.end);
-                self.add(start, end, location, target, name_number, scope);
+                self.add(start, end, location, target, name, scope);
             }
         }
         Ok(())

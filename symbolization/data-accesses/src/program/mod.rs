@@ -79,6 +79,10 @@ impl<'d> Program<'d> {
         let units = &self.types.units;
         let function = function::read(units, self.machine, self.index.functions[number as usize]);
         for (address, target, name) in &function.statics {
+            // What takes no place (struct lock_class_key) is where another variable is.
+            if self.types.size(*target).unwrap_or(0) == 0 {
+                continue;
+            }
             self.statics.add_local(*address, *target, name.clone());
         }
         function

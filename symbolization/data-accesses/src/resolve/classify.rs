@@ -6,12 +6,12 @@ use kernel_symbols::{Error, Result};
 use super::columns::{Accesses, Flags, Row, Texts};
 use super::layouts;
 use super::memory::Memory;
-use super::target::{variable_of, Target};
-use crate::fields::{choose, Fields};
+use super::target::{reason, variable_of, Target};
+use crate::fields::{choose, Fields, Place};
 use crate::flow::{State, Step, Value};
 use crate::kind::{Kind, Reason};
 use crate::machine::{Access, Role};
-use crate::program::{Location, Static, CONTAINED};
+use crate::program::{Location, Static};
 
 /// How many names of a union's alternatives are kept.
 const MOST_ALTERNATIVES: usize = 24;
@@ -153,15 +153,19 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 offset,
                 step: moves,
             } => {
-                let (offset, is_sure) = self.fields.within(target, offset, moves, size);
-                match self.fields.has(target, offset, size) {
-                    true => Some(Target {
-                        id: target,
-                        offset,
-                        is_sure,
-                    }),
+                let inside = self.fields.has(target, offset, size);
+                let around = match inside {
+                    true => None,
                     false => self.container(step, target, offset, size),
-                }
+                };
+                let Target { id, offset, .. } = around.unwrap_or(Target::at(target, offset));
+                let (offset, is_sure) = self.fields.within(id, offset, moves, size);
+                let known = is_sure || inside || around.is_some();
+                (known && self.fields.has(id, offset, size)).then_some(Target {
+                    id,
+                    offset,
+                    is_sure,
+                })
             }
             _ => None,
         };
@@ -218,9 +222,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         let origins = function.origins.iter();
         let declared: Vec<_> = origins.map(|origin| program.declared(*origin)).collect();
         // Otherwise it may be another element of an array.
-        let contains = function.names.iter().any(|name| name == CONTAINED)
-            || declared.iter().any(|one| one.has_container);
-        if !contains {
+        if !step.body.has_container {
             return self.element(inner, offset, size);
         }
         let declared = declared.iter().flat_map(|one| one.types.iter().copied());
@@ -303,6 +305,8 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 is_sure: !indexed || inside.any(|one| one.element >= size && !one.is_hole),
             };
             self.name(step, number, target, None, access, row);
+        } else {
+            row.flags = row.flags.with(Flags::COMPUTED, indexed);
         }
         if is_canary {
             row.kind = Kind::Canary as u8;
@@ -328,7 +332,22 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         let size = u64::from(access.size.max(1));
         let places = self.fields.places(target.id, target.offset, size);
         let function = step.body.innermost(number);
-        let found = choose(&self.fields.view, &places, size, hint, function);
+        // With an index it is an element of an array, if one is there.
+        let is_element = |place: &Place| place.element >= size && !place.is_hole;
+        let elements: Vec<Place> = match access.address.index {
+            Some(_) => places
+                .iter()
+                .filter(|one| is_element(one))
+                .cloned()
+                .collect(),
+            None => Vec::new(),
+        };
+        let likely = if elements.is_empty() {
+            &*places
+        } else {
+            &elements
+        };
+        let found = choose(&self.fields.view, likely, size, hint, function);
         let Some((place, others)) = found else {
             row.flags = row.flags.with(Flags::COMPUTED, true);
             return;
@@ -377,16 +396,5 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         self.texts.number("");
         out.strings = self.texts.list;
         Ok(out)
-    }
-}
-
-fn reason(step: &Step<'_, '_, '_>, value: Value, may_fault: bool) -> Reason {
-    match value {
-        _ if may_fault => Reason::UserMemory,
-        _ if step.body.function.is_assembly => Reason::Assembly,
-        Value::Unknown(reason) => reason,
-        Value::Pointer { .. } => Reason::OutsideType,
-        Value::Constant(_) | Value::Element(_) => Reason::ConstantAddress,
-        _ => Reason::Computed,
     }
 }

@@ -20,7 +20,7 @@ use self::memory::Memory;
 use crate::fields::{Fields, TypeView};
 use crate::flow::{walk, Body, Instruction, Step, Value};
 use crate::machine::{named, Operation};
-use crate::program::{Function, Index, Program, SECTIONS};
+use crate::program::{Function, Index, Program, CONTAINED, SECTIONS};
 
 /// An instruction that executed: where, and its bytes.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +162,11 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
         // are says it then.
         let is_changed =
             self.memory.is_changed(linked) || !function.is_external && program.has_locations();
-        let body = Body::new(function, code, entry, !is_changed);
+        let mut origins = function.origins.iter();
+        let has_container = function.names.iter().any(|name| name == CONTAINED)
+            || origins.any(|origin| program.declared(*origin).has_container);
+        let mut body = Body::new(function, code, entry, !is_changed);
+        body.has_container = has_container;
         let step = Step {
             fields: self.fields,
             body: &body,

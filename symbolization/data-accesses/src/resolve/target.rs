@@ -1,6 +1,7 @@
 use data_types::Id;
 
-use crate::flow::{moved, State, Step};
+use crate::flow::{moved, State, Step, Value};
+use crate::kind::Reason;
 use crate::machine::Address;
 
 /// A place in something of a type, as debug information or the flow tells.
@@ -80,6 +81,10 @@ impl Search<'_, '_, '_, '_> {
             };
             let offset = self.displacement.wrapping_sub(one.add);
             if fields.view.is_record(id) {
+                // It may lead to an array in what contains it.
+                if moves > 0 && body.has_container && !fields.has(id, offset, 1) {
+                    continue;
+                }
                 let (offset, is_sure) = fields.within(id, offset, moves, u64::from(self.size));
                 if fields.has(id, offset, u64::from(self.size.max(1))) {
                     return Some(Target {
@@ -93,5 +98,17 @@ impl Search<'_, '_, '_, '_> {
             }
         }
         scalar
+    }
+}
+
+/// Why nothing tells what an address is.
+pub(super) fn reason(step: &Step<'_, '_, '_>, value: Value, may_fault: bool) -> Reason {
+    match value {
+        _ if may_fault => Reason::UserMemory,
+        _ if step.body.function.is_assembly => Reason::Assembly,
+        Value::Unknown(reason) => reason,
+        Value::Pointer { .. } => Reason::OutsideType,
+        Value::Constant(_) | Value::Element(_) => Reason::ConstantAddress,
+        _ => Reason::Computed,
     }
 }

@@ -1,0 +1,42 @@
+"""Which data a kernel's code accesses, against the addresses that it did access: those of
+variables, of pages, of stacks, and of objects of the slab allocator, whose caches say what they
+are."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from data_oracles.addresses import AddressJudge, said_of
+from data_oracles.guest import logged
+from data_oracles.mistakes import replaced, shifted
+from support import need_kernel
+
+from profdiff.collectors.architecture import X86_64
+from profdiff.collectors.exact.entry import Exact
+from profdiff.symbolization import data_accesses as known
+
+pytestmark = [pytest.mark.guest, pytest.mark.kernel, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("kernel", ["v6.12.107", "v7.1.8"])
+def test_every_name_fits_the_addresses_and_mistakes_do_not(
+    kernel: str, fixture_vmlinux: Callable[[str], Path], tmp_path: Path
+) -> None:
+    qemu = Exact().emulator(X86_64, None)
+    log = logged(qemu, need_kernel(kernel) / "bzImage", tmp_path)
+    vmlinux = fixture_vmlinux(kernel)
+    judge, rows = AddressJudge(vmlinux, log), said_of(vmlinux, log)
+    found = judge.judge(rows)
+    assert [(hex(row.address), row.record, row.path, hex(at)) for row, at in found.wrong] == []
+    assert found.right["field"] > 3000
+    assert found.right["global"] + found.right["per-cpu"] > 1500
+    # Of mistakes it would find most: what it does not say is right only as far as this goes.
+    named = [row for row in found.tested if row.kind in ("field", "global", "per-cpu")]
+    fixed = [row for row in named if "[]" not in row.path and not row.flags & int(known.COMPUTED)]
+    chance = random.Random(5)
+    moved = [shifted(row, chance) for row in fixed]
+    others = [other for row in named if (other := replaced(row, named, chance))]
+    for mistakes in (moved, others):
+        caught = sum(judge.verdict(row, judge.addresses(row)) is False for row in mistakes)
+        assert caught > 0.85 * len(mistakes)
