@@ -2,6 +2,7 @@
 
 from fuzz.target import Target
 from fuzz.targets import (
+    accesses,
     code,
     counts,
     elf,
@@ -29,4 +30,5 @@ TARGETS: tuple[Target, ...] = (
     *sources.TARGETS,
     *texts.TARGETS,
     *types.TARGETS,
+    *accesses.TARGETS,
 )
