@@ -3,14 +3,16 @@ variables, of pages, of stacks, and of objects of the slab allocator, whose cach
 are."""
 
 import random
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from data_oracles.addresses import AddressJudge, said_of
 from data_oracles.guest import logged
 from data_oracles.mistakes import replaced, shifted
-from support import need_kernel
+from data_oracles.rows import Answer
+from support import need_kernel, need_program
 
 from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.exact.entry import Exact
@@ -40,3 +42,34 @@ def test_every_name_fits_the_addresses_and_mistakes_do_not(
     for mistakes in (moved, others):
         caught = sum(judge.verdict(row, judge.addresses(row)) is False for row in mistakes)
         assert caught > 0.85 * len(mistakes)
+    assert offsets_of_gdb(vmlinux, fixed, tmp_path) == []
+
+
+def offsets_of_gdb(vmlinux: Path, rows: Sequence[Answer], folder: Path) -> list[str]:
+    """The fields of structs, of 400, that gdb does not have where they are accessed."""
+    named = {
+        (row.record, row.path): row.offset
+        for row in rows
+        if row.kind == "field" and row.path and "(" not in row.path
+        if not row.flags & int(known.BIT_FIELD)
+    }
+    some = random.Random(7).sample(sorted(named), min(400, len(named)))
+    script = folder / "offsets.gdb"
+    # What gdb does not know as a struct is a union or a typedef.
+    lines = ["python", "def tell(field):", "    try:"]
+    lines.append("        at = int(gdb.parse_and_eval(f'(long) &{field}'))")
+    lines.append("        print('told', at, int(gdb.parse_and_eval(f'sizeof({field})')))")
+    lines.append("    except gdb.error: print('told', -1, 0)")
+    lines += [f"tell('((struct {record} *) 0)->{path}')" for record, path in some]
+    script.write_text("\n".join([*lines, "end", ""]))
+    command = [need_program("gdb"), "-nx", "-batch", "-x", script, vmlinux]
+    said = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    told = [[int(one) for one in line.split()[1:]] for line in said if line.startswith("told")]
+    assert len(told) == len(some)
+    assert sum(start >= 0 for start, _ in told) > 0.9 * len(some) > 300
+    return [
+        f"{record}.{path}: {named[record, path]}, gdb {start} to {start + size}"
+        for (record, path), (start, size) in zip(some, told, strict=True)
+        # Parts of fields are accessed, too.
+        if start >= 0 and not start <= named[record, path] < start + max(size, 1)
+    ]
