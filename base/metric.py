@@ -26,6 +26,7 @@ class Kind(NamedTuple):
 EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
 SAMPLED = Kind("samples", "sampled", "takes")
 TIMED = Kind("times", "timed", "has", repeatable=True)
+TRANSFERRED = Kind("transfers of lines", "op by op", "has", repeatable=True)
 COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
 
 

@@ -1,8 +1,8 @@
 """Runs in restored machines, below the command line."""
 
 import select
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import whole_run
@@ -33,15 +33,17 @@ class Restorer:
     calls: bool = True
     observe: bool = False
     made: int = 0
+    collector: str = "exact"
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def recorder(self, command: Sequence[str | Path]) -> Recorder:
         """For runs of ``command``."""
         folders = cache_folder("workloads"), initramfs.guest_resources()
         workload = prepare([*map(str, command)], [], *folders, self.qemu.architecture)
-        exact = registry.collector("exact")
-        options, work = {"call_tree": self.calls}, self.folder / "work"
+        collector, work = registry.collector(self.collector), self.folder / "work"
+        options = {"call_tree": self.calls, "line_size": 64, **self.options}
         guest, qemu = self.guest, self.qemu
-        return Recorder(exact, options, workload, guest, qemu, self.observe, work)
+        return Recorder(collector, options, workload, guest, qemu, self.observe, work)
 
     def start(
         self, command: Sequence[str | Path], variation: Variation = NO_VARIATION

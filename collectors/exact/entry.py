@@ -16,19 +16,11 @@ from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
-    from profdiff.collectors.exact.counts import Counts
     from profdiff.collectors.guest.qemu import Qemu
     from profdiff.collectors.guest.result import Left, Result
     from profdiff.collectors.machine.environment import Environment, Finding
     from profdiff.collectors.recorded import Recorded
-    from profdiff.collectors.records import Failure
 
-# Newest first: a QEMU takes one of them.
-_PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
-# What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
-# instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or
-# 26. A boot executes a quarter of a million.
-PLUGIN_MEMORY = 2048
 _FILE = "counts.bin"
 
 
@@ -55,11 +47,9 @@ class Exact(Collector):
         return None
 
     def emulator(self, architecture: Architecture, program: Path | None) -> Qemu:
-        from profdiff.collectors.guest.qemu import find_qemu
+        from profdiff.collectors.guest.plugin import with_plugin
 
-        tried = f"out=/dev/null,memory={PLUGIN_MEMORY}"
-        plugins = {n: (one, tried) for n, one in _PLUGINS.items()}
-        qemu = find_qemu(architecture, program, plugins)
+        qemu = with_plugin(architecture, program, "calls=off")
         if qemu.plugin_api == 1 and counts_elsewhere(qemu.version):
             raise MissingError(
                 f"{qemu.program} ({qemu.version}) counts code that is mapped at several addresses "
@@ -69,13 +59,10 @@ class Exact(Collector):
         return qemu
 
     def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
-        from profdiff.collectors.guest.qemu import escaped
+        from profdiff.collectors.guest.plugin import arguments
 
-        if qemu.plugin is None:
-            raise MissingError(f"{qemu.program} has no plugin to count with")
-        out = f"out={escaped(folder / _FILE)},memory={PLUGIN_MEMORY}"
         tree = f"calls={'on' if options['call_tree'] else 'off'}"
-        return ["-plugin", f"file={escaped(qemu.plugin)},{out},{tree}"]
+        return arguments(qemu, folder / _FILE, tree)
 
     def findings(
         self, architecture: Architecture | None, environment: Environment | None
@@ -100,6 +87,7 @@ class Exact(Collector):
         """Raises OSError and MissingError when the disk is full."""
         from profdiff.collectors.exact import context
         from profdiff.collectors.exact.counts import Counts
+        from profdiff.collectors.guest.plugin import window_failure
         from profdiff.collectors.records import Instructions, Measured, Window
 
         result = super().judge(left)
@@ -112,7 +100,7 @@ class Exact(Collector):
             raise MissingError(
                 f"QEMU could not write the counts ({error}): free some disk space"
             ) from error
-        failure = result.failure or _window_failure(counts, left.has_marks)
+        failure = result.failure or window_failure(counts, left.has_marks)
         window = None if counts.kind == "none" else Window(kind=counts.kind, count=counts.closed)
         result = replace(
             result, files={**left.files, "counts": _FILE}, failure=failure, window=window
@@ -171,25 +159,3 @@ def counts_elsewhere(version: str) -> bool:
     found = re.search(r"version (\d+)\.(\d+)\.(\d+)", version)
     numbers = tuple(map(int, found.groups())) if found else ()
     return (7, 2, 0) <= numbers < (7, 2, 9) or numbers >= (8,)
-
-
-def _window_failure(counts: Counts, expect_marks: bool) -> Failure | None:
-    from profdiff.collectors.records import Failure
-
-    never = "the window never opened"
-    if counts.misplaced and not counts.opened:
-        why = f"{never}: PROFDIFF_STOP() executed without PROFDIFF_START() before it"
-    elif expect_marks and counts.kind != "marks":
-        why = f"{never}: the program has marks, but PROFDIFF_START() never executed"
-    elif counts.opened > counts.closed:
-        why = "the window never closed: PROFDIFF_STOP() must follow PROFDIFF_START()"
-    elif counts.misplaced:
-        why = (
-            f"{counts.misplaced} marks were out of place: PROFDIFF_START() and PROFDIFF_STOP() "
-            "must alternate, over all threads"
-        )
-    elif counts.opened == 0:
-        why = f"{never}: the agent's marks did not execute"
-    else:
-        return None
-    return Failure("window", why)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import run_guests
 
-from profdiff.collectors.exact import entry
+from profdiff.collectors.guest import plugin
 from profdiff.collectors.guest.qemu import Qemu
 
 pytestmark = pytest.mark.guest
@@ -80,7 +80,7 @@ def test_code_without_end_is_a_failed_run(
     qemu: Qemu, new_kernel: Path, jit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here without so much memory, for what takes a minute else."""
-    monkeypatch.setattr(entry, "PLUGIN_MEMORY", 64)
+    monkeypatch.setattr(plugin, "MEMORY", 64)
     command = [str(jit), "100000000"]
     image = new_kernel / "bzImage"
     (result,) = run_guests(qemu, image, command, tmp_path, count=1)

@@ -22,6 +22,9 @@ pub trait Architecture: Send + Sync {
     /// What the instruction `code` at `address` does.
     fn does(&self, code: &[u8], address: u64) -> Does;
 
+    /// How the instruction `code` accesses memory.
+    fn memory(&self, code: &[u8]) -> Memory;
+
     /// Whether `address` is the kernel's.
     fn in_kernel(&self, address: u64) -> bool;
 
@@ -98,16 +101,40 @@ pub enum Mark {
     CommandStart,
     /// The command has ended.
     CommandStop,
+    /// The workload ends an operation.
+    Op,
+    /// The agent is about to start another copy of the command.
+    Copy,
 }
 
 impl Mark {
     /// All marks, in the order of their numbers.
-    pub const ALL: [Mark; 4] = [
+    pub const ALL: [Mark; 6] = [
         Mark::Start,
         Mark::Stop,
         Mark::CommandStart,
         Mark::CommandStop,
+        Mark::Op,
+        Mark::Copy,
     ];
+
+    /// Its index in [`Mark::ALL`].
+    pub fn number(self) -> usize {
+        self as usize
+    }
+}
+
+/// How an instruction accesses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// It accesses none, or the stack: that of a task is its own.
+    Nothing,
+    /// It loads or stores.
+    Plain,
+    /// It reads and writes at once.
+    Locked,
+    /// It goes on to the next bytes until it is done: `rep movsb`.
+    Repeated,
 }
 
 /// What a block's last instruction does.

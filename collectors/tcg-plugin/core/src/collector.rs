@@ -1,9 +1,8 @@
 //! The plugin's state, and its callbacks.
 
-use std::ffi::{c_char, c_int, c_uint, c_void, CStr, OsStr};
+use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fs::File;
 use std::io::BufWriter;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::aliases::{self, Alias, Original};
 use crate::architecture::{Architecture, End, Mark, MAX_CODE};
 use crate::architectures;
+use crate::arguments::{Arguments, Records};
 use crate::blocks::Instruction;
 use crate::counters::Counters;
 use crate::counting::{Api, Counting};
@@ -20,11 +20,10 @@ use crate::following::{self, follow, follow_anywhere, follow_block, with_tracker
 use crate::memory::{self, refuse, say};
 use crate::repeated::Repeated;
 use crate::running;
+use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
 use crate::window::Window;
-
-const ARGUMENTS: &str = "it takes out=PATH, memory=MEBIBYTES, and calls=on or calls=off";
 
 struct Collector {
     architecture: &'static dyn Architecture,
@@ -62,9 +61,7 @@ fn with_collector(act: impl FnOnce(&mut Collector)) {
     }
 }
 
-/// Begin to collect, into the file that the plugin's argument `out=PATH` names, and in at most
-/// `memory=MEBIBYTES`; with `calls=on` the call tree too, for which the guest must run in one
-/// thread.
+/// Begin to collect what the plugin's arguments say.
 ///
 /// Returns what `qemu_plugin_install` has to: 0, or -1 and a line on standard error.
 ///
@@ -77,30 +74,13 @@ pub unsafe fn install(
     argv: *const *const c_char,
     api: Box<dyn Api>,
 ) -> c_int {
-    let mut out = None;
-    let mut memory = None;
-    let mut calls = false;
-    for index in 0..usize::try_from(argc).unwrap_or(0) {
-        // SAFETY: the caller promises `argc` valid C strings.
-        let argument = unsafe { CStr::from_ptr(*argv.add(index)) }.to_bytes();
-        let after = |name: &str| argument.strip_prefix(name.as_bytes());
-        if let Some(path) = after("out=") {
-            out = Some(PathBuf::from(OsStr::from_bytes(path)));
-        } else if let Some(number) = after("memory=") {
-            memory = std::str::from_utf8(number)
-                .ok()
-                .and_then(|number| number.parse().ok());
-        } else if let Some(on @ (b"on" | b"off")) = after("calls=") {
-            calls = on == b"on";
-        } else {
-            let argument = String::from_utf8_lossy(argument);
-            say(&format!("unknown argument {argument}; {ARGUMENTS}"));
+    // SAFETY: the caller promises `argc` valid C strings.
+    let arguments = match unsafe { Arguments::of(argc, argv) } {
+        Ok(arguments) => arguments,
+        Err(refused) => {
+            say(&refused);
             return -1;
         }
-    }
-    let (Some(out), Some(memory)) = (out, memory) else {
-        say(&format!("an argument is missing; {ARGUMENTS}"));
-        return -1;
     };
     // SAFETY: QEMU's description of itself is valid during this call, its name a C string.
     let target = unsafe { CStr::from_ptr((*info).target_name) }.to_string_lossy();
@@ -108,13 +88,22 @@ pub unsafe fn install(
         say(&format!("guests of {target} are not counted"));
         return -1;
     };
-    memory::bound(memory);
+    memory::bound(arguments.memory);
     // SAFETY: as above.
-    let several = unsafe { (*info).smp_vcpus } > 1;
+    let vcpus = unsafe { (*info).smp_vcpus };
+    let out = arguments.out;
+    let calls = match arguments.records {
+        Records::Counts { calls } => calls,
+        Records::Sharing(line_size) => {
+            let vcpus = usize::try_from(vcpus).unwrap_or(0);
+            // SAFETY: `id` is the plugin's own.
+            return unsafe { sharing::install(id, vcpus, architecture, out, line_size, api) };
+        }
+    };
     let collector = Collector {
         architecture,
         out,
-        several,
+        several: vcpus > 1,
         counting: Counting {
             api,
             slots: Slots::default(),
@@ -181,6 +170,9 @@ extern "C" fn translated(first: usize, second: usize) {
             }
             if let Some(mark) = architecture.mark(code) {
                 instructions.push((number, address, None));
+                if matches!(mark, Mark::Op | Mark::Copy) {
+                    continue; // counts are those of all operations
+                }
                 // SAFETY: `insn` is valid; the callback takes numbers as its pointer.
                 unsafe {
                     ffi::qemu_plugin_register_vcpu_insn_exec_cb(
@@ -303,6 +295,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
             Mark::Stop => collector.marks.stop(now),
             Mark::CommandStart => collector.command.start(now),
             Mark::CommandStop => collector.command.stop(now),
+            Mark::Op | Mark::Copy => {}
         }
         let window = if collector.marks.is_used() {
             &collector.marks

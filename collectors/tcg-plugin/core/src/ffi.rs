@@ -18,6 +18,12 @@ pub struct Insn {
     _opaque: [u8; 0],
 }
 
+/// `struct qemu_plugin_hwaddr`: where an access goes, valid during its callback.
+#[repr(C)]
+pub struct Hwaddr {
+    _opaque: [u8; 0],
+}
+
 /// `qemu_info_t.version`: the plugin API versions that this QEMU accepts.
 #[repr(C)]
 pub struct ApiVersion {
@@ -96,6 +102,33 @@ extern "C" {
     pub fn qemu_plugin_tb_get_insn(tb: *const Tb, index: usize) -> *mut Insn;
     pub fn qemu_plugin_insn_vaddr(insn: *const Insn) -> u64;
     pub fn qemu_plugin_insn_size(insn: *const Insn) -> usize;
+    // The pointer is taken since API 7; before, the callback gets an id.
+    pub fn qemu_plugin_reset(id: PluginId, cb: extern "C" fn(usize), userdata: *mut c_void);
+    fn qemu_plugin_get_hwaddr(info: u32, address: u64) -> *const Hwaddr;
+    fn qemu_plugin_hwaddr_is_io(at: *const Hwaddr) -> bool;
+    fn qemu_plugin_hwaddr_phys_addr(at: *const Hwaddr) -> u64;
+    fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
+    fn qemu_plugin_mem_is_store(info: u32) -> bool;
+}
+
+/// The physical address of an access; None where that is a device's. Inside a callback of the access.
+pub fn physical(info: u32, address: u64) -> Option<u64> {
+    // SAFETY: QEMU returns what is valid during the callback, or null.
+    unsafe {
+        let at = qemu_plugin_get_hwaddr(info, address);
+        let memory = !at.is_null() && !qemu_plugin_hwaddr_is_io(at);
+        memory.then(|| qemu_plugin_hwaddr_phys_addr(at))
+    }
+}
+
+/// Bytes of an access, and whether it stores.
+#[inline]
+pub fn extent(info: u32) -> (u32, bool) {
+    // SAFETY: these take the number apart.
+    unsafe {
+        let shift = qemu_plugin_mem_size_shift(info);
+        (1 << shift.min(7), qemu_plugin_mem_is_store(info))
+    }
 }
 
 /// Copy what of `insn` fits into `code`; how many bytes that was.

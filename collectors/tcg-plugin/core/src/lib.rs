@@ -27,11 +27,14 @@
 //! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
+//! - [`arguments`]: the plugin's arguments
 //! - [`collector`]: the plugin's state, and its callbacks
+//! - [`sharing`]: instead of counts, which cache lines change hands
 
 pub mod aliases;
 pub mod architecture;
 mod architectures;
+pub mod arguments;
 pub mod blocks;
 pub mod call_tree;
 pub mod calls;
@@ -47,6 +50,7 @@ pub mod memory;
 pub mod repeated;
 pub mod running;
 pub mod shadow_stack;
+pub mod sharing;
 pub mod slots;
 pub mod tracker;
 pub mod vcpu;

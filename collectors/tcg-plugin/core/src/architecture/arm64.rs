@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::architecture::{Architecture, Does, End, Linkage, Mark, Watched};
+use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Watched};
 
 /// 64-bit Arm.
 pub struct Arm64;
@@ -43,6 +43,26 @@ impl Architecture for Arm64 {
             iterates: None,
             watched: word.and_then(|word| watched(word, self.in_kernel(address))),
         }
+    }
+
+    /// Loads and stores are those of C4.1.94; their base is in bits 9 to 5.
+    fn memory(&self, code: &[u8]) -> Memory {
+        let Some(word) = word(code).filter(|word| word & 0x0a00_0000 == 0x0800_0000) else {
+            return Memory::Nothing;
+        };
+        // LDR (literal) has no base.
+        let literal = word & 0x3b00_0000 == 0x1800_0000;
+        if field(word, 5, 5) == SP && !literal {
+            return Memory::Nothing;
+        }
+        // Exclusive ones and CAS, but neither LDAR nor STLR; LDADD, SWP and their like, with LSE.
+        let exclusive = word & 0x3f00_0000 == 0x0800_0000;
+        let ordered = word & 0x00a0_0000 == 0x0080_0000;
+        let atomic = word & 0x3f20_0c00 == 0x3820_0000 && word & 0xf000 != 0xc000; // LDAPR
+        if exclusive && !ordered || atomic {
+            return Memory::Locked;
+        }
+        Memory::Plain
     }
 
     fn in_kernel(&self, address: u64) -> bool {
@@ -222,13 +242,46 @@ mod tests {
     }
 
     #[test]
+    fn accesses_to_memory_are_told_apart() {
+        for (word, expected) in [
+            (0xf940_0420u32, Memory::Plain), // ldr x0, [x1, #8]
+            (0xa940_0c22, Memory::Plain),    // ldp x2, x3, [x1]
+            (0x5800_0040, Memory::Plain),    // ldr x0, .+8
+            (0x5800_03e0, Memory::Plain),    // ldr x0, .+124
+            (0xc85f_7c20, Memory::Locked),   // ldxr x0, [x1]
+            (0xc802_7c20, Memory::Locked),   // stxr w2, x0, [x1]
+            (0xc8a0_7c22, Memory::Locked),   // cas x0, x2, [x1]
+            (0xc8df_fc20, Memory::Plain),    // ldar x0, [x1]
+            (0xc89f_fc20, Memory::Plain),    // stlr x0, [x1]
+            (0xf820_0022, Memory::Locked),   // ldadd x0, x2, [x1]
+            (0xf820_8022, Memory::Locked),   // swp x0, x2, [x1]
+            (0xf8bf_c020, Memory::Plain),    // ldapr x0, [x1]
+            (0x7821_6802, Memory::Plain),    // strh w2, [x0, x1]
+            (0xf940_07e0, Memory::Nothing),  // ldr x0, [sp, #8]
+            (0xa9be_7bfd, Memory::Nothing),  // stp x29, x30, [sp, #-32]!
+            (0x9400_0001, Memory::Nothing),  // bl .+4
+            (0x8b02_0020, Memory::Nothing),  // add x0, x1, x2
+            (0xd503_201f, Memory::Nothing),  // nop
+        ] {
+            assert_eq!(Arm64.memory(&word.to_le_bytes()), expected, "{word:x}");
+        }
+    }
+
+    #[test]
     fn the_documented_words_are_marks_and_others_are_not() {
         let mark = |word: u32| Arm64.mark(&word.to_le_bytes());
-        let words = [0xd2e9_203f, 0xd2e9_205f, 0xd2e9_207f, 0xd2e9_209f];
+        let words = [
+            0xd2e9_203f,
+            0xd2e9_205f,
+            0xd2e9_207f,
+            0xd2e9_209f,
+            0xd2e9_20bf,
+            0xd2e9_20df,
+        ];
         assert_eq!(words.map(mark), Mark::ALL.map(Some));
         for word in [
             0xd2e9_201f, // number 0x4900
-            0xd2e9_20bf, // 0x4905
+            0xd2e9_20ff, // 0x4907
             0xd2e9_203e, // to x30
             0xd2c9_203f, // lsl #32
             0x52e9_203f,

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::architecture::{Architecture, Does, End, Linkage, Mark, Watched};
+use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Watched};
 
 /// RISC-V of 64 bits.
 pub struct Riscv64;
@@ -48,6 +48,22 @@ impl Architecture for Riscv64 {
             end,
             iterates: None,
             watched,
+        }
+    }
+
+    fn memory(&self, code: &[u8]) -> Memory {
+        match *code {
+            // Quadrant 0 but C.ADDI4SPN; those of quadrant 2 are of the stack.
+            [a, b] if a & 3 == 0 && b >> 5 & 3 != 0 => Memory::Plain,
+            [a, b, c, d] => {
+                let word = u32::from_le_bytes([a, b, c, d]);
+                match word & 0x7f {
+                    0x03 | 0x07 | 0x23 | 0x27 if word >> 15 & 31 != SP => Memory::Plain,
+                    0x2f => Memory::Locked,
+                    _ => Memory::Nothing,
+                }
+            }
+            _ => Memory::Nothing,
         }
     }
 
@@ -289,13 +305,36 @@ mod tests {
     }
 
     #[test]
+    fn accesses_to_memory_are_told_apart() {
+        for (code, expected) in [
+            (&0x0085_3503u32.to_le_bytes()[..], Memory::Plain), // ld a0, 8(a0)
+            (&0x00a5_3423u32.to_le_bytes(), Memory::Plain),     // sd a0, 8(a0)
+            (&0x0081_3503u32.to_le_bytes(), Memory::Nothing),   // ld a0, 8(sp)
+            (&0x00b6_b52fu32.to_le_bytes(), Memory::Locked),    // amoadd.d a0, a1, (a3)
+            (&0x6108u16.to_le_bytes(), Memory::Plain),          // c.ld a0, 0(a0)
+            (&0x6522u16.to_le_bytes(), Memory::Nothing),        // c.ldsp a0, 8(sp)
+            (&0x0028u16.to_le_bytes(), Memory::Nothing),        // c.addi4spn a0, sp, 8
+            (&0x8082u16.to_le_bytes(), Memory::Nothing),        // ret
+        ] {
+            assert_eq!(Riscv64.memory(code), expected, "{code:x?}");
+        }
+    }
+
+    #[test]
     fn the_documented_words_are_marks_and_others_are_not() {
         let mark = |word: u32| Riscv64.mark(&word.to_le_bytes());
-        let words = [0x4910_2013, 0x4920_2013, 0x4930_2013, 0x4940_2013];
+        let words = [
+            0x4910_2013,
+            0x4920_2013,
+            0x4930_2013,
+            0x4940_2013,
+            0x4950_2013,
+            0x4960_2013,
+        ];
         assert_eq!(words.map(mark), Mark::ALL.map(Some));
         for word in [
             0x4900_2013, // number 0x490
-            0x4950_2013, // 0x495
+            0x4970_2013, // 0x497
             0x4910_2093, // to ra
             0x4910_a013, // of ra
             0x4910_3013, // sltiu

@@ -7,7 +7,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
 };
 
-use crate::architecture::{Architecture, Does, End, Iterates, Linkage, Mark, Watched};
+use crate::architecture::{Architecture, Does, End, Iterates, Linkage, Mark, Memory, Watched};
 
 /// 64-bit x86.
 pub struct X86_64;
@@ -48,6 +48,25 @@ impl Architecture for X86_64 {
             iterates,
             watched,
         }
+    }
+
+    fn memory(&self, code: &[u8]) -> Memory {
+        let instruction = Decoder::with_ip(64, code, 0, DecoderOptions::NONE).decode();
+        if iterates(&instruction).is_some() {
+            return Memory::Repeated;
+        }
+        let mut operands = instruction.op_kinds();
+        let explicit = operands.any(|kind| kind == OpKind::Memory);
+        let own = explicit && instruction.memory_base() == Register::RSP;
+        if own || instruction.is_stack_instruction() && !explicit {
+            return Memory::Nothing;
+        }
+        // `xchg` with memory needs no prefix.
+        let exchanges = explicit && instruction.mnemonic() == Mnemonic::Xchg;
+        if instruction.has_lock_prefix() || exchanges {
+            return Memory::Locked;
+        }
+        Memory::Plain
     }
 
     fn in_kernel(&self, address: u64) -> bool {
@@ -212,6 +231,26 @@ mod tests {
     }
 
     #[test]
+    fn accesses_to_memory_are_told_apart() {
+        for (code, expected) in [
+            (&[0x48, 0x8b, 0x43, 8][..], Memory::Plain), // mov 8(%rbx),%rax
+            (&[0x65, 0x48, 0x8b, 4, 0x25, 0, 0, 0, 0], Memory::Plain), // mov %gs:0,%rax
+            (&[0xf0, 0x48, 0x0f, 0xc1, 3], Memory::Locked), // lock xadd %rax,(%rbx)
+            (&[0x48, 0x87, 3], Memory::Locked),          // xchg %rax,(%rbx)
+            (&[0x48, 0x87, 0xc3], Memory::Plain),        // xchg %rax,%rbx
+            (&[0xf3, 0x48, 0xab], Memory::Repeated),     // rep stosq
+            (&[0x48, 0xab], Memory::Plain),              // stosq
+            (&[0x48, 0x8b, 0x44, 0x24, 8], Memory::Nothing), // mov 8(%rsp),%rax
+            (&[0x55], Memory::Nothing),                  // push %rbp
+            (&[0xff, 0x33], Memory::Plain),              // push (%rbx)
+            (&[0xe8, 0, 0, 0, 0], Memory::Nothing),      // call
+            (&[0xc3], Memory::Nothing),                  // ret
+        ] {
+            assert_eq!(X86_64.memory(code), expected, "{code:x?}");
+        }
+    }
+
+    #[test]
     fn a_task_switch_loads_the_stack_pointer() {
         let switches = |code: &[u8]| X86_64.does(code, 0).watched == Some(&Watched::SwitchesStack);
         // mov 0x1b18(%rsi),%rsp
@@ -229,8 +268,8 @@ mod tests {
     #[test]
     fn the_documented_bytes_are_marks_and_other_nops_are_not() {
         let nop = |last: u8| X86_64.mark(&[0x0f, 0x1f, 0x80, last, 0x49, 0x44, 0x50]);
-        assert_eq!([1, 2, 3, 4].map(nop), Mark::ALL.map(Some));
-        assert_eq!([0, 5].map(nop), [None, None]);
+        assert_eq!([1, 2, 3, 4, 5, 6].map(nop), Mark::ALL.map(Some));
+        assert_eq!([0, 7].map(nop), [None, None]);
         for code in [&[0x0f, 0x1f, 0x80, 0, 0, 0, 0][..], &[0x0f, 0x1f, 0], &[]] {
             assert_eq!(X86_64.mark(code), None);
         }

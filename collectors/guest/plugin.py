@@ -1,0 +1,67 @@
+"""What collectors have in common that record with profdiff's QEMU plugin: the QEMU that loads it,
+its arguments, and the windows that marks open."""
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+from profdiff.base.errors import MissingError
+from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.guest.qemu import Qemu, escaped, find_qemu
+from profdiff.collectors.records import Failure
+
+# Newest first: a QEMU takes one of them.
+_PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
+MEMORY = 2048
+"""What the plugin may take, in MiB, beside QEMU's 1 GiB for translated code. It keeps each
+instruction that was executed, in 160 bytes with the call tree and 80 without: so 13 million, or 26.
+A boot executes a quarter of a million."""
+
+
+def with_plugin(architecture: Architecture, program: Path | None, how: str) -> Qemu:
+    """The QEMU for guests with the plugin, which records ``how``, as its argument says. Raises
+    MissingError."""
+    tried = f"out=/dev/null,memory={MEMORY},{how}"
+    return find_qemu(architecture, program, {n: (one, tried) for n, one in _PLUGINS.items()})
+
+
+def arguments(qemu: Qemu, out: Path, how: str) -> list[str]:
+    """QEMU's, to record ``how`` into the file ``out``. Raises MissingError."""
+    if qemu.plugin is None:
+        raise MissingError(f"{qemu.program} has no plugin to count with")
+    given = f"out={escaped(out)},memory={MEMORY},{how}"
+    return ["-plugin", f"file={escaped(qemu.plugin)},{given}"]
+
+
+class Windows(Protocol):
+    """Whose marks opened the window, and how often marks executed."""
+
+    @property
+    def kind(self) -> Literal["none", "command", "marks"]: ...
+    @property
+    def opened(self) -> int: ...
+    @property
+    def closed(self) -> int: ...
+    @property
+    def misplaced(self) -> int: ...
+
+
+def window_failure(found: Windows, expect_marks: bool) -> Failure | None:
+    """Why what was recorded is not that of a window; None if it is. ``expect_marks``: the program
+    has them."""
+    never = "the window never opened"
+    if found.misplaced and not found.opened:
+        why = f"{never}: PROFDIFF_STOP() executed without PROFDIFF_START() before it"
+    elif expect_marks and found.kind != "marks":
+        why = f"{never}: the program has marks, but PROFDIFF_START() never executed"
+    elif found.opened > found.closed:
+        why = "the window never closed: PROFDIFF_STOP() must follow PROFDIFF_START()"
+    elif found.misplaced:
+        why = (
+            f"{found.misplaced} marks were out of place: PROFDIFF_START() and PROFDIFF_STOP() "
+            "must alternate, over all threads"
+        )
+    elif found.opened == 0:
+        why = f"{never}: the agent's marks did not execute"
+    else:
+        return None
+    return Failure("window", why)

@@ -1,0 +1,1 @@
+"""The sharing collector: which cache lines change hands between vCPUs."""

@@ -1,0 +1,217 @@
+"""The file of the sharing collector, as columns.
+
+``collectors/tcg-plugin/core/src/sharing/file.rs`` writes it and documents the format.
+"""
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base import bounded
+from profdiff.base.errors import SessionError
+
+MAX_BYTES = 1 << 30
+"""The largest file that is read: 20 million accesses."""
+
+_HEADER = struct.Struct("<8sIIII8Q")
+_VCPU = np.dtype([("ops", "<u8")])
+_PLACE = np.dtype([("address", "<u8"), ("code", "V16")])
+_LINE = np.dtype(
+    [
+        ("address", "<u8"),
+        ("lines", "<u4"),
+        ("flags", "<u4"),
+        ("transfers", "<u8"),
+        ("read_fetches", "<u8"),
+        ("write_fetches", "<u8"),
+        ("upgrades", "<u8"),
+    ]
+)
+_TOUCH = np.dtype([("line", "<u4"), ("vcpu", "<u4"), ("ops", "<u8"), ("writing_ops", "<u8")])
+_ACCESS = np.dtype(
+    [
+        ("line", "<u4"),
+        ("place", "<u4"),
+        ("vcpu", "u1"),
+        ("offset", "u1"),
+        ("size", "u1"),
+        ("flags", "u1"),
+        ("padding", "<u4"),
+        ("count", "<u8"),
+        ("misses", "<u8"),
+    ]
+)
+_WINDOWS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
+_OPS: dict[int, Literal["calls", "marks"]] = {0: "calls", 1: "marks"}
+_USER, _SUMMED = 1, 2
+_STORE, _LOCKED, _REPEATED = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class SharedLines:
+    """The lines of the cache that change hands in the window, and the accesses to them.
+
+    ``kind``: whose marks opened the window, ``opened``, ``closed`` and ``misplaced`` how often.
+    ``line_size``: bytes. ``ops_by``: what ends an operation, a system call or the program's own
+    mark. ``ops``: int64[V], complete operations of each vCPU.
+
+    N places, the instructions that accessed: ``address``, uint64[N], rising; ``executed``:
+    uint8[N, 16], the length of the instruction and its bytes.
+
+    L lines. ``line``: uint64[L], the virtual address of each, of whoever accessed it first.
+    ``in_user``: bool[L], memory of programs. ``summed``: bool[L], not one line but ``lines``
+    (int64[L]) of them, of which each alone changes hands less than once in a hundred operations:
+    those have no touches, no address, and no offsets. ``transfers``: int64[L], how often they
+    change hands if vCPUs take turns after each operation: the sum over vCPUs i of min(operations
+    of i that touch it, operations of others that write it). ``read_fetches``, ``write_fetches``,
+    ``upgrades``: int64[L], what a coherence protocol (MESI) did as they ran: a vCPU reads what is
+    modified elsewhere; writes what another has; writes what it has itself, as others do.
+
+    T touches, of a line by a vCPU: ``touch_line``, ``touch_vcpu``; ``touch_ops`` and
+    ``touch_writing_ops``: int64[T], operations that touch and that write it.
+
+    A accesses, by line, then place: ``access_line``, ``access_place``, ``access_vcpu``,
+    ``access_offset`` (in the line), ``access_size``: int64[A], bytes; ``store``, ``locked`` (of an
+    instruction that reads and writes at once; its load is one, too) and ``repeated`` (the whole
+    line stands for what it accesses): bool[A]; ``count`` and ``misses``: int64[A], how often, and
+    how often that was a fetch or an upgrade.
+    """
+
+    kind: Literal["none", "command", "marks"]
+    opened: int
+    closed: int
+    misplaced: int
+    line_size: int
+    ops_by: Literal["calls", "marks"]
+    ops: NDArray[np.int64]
+    address: NDArray[np.uint64]
+    executed: NDArray[np.uint8]
+    line: NDArray[np.uint64]
+    in_user: NDArray[np.bool_]
+    summed: NDArray[np.bool_]
+    lines: NDArray[np.int64]
+    transfers: NDArray[np.int64]
+    read_fetches: NDArray[np.int64]
+    write_fetches: NDArray[np.int64]
+    upgrades: NDArray[np.int64]
+    touch_line: NDArray[np.int64]
+    touch_vcpu: NDArray[np.int64]
+    touch_ops: NDArray[np.int64]
+    touch_writing_ops: NDArray[np.int64]
+    access_line: NDArray[np.int64]
+    access_place: NDArray[np.int64]
+    access_vcpu: NDArray[np.int64]
+    access_offset: NDArray[np.int64]
+    access_size: NDArray[np.int64]
+    store: NDArray[np.bool_]
+    locked: NDArray[np.bool_]
+    repeated: NDArray[np.bool_]
+    count: NDArray[np.int64]
+    misses: NDArray[np.int64]
+
+    @property
+    def vcpus(self) -> int:
+        """How many there are."""
+        return len(self.ops)
+
+    @property
+    def all_ops(self) -> int:
+        """Operations of all vCPUs: what *per op* divides by."""
+        return int(self.ops.sum())
+
+    @cached_property
+    def line_misses(self) -> NDArray[np.int64]:
+        """int64[L]: fetches and upgrades."""
+        return self.read_fetches + self.write_fetches + self.upgrades
+
+    @staticmethod
+    def load(path: Path) -> "SharedLines":
+        """Read the file. Safe for a file from a stranger. Raises SessionError when it is missing,
+        cut short, or not such a file."""
+        try:
+            data = bounded.read(path, MAX_BYTES)
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror}") from error
+        if len(data) < _HEADER.size or data[:8] != b"PDSHARED":
+            raise SessionError(f"{path} is not a file of shared lines, or was cut short")
+        _, version, kind, line_size, ops_by, *numbers = _HEADER.unpack_from(data)
+        opened, closed, misplaced, *rows = numbers
+        if version != 1 or kind not in _WINDOWS or ops_by not in _OPS or line_size not in (64, 128):
+            raise SessionError(f"{path} was written by another version of profdiff ({version})")
+        damaged = SessionError(f"{path} is cut short or damaged: record this run again")
+        tables = list(zip((_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS), rows, strict=True))
+        if len(data) - _HEADER.size != sum(dtype.itemsize * length for dtype, length in tables):
+            raise damaged
+        found, start = [], _HEADER.size
+        for dtype, length in tables:
+            found.append(np.frombuffer(data, dtype, length, start))
+            start += dtype.itemsize * length
+        vcpus, places, lines, touches, accesses = found
+        for column, rows_there in (
+            (touches["line"], len(lines)),
+            (touches["vcpu"], len(vcpus)),
+            (accesses["line"], len(lines)),
+            (accesses["place"], len(places)),
+            (accesses["vcpu"], len(vcpus)),
+        ):
+            if len(column) and int(column.max()) >= rows_there:
+                raise damaged
+        executed = places["code"].copy().view(np.uint8).reshape(-1, 16)
+        address = places["address"].astype(np.uint64)
+        if executed[:, 0].max(initial=0) > 15 or (address[1:] < address[:-1]).any():
+            raise damaged
+        for table in (vcpus, lines, touches, accesses):
+            for name in table.dtype.names or ():
+                # A sum beyond 2**62 cannot come from a recording and would overflow.
+                counts = table.dtype[name] == np.dtype("<u8") and name != "address"
+                if counts and float(table[name].sum(dtype=np.float64)) > 2.0**62:
+                    raise SessionError(f"{path} holds impossible counts")
+        reach = accesses["offset"].astype(np.int64) + accesses["size"]
+        if reach.max(initial=0) > line_size:
+            raise damaged
+
+        def number(table: NDArray[np.void], name: str) -> NDArray[np.int64]:
+            return table[name].astype(np.int64)
+
+        def flag(table: NDArray[np.void], bit: int) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = (table["flags"] & bit) != 0
+            return found
+
+        return SharedLines(
+            kind=_WINDOWS[kind],
+            opened=opened,
+            closed=closed,
+            misplaced=misplaced,
+            line_size=line_size,
+            ops_by=_OPS[ops_by],
+            ops=number(vcpus, "ops"),
+            address=address,
+            executed=executed,
+            line=lines["address"].astype(np.uint64),
+            in_user=flag(lines, _USER),
+            summed=flag(lines, _SUMMED),
+            lines=number(lines, "lines"),
+            transfers=number(lines, "transfers"),
+            read_fetches=number(lines, "read_fetches"),
+            write_fetches=number(lines, "write_fetches"),
+            upgrades=number(lines, "upgrades"),
+            touch_line=number(touches, "line"),
+            touch_vcpu=number(touches, "vcpu"),
+            touch_ops=number(touches, "ops"),
+            touch_writing_ops=number(touches, "writing_ops"),
+            access_line=number(accesses, "line"),
+            access_place=number(accesses, "place"),
+            access_vcpu=number(accesses, "vcpu"),
+            access_offset=number(accesses, "offset"),
+            access_size=number(accesses, "size"),
+            store=flag(accesses, _STORE),
+            locked=flag(accesses, _LOCKED),
+            repeated=flag(accesses, _REPEATED),
+            count=number(accesses, "count"),
+            misses=number(accesses, "misses"),
+        )

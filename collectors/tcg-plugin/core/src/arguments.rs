@@ -1,0 +1,122 @@
+//! The plugin's arguments, `NAME=VALUE` each.
+
+use std::ffi::{c_char, c_int, CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// What is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Instructions, and with `calls` who called whom; for that the guest must run in one thread.
+    Counts {
+        /// The call tree, too.
+        calls: bool,
+    },
+    /// Lines that change hands, of so many bytes.
+    Sharing(u64),
+}
+
+/// What a user asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arguments {
+    /// The file for the result.
+    pub out: PathBuf,
+    /// What the plugin may take, in MiB.
+    pub memory: usize,
+    /// What is recorded.
+    pub records: Records,
+}
+
+const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off, or \
+                     sharing=BYTES, 64 or 128";
+
+impl Arguments {
+    /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
+    ///
+    /// # Safety
+    /// `argv` has `argc` C strings.
+    pub unsafe fn of(argc: c_int, argv: *const *const c_char) -> Result<Arguments, String> {
+        let indexes = 0..usize::try_from(argc).unwrap_or(0);
+        // SAFETY: as promised.
+        let words = indexes.map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_bytes());
+        Arguments::parse(words)
+    }
+
+    fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
+        let (mut out, mut memory) = (None, None);
+        let mut records = Records::Counts { calls: false };
+        for word in words {
+            let refused = || {
+                format!(
+                    "unknown argument {}; {KNOWN}",
+                    String::from_utf8_lossy(word)
+                )
+            };
+            let at = word.iter().position(|byte| *byte == b'=');
+            let (name, value) = word.split_at(at.ok_or_else(refused)?);
+            let value = &value[1..];
+            let number = || -> Option<u64> { std::str::from_utf8(value).ok()?.parse().ok() };
+            match (name, value) {
+                (b"out", _) => out = Some(PathBuf::from(OsStr::from_bytes(value))),
+                (b"memory", _) => memory = Some(number().ok_or_else(refused)? as usize),
+                (b"calls", b"on" | b"off") => {
+                    let calls = value == b"on";
+                    records = Records::Counts { calls };
+                }
+                (b"sharing", b"64" | b"128") => {
+                    records = Records::Sharing(number().ok_or_else(refused)?);
+                }
+                _ => return Err(refused()),
+            }
+        }
+        let (Some(out), Some(memory)) = (out, memory) else {
+            return Err(format!("an argument is missing; {KNOWN}"));
+        };
+        Ok(Arguments {
+            out,
+            memory,
+            records,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Arguments, String> {
+        Arguments::parse(words.iter().map(|word| word.as_bytes()))
+    }
+
+    #[test]
+    fn arguments_are_taken_apart() {
+        let given = |records| {
+            Ok(Arguments {
+                out: PathBuf::from("/a=b"),
+                memory: 5,
+                records,
+            })
+        };
+        let counts = Records::Counts { calls: true };
+        assert_eq!(parsed(&["out=/a=b", "memory=5", "calls=on"]), given(counts));
+        let sharing = Records::Sharing(128);
+        assert_eq!(
+            parsed(&["memory=5", "sharing=128", "out=/a=b"]),
+            given(sharing)
+        );
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for words in [
+            &["out=o"][..],
+            &["memory=5"],
+            &["out=o", "memory=x"],
+            &["out=o", "memory=5", "sharing=32"],
+            &["out=o", "memory=5", "calls=maybe"],
+            &["out=o", "memory=5", "more"],
+        ] {
+            assert!(parsed(words).is_err(), "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! What QEMU tells. Only the thread that executes the guest calls these, one at a time (`-icount`).
+
+use std::ffi::{c_uint, c_void};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::architecture::{Architecture, End, Mark, Memory, MAX_CODE};
+use crate::counting::Api;
+use crate::ffi;
+use crate::memory::{refuse, say};
+use crate::sharing::file::Recorded;
+use crate::sharing::recorder::{Ends, Instruction, Recorder};
+use crate::sharing::turns::{may_take_turns, Turns};
+use crate::sharing::window::Window;
+use crate::sharing::MOST_VCPUS;
+use crate::slots::{Place, Slots};
+
+struct Collector {
+    id: ffi::PluginId,
+    architecture: &'static dyn Architecture,
+    api: Box<dyn Api>,
+    out: PathBuf,
+    line_size: u64,
+    ends: Ends,
+    vcpus: usize,
+    slots: Slots,
+    /// By place: what its callback gets.
+    instructions: Vec<*mut Instruction>,
+    /// Made by the thread that executes the guest, when the command begins.
+    recorder: Option<Recorder>,
+    /// Whether code is translated with callbacks.
+    armed: bool,
+    command: Window,
+    marks: Window,
+}
+
+static COLLECTOR: AtomicPtr<Collector> = AtomicPtr::new(ptr::null_mut());
+
+fn collector() -> Option<&'static mut Collector> {
+    // SAFETY: set once to what lives as long as the process; callbacks, of one thread, do not nest.
+    unsafe { COLLECTOR.load(Ordering::Relaxed).as_mut() }
+}
+
+/// Begin to record. What `qemu_plugin_install` returns.
+///
+/// # Safety
+/// `id` and `info` are those that QEMU gave to `qemu_plugin_install`.
+pub unsafe fn install(
+    id: ffi::PluginId,
+    vcpus: usize,
+    architecture: &'static dyn Architecture,
+    out: PathBuf,
+    line_size: u64,
+    api: Box<dyn Api>,
+) -> i32 {
+    if !may_take_turns() {
+        say("this QEMU does not let vCPUs take turns: use Debian's, or one that has modules");
+        return -1;
+    }
+    if vcpus > MOST_VCPUS {
+        say(&format!(
+            "lines of more than {MOST_VCPUS} vCPUs are not recorded"
+        ));
+        return -1;
+    }
+    let collector = Collector {
+        id,
+        architecture,
+        api,
+        out,
+        line_size,
+        ends: Ends::Calls,
+        vcpus,
+        slots: Slots::default(),
+        instructions: Vec::new(),
+        recorder: None,
+        armed: false,
+        command: Window::default(),
+        marks: Window::default(),
+    };
+    COLLECTOR.store(Box::into_raw(Box::new(collector)), Ordering::Relaxed);
+    // SAFETY: as promised.
+    unsafe { register(id) };
+    0
+}
+
+/// # Safety
+/// `id` is this plugin's.
+unsafe fn register(id: ffi::PluginId) {
+    // SAFETY: as promised; the callbacks live as long as the plugin.
+    unsafe {
+        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated, ptr::null_mut());
+        ffi::qemu_plugin_register_atexit_cb(id, exiting, ptr::null_mut());
+    }
+}
+
+impl Collector {
+    /// What the callback of an instruction's accesses gets.
+    fn instruction(&mut self, place: Place, memory: Memory) -> *mut Instruction {
+        let number = self.slots.number(place);
+        let at = number as usize;
+        if self.instructions.len() <= at {
+            self.instructions.resize(at + 1, ptr::null_mut());
+        }
+        if self.instructions[at].is_null() {
+            let (locked, repeated) = (memory == Memory::Locked, memory == Memory::Repeated);
+            let made = Instruction::new(number, locked, repeated);
+            self.instructions[at] = Box::into_raw(Box::new(made));
+        }
+        self.instructions[at]
+    }
+
+    /// Translate anew, now with callbacks: until here the guest ran nearly as without the plugin.
+    fn arm(&mut self) {
+        if self.armed {
+            return;
+        }
+        self.armed = true;
+        let Some(turns) = Turns::new(self.vcpus) else {
+            refuse("QEMU does not tell which vCPU executes: use another QEMU");
+        };
+        self.recorder = Some(Recorder::new(turns, self.vcpus, self.line_size));
+        // SAFETY: the id is this plugin's; `was_reset` registers the callbacks again.
+        unsafe { ffi::qemu_plugin_reset(self.id, was_reset, ptr::null_mut()) };
+    }
+
+    fn marked(&mut self, mark: Mark) {
+        // The command has ended: whoever runs the program now only looks at it.
+        let ended = self.command.closed > 0 && !self.command.is_open();
+        if ended && mark != Mark::CommandStart {
+            return;
+        }
+        let had_marks = self.marks.is_used();
+        match mark {
+            Mark::CommandStart => {
+                self.arm();
+                self.marks.of_one();
+                if !had_marks && self.command.start() {
+                    self.opens();
+                }
+            }
+            Mark::CommandStop => {
+                if self.command.stop() && !had_marks {
+                    self.closes();
+                }
+            }
+            Mark::Start => {
+                if self.marks.start() {
+                    self.opens();
+                }
+                if !had_marks {
+                    self.forget();
+                }
+            }
+            Mark::Stop => {
+                if self.marks.stop() {
+                    self.closes();
+                }
+            }
+            Mark::Op => {
+                // The first one shows that system calls are not what operations are.
+                if self.ends == Ends::Calls {
+                    self.ends = Ends::Marks;
+                    self.forget();
+                }
+                self.operation_ends();
+            }
+            Mark::Copy => self.marks.add_copy(),
+        }
+    }
+
+    fn opens(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.open = true;
+        }
+    }
+
+    fn closes(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.close();
+        }
+    }
+
+    /// Forget what was recorded: by other marks than those that count.
+    fn forget(&mut self) {
+        if let Some(old) = self.recorder.take() {
+            let mut new = Recorder::new(old.turns, self.vcpus, self.line_size);
+            new.open = match self.marks.is_used() {
+                true => self.marks.is_open(),
+                false => self.command.is_open(),
+            };
+            self.recorder = Some(new);
+        }
+    }
+
+    fn operation_ends(&mut self) {
+        if self.command.is_open() {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.operation_ends();
+            }
+        }
+    }
+}
+
+/// The callbacks were taken away, and all code that was translated.
+extern "C" fn was_reset(_: usize) {
+    if let Some(collector) = collector() {
+        // SAFETY: the id is this plugin's.
+        unsafe { register(collector.id) };
+    }
+}
+
+extern "C" fn translated(first: usize, second: usize) {
+    let Some(collector) = collector() else {
+        return;
+    };
+    let tb = collector.api.block(first, second);
+    // SAFETY: `tb` is valid during this callback.
+    let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
+    for index in 0..n_insns {
+        // SAFETY: `index` is below the block's number of instructions.
+        let (insn, address) = unsafe {
+            let insn = ffi::qemu_plugin_tb_get_insn(tb, index);
+            (insn, ffi::qemu_plugin_insn_vaddr(insn))
+        };
+        let mut code = [0; MAX_CODE];
+        let length = collector.api.code(insn, &mut code).min(MAX_CODE);
+        let code = &code[..length];
+        let architecture = collector.architecture;
+        if let Some(mark) = architecture.mark(code) {
+            let mark = mark.number() as *mut c_void;
+            // SAFETY: QEMU is translating `insn`; the callback takes a number as its pointer.
+            unsafe {
+                let flags = ffi::CB_NO_REGS;
+                ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, mark_executed, flags, mark);
+            }
+            continue;
+        }
+        if !collector.armed {
+            continue;
+        }
+        let calls = collector.ends == Ends::Calls && !architecture.in_kernel(address);
+        if calls && architecture.does(code, address).end == End::Enter {
+            let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
+            // SAFETY: QEMU is translating `insn`.
+            unsafe {
+                ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, call_executed, flags, none)
+            };
+        }
+        let memory = architecture.memory(code);
+        if memory == Memory::Nothing {
+            continue;
+        }
+        let instruction = collector.instruction(Place::new(address, code), memory);
+        // SAFETY: QEMU is translating `insn`; what the callback gets lives as long as the process.
+        unsafe {
+            ffi::qemu_plugin_register_vcpu_mem_cb(
+                insn,
+                accessed,
+                ffi::CB_NO_REGS,
+                ffi::MEM_READ_WRITE,
+                instruction.cast(),
+            );
+        }
+    }
+}
+
+extern "C" fn mark_executed(_vcpu: c_uint, mark: *mut c_void) {
+    let mark = Mark::ALL.get(mark as usize);
+    if let (Some(collector), Some(mark)) = (collector(), mark) {
+        collector.marked(*mark);
+    }
+}
+
+extern "C" fn call_executed(_vcpu: c_uint, _none: *mut c_void) {
+    if let Some(collector) = collector().filter(|one| one.ends == Ends::Calls) {
+        collector.operation_ends();
+    }
+}
+
+extern "C" fn accessed(_vcpu: c_uint, info: u32, address: u64, instruction: *mut c_void) {
+    let Some(recorder) = collector().and_then(|one| one.recorder.as_mut()) else {
+        return;
+    };
+    // SAFETY: `translated` gave it; it lives as long as the process, and no callback keeps it.
+    recorder.accessed(unsafe { &mut *instruction.cast() }, info, address);
+}
+
+extern "C" fn exiting() {
+    let Some(collector) = collector() else {
+        return;
+    };
+    let Some(recorder) = &collector.recorder else {
+        return;
+    };
+    let marks = collector.marks.is_used();
+    let flags = |place: u32| {
+        // SAFETY: `instruction` made it, and nobody else uses it now.
+        let found = unsafe { collector.instructions[place as usize].as_ref() };
+        found.map_or(0, Instruction::flags)
+    };
+    let recorded = Recorded {
+        recorder,
+        places: collector.slots.places(),
+        flags: &flags,
+        ends: collector.ends,
+        kind: match marks {
+            true => 2,
+            false => u32::from(collector.command.opened > 0),
+        },
+        window: if marks {
+            &collector.marks
+        } else {
+            &collector.command
+        },
+    };
+    let path = &collector.out;
+    let result = File::create(path).and_then(|file| recorded.write(&mut BufWriter::new(file)));
+    if let Err(error) = result {
+        say(&format!("cannot write {}: {error}", path.display()));
+    }
+}

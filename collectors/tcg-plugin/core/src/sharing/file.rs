@@ -1,0 +1,235 @@
+//! The file of shared lines, read by `profdiff.collectors.sharing.lines`. All numbers are little
+//! endian.
+//!
+//! | bytes | header |
+//! |---|---|
+//! | 8 | `PDSHARED` |
+//! | 4 | version of this format: 1 |
+//! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
+//! | 4 | bytes of a line |
+//! | 4 | what ends an operation: 0 a system call, 1 a mark |
+//! | 8 | windows opened |
+//! | 8 | windows closed |
+//! | 8 | misplaced marks |
+//! | 8 each | numbers of vCPUs, places, lines, touches, accesses |
+//!
+//! A vCPU has its complete operations (8). A place is an instruction: address (8), length (1), bytes
+//! (15); they are sorted. A line has 48 bytes: virtual address (8), how many lines it stands for (4),
+//! flags (4; 1: a program's memory, 2: a sum of several, which has neither address nor touches),
+//! transfers, read fetches, write fetches, upgrades (8 each). A touch: line (4), vCPU (4), operations
+//! that touch it (8), operations that write it (8). An access: line (4), place (4), vCPU, offset in
+//! the line, bytes, flags (1 each; 1: stores, 2: locked, 4: repeated, and the whole line stands for
+//! what it accesses), zero (4), how often (8), how often that was a miss (8); sorted.
+//!
+//! Lines that do not change hands are left out. Those that change hands less than once in a hundred
+//! operations are one, the last: objects that are freed and allocated again have thousands.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use crate::sharing::accesses::{Access, Counted};
+use crate::sharing::lines::{Line, LineNumber};
+use crate::sharing::recorder::{Ends, Recorder};
+use crate::sharing::window::Window;
+use crate::slots::{Place, PlaceNumber};
+
+const MAGIC: &[u8; 8] = b"PDSHARED";
+const VERSION: u32 = 1;
+const IN_USER: u32 = 1;
+const SUMMED: u32 = 2;
+const STORE: u8 = 1;
+/// A line is told alone if it changes hands once in so many operations.
+const OFTEN: u64 = 100;
+const LEFT_OUT: u32 = u32::MAX;
+
+/// What was recorded, and what its instructions are.
+pub struct Recorded<'r> {
+    /// The lines, and who accesses them.
+    pub recorder: &'r Recorder,
+    /// The instructions, by number.
+    pub places: &'r [Place],
+    /// Flags of their accesses.
+    pub flags: &'r dyn Fn(PlaceNumber) -> u8,
+    /// What ends an operation.
+    pub ends: Ends,
+    /// Whose window it is: see the header.
+    pub kind: u32,
+    /// That window.
+    pub window: &'r Window,
+}
+
+/// Which line of the file each line is, and the lines of the file.
+struct Chosen {
+    row: Vec<u32>,
+    alone: Vec<LineNumber>,
+    summed: Vec<LineNumber>,
+}
+
+impl Chosen {
+    fn of(lines: &[Line], operations: u64) -> Chosen {
+        let (mut alone, mut summed) = (Vec::new(), Vec::new());
+        for (number, line) in lines.iter().enumerate() {
+            if line.transfers() * OFTEN >= operations.max(1) {
+                alone.push(number as LineNumber);
+            } else if line.is_shared() {
+                summed.push(number as LineNumber);
+            }
+        }
+        let mut row = vec![LEFT_OUT; lines.len()];
+        for (at, number) in alone.iter().enumerate() {
+            row[*number as usize] = at as u32;
+        }
+        for number in &summed {
+            row[*number as usize] = alone.len() as u32;
+        }
+        Chosen { row, alone, summed }
+    }
+}
+
+impl Recorded<'_> {
+    /// Write it.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let lines = self.recorder.lines.all();
+        let operations: Vec<u64> = self.recorder.operations().collect();
+        let chosen = Chosen::of(lines, operations.iter().sum());
+        let mut accesses = self.accesses(&chosen);
+        let mut used: Vec<PlaceNumber> = accesses.iter().map(|(access, _)| access.place).collect();
+        used.sort_unstable_by_key(|place| self.places[*place as usize]);
+        used.dedup();
+        let flags: Vec<u8> = used.iter().map(|place| (self.flags)(*place)).collect();
+        let mut record = vec![LEFT_OUT; self.places.len()];
+        for (at, place) in used.iter().enumerate() {
+            record[*place as usize] = at as u32;
+        }
+        for (access, _) in &mut accesses {
+            access.place = record[access.place as usize];
+        }
+        accesses.sort_unstable_by_key(|(access, _)| *access);
+        let touches = self.touches(&chosen);
+
+        out.write_all(MAGIC)?;
+        let ends = u32::from(self.ends == Ends::Marks);
+        let size = self.recorder.lines.size() as u32;
+        for number in [VERSION, self.kind, size, ends] {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        let n_lines = chosen.alone.len() + usize::from(!chosen.summed.is_empty());
+        for number in [
+            self.window.opened,
+            self.window.closed,
+            self.window.misplaced,
+            operations.len() as u64,
+            used.len() as u64,
+            n_lines as u64,
+            touches.len() as u64,
+            accesses.len() as u64,
+        ] {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        for number in operations {
+            out.write_all(&number.to_le_bytes())?;
+        }
+        for place in used {
+            let Place {
+                address,
+                code,
+                length,
+            } = self.places[place as usize];
+            out.write_all(&address.to_le_bytes())?;
+            out.write_all(&[length])?;
+            out.write_all(&code)?;
+        }
+        self.write_lines(&chosen, out)?;
+        for (line, vcpu, numbers) in touches {
+            out.write_all(&line.to_le_bytes())?;
+            out.write_all(&vcpu.to_le_bytes())?;
+            for number in numbers {
+                out.write_all(&number.to_le_bytes())?;
+            }
+        }
+        for (access, counted) in accesses {
+            let store = if access.store { STORE } else { 0 };
+            out.write_all(&access.line.to_le_bytes())?;
+            out.write_all(&access.place.to_le_bytes())?;
+            let flags = store | flags[access.place as usize];
+            out.write_all(&[access.vcpu, access.offset, access.size, flags, 0, 0, 0, 0])?;
+            out.write_all(&counted.count.to_le_bytes())?;
+            out.write_all(&counted.misses.to_le_bytes())?;
+        }
+        out.flush()
+    }
+
+    fn write_lines(&self, chosen: &Chosen, out: &mut impl Write) -> io::Result<()> {
+        let all = self.recorder.lines.all();
+        let groups = chosen.alone.chunks(1);
+        let summed = (!chosen.summed.is_empty()).then_some(&chosen.summed[..]);
+        for (numbers, sums) in groups
+            .map(|one| (one, false))
+            .chain(summed.map(|all| (all, true)))
+        {
+            let lines = numbers.iter().map(|number| &all[*number as usize]);
+            let (mut address, mut flags) = (0, SUMMED);
+            if let (false, Some(line)) = (sums, lines.clone().next()) {
+                let page = self.recorder.map.pages()[line.page as usize];
+                address = page.address + u64::from(line.at) * self.recorder.lines.size();
+                flags = if page.in_user { IN_USER } else { 0 };
+            }
+            out.write_all(&address.to_le_bytes())?;
+            out.write_all(&(numbers.len() as u32).to_le_bytes())?;
+            out.write_all(&flags.to_le_bytes())?;
+            let sum = |of: fn(&Line) -> u64| lines.clone().map(of).sum::<u64>();
+            for number in [
+                sum(Line::transfers),
+                sum(|line| line.read_fetches),
+                sum(|line| line.write_fetches),
+                sum(|line| line.upgrades),
+            ] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Line, vCPU, operations that touch and that write it.
+    fn touches(&self, chosen: &Chosen) -> Vec<(u32, u32, [u64; 2])> {
+        let all = self.recorder.lines.all();
+        let mut found = Vec::new();
+        for (row, number) in chosen.alone.iter().enumerate() {
+            let touches = &all[*number as usize].touches;
+            for (vcpu, one) in touches.iter().enumerate() {
+                if one.touching() > 0 {
+                    let numbers = [one.touching(), one.writing()];
+                    found.push((row as u32, vcpu as u32, numbers));
+                }
+            }
+        }
+        found
+    }
+
+    /// The accesses to lines of the file. Those of the sum are told by instruction, and only what
+    /// misses.
+    fn accesses(&self, chosen: &Chosen) -> Vec<(Access, Counted)> {
+        let mut sums: BTreeMap<Access, Counted> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (access, counted) in self.recorder.accesses.all() {
+            let line = chosen.row[access.line as usize];
+            let access = Access { line, ..*access };
+            if line == LEFT_OUT {
+                continue;
+            }
+            if (line as usize) < chosen.alone.len() {
+                found.push((access, *counted));
+            } else if counted.misses > 0 {
+                let sum = sums.entry(Access {
+                    offset: 0,
+                    ..access
+                });
+                let sum = sum.or_default();
+                sum.count += counted.count;
+                sum.misses += counted.misses;
+            }
+        }
+        found.extend(sums);
+        found
+    }
+}
