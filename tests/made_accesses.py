@@ -25,6 +25,8 @@ _CODE = {
     frozenset({LOAD, STORE}): "incl (%rdi)",
     frozenset[str](): "nop",
 }
+# By name: its section, address in the ELF file, and size.
+Variables = Mapping[str, tuple[str, int, int]]
 # Size, and by path the offset and size of each field, in bytes.
 Layout = tuple[int, Mapping[str, tuple[int, int]]]
 
@@ -47,6 +49,7 @@ class Site(NamedTuple):
     alternatives: Sequence[str] = ()
     reason: str = ""
     file: str = "mm/x.c"
+    nested: Sequence[str] = ()
 
     def hidden(self, reason: str = "loaded") -> "Site":
         """The same, of which nothing tells what it accesses."""
@@ -61,12 +64,12 @@ def made(
     ops: int | None = None,
 ) -> tuple[Comparison, list[DataAccesses]]:
     """The comparison of kernels by label, and what each accesses."""
-    rows = {label: [_row(site) for site in sites] for label, sites in kernels.items()}
+    rows = {label: [row(site) for site in sites] for label, sites in kernels.items()}
     comparison = compare(rows, ops=ops)
     return comparison, [accesses(sites, layouts or {}) for sites in kernels.values()]
 
 
-def _row(site: Site) -> tuple[Row, str]:
+def row(site: Site) -> tuple[Row, str]:
     frames = [frame(site.function, inlined=bool(site.inlined), file=site.file)]
     if site.inlined:
         frames.insert(0, frame(site.inlined))
@@ -74,7 +77,9 @@ def _row(site: Site) -> tuple[Row, str]:
     return (frames, frames[0][0], True, count), _CODE[site.does]
 
 
-def accesses(sites: Sequence[Site], layouts: Mapping[str, Layout]) -> DataAccesses:
+def accesses(
+    sites: Sequence[Site], layouts: Mapping[str, Layout], variables: Variables | None = None
+) -> DataAccesses:
     """The accesses of instructions from ``KERNEL_BASE`` on, four bytes each."""
     strings = [""]
 
@@ -101,7 +106,7 @@ def accesses(sites: Sequence[Site], layouts: Mapping[str, Layout]) -> DataAccess
             symbol=intern(site.symbol),
             field=intern(site.path),
             alternatives=intern("|".join(site.alternatives)),
-            nested=0,
+            nested=intern("|".join(site.nested)),
             offset=site.offset,
             type_size=0,
         )
@@ -114,6 +119,15 @@ def accesses(sites: Sequence[Site], layouts: Mapping[str, Layout]) -> DataAccess
                 field_offset=8 * offset,
                 field_size=8 * width,
             )
+    known_at = sorted((variables or {}).items(), key=lambda one: one[1][1])
+    for name, (section, address, size) in known_at:
+        add(
+            global_name=intern(name),
+            global_section=intern(section),
+            global_address=address,
+            global_size=size,
+            global_accessed=1,
+        )
     made = {
         name: np.array(columns.get(name, []), _dtype(hint))
         for name, hint in get_type_hints(DataAccesses).items()
@@ -167,7 +181,7 @@ def session(
     """A session on disk that keeps what its kernels access."""
     rows: dict[str, list[Row]] = {}
     for label, sites in kernels.items():
-        rows[label] = [_row(site)[0] for site in sites]
+        rows[label] = [row(site)[0] for site in sites]
     found = exact_session(folder, rows)
     described = []
     for kernel in found.manifest.kernels:

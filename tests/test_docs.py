@@ -83,8 +83,8 @@ def test_marks_are_the_same_everywhere() -> None:
     # All but the last digit, which the marks have in their order.
     told = re.findall(r'(?:nopl |#|zero, )(0x\w+)" digit', header)
     assert [int(f"{one}1", 16) for one in told] == [nopl, movz, slti]
-    marks = r'#define PROFDIFF_(?:START|STOP)\(\) PROFDIFF_MARK_\("(\d)"\)'
-    assert re.findall(marks, header) == ["1", "2"]
+    marks = r'#define PROFDIFF_(?:START|STOP|OP)\(\) PROFDIFF_MARK_\("(\d)"\)'
+    assert re.findall(marks, header) == ["1", "2", "5"]
     marks = r'#define COMMAND_(?:START|STOP)\(\) PROFDIFF_MARK_\("(\d)"\)'
     assert re.findall(marks, agent) == ["3", "4"]
     text = (ROOT / "docs/exact-collector.md").read_text()

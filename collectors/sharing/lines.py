@@ -145,7 +145,11 @@ class SharedLines:
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
         tables = list(zip((_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS), rows, strict=True))
-        if len(data) - _HEADER.size != sum(dtype.itemsize * length for dtype, length in tables):
+        # An access has its vCPU in a byte.
+        if (
+            len(data) - _HEADER.size != sum(dtype.itemsize * length for dtype, length in tables)
+            or rows[0] > 256
+        ):
             raise damaged
         found, start = [], _HEADER.size
         for dtype, length in tables:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     "a class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
     "'inlined:FUNCTION changed' guard a function's code; 'loads:TYPE.FIELD > +0', "
     "'stores:TYPE > +2%', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
-    "kernels access, and where that lies. Can be repeated.",
+    "kernels access, and where that lies; 'transfers:TYPE.FIELD > +0' and 'misses > +2%' guard "
+    "cache lines that change hands between vCPUs. Can be repeated.",
 )
 @click.option(
     "--kernel",

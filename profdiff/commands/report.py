@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base import terminal
+from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.commands.output import Output, output_options
 from profdiff.commands.recording import CELL, SESSION, find, works_on
@@ -69,6 +69,14 @@ if TYPE_CHECKING:
     help="Show instead which fields of types, variables and parts of the stack the kernel loads "
     "and stores, and which functions do; --csv and --json have all of it. Exact counts only.",
 )
+@works_on(
+    "--sharing",
+    held=["session"],
+    is_flag=True,
+    help="Show instead which data lies in cache lines that change hands between vCPUs, and which "
+    "functions miss them; --csv and --json have all of it. Needs runs with --collector sharing. It "
+    "counts transfers, not time, and no lock is ever waited for.",
+)
 @click.option(
     "--by",
     type=click.Choice(["type", "field", "line"]),
@@ -89,6 +97,7 @@ def report(
     tags: Sequence[str],
     layout: bool,
     types: bool,
+    sharing: bool,
     by: "By | None",
     fold_folios: bool,
     output: Output,
@@ -109,9 +118,12 @@ def report(
     for option, given in (("--by", by), ("--fold-folios", fold_folios)):
         if given and not types:
             raise InputError(f"{option} works only with --types")
+    views = {"--layout": layout, "--types": types, "--sharing": sharing}
+    if len(asked := [option for option, wanted in views.items() if wanted]) > 1:
+        raise InputError(f"{units.listed(asked)} cannot be used together")
     recording, at = find(session, cell, at)
     subject = Subject(recording, cache(_finder(recording, at, threshold, only, tags)), output.asked)
-    if layout and not types:
+    if layout:
         from profdiff.reports.recorded_layout.forms import FORMS
 
         if output.asked.selection.side == "user":
@@ -121,11 +133,18 @@ def report(
     if types:
         from profdiff.reports.types.forms import forms
 
-        if layout:
-            raise InputError("--types and --layout cannot be used together")
         if output.asked.selection.side == "user":
             raise InputError("--types shows the kernel alone: leave --user-only out")
         output.write_instead("--types", forms(by or "field", fold_folios=fold_folios), subject)
+        return 0
+    if sharing:
+        from profdiff.reports.sharing.forms import forms as sharing_forms
+
+        if output.asked.selection.side:
+            raise InputError(
+                "--sharing shows data of both sides: leave --kernel-only and --user-only out"
+            )
+        output.write_instead("--sharing", sharing_forms(at), subject)
         return 0
     output.write(subject)
     return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0

@@ -252,6 +252,18 @@ class ChainFunctions:
             functions, lines, offsets.astype(np.uint32), frames.astype(np.uint32), inlined, ~missing
         )
 
+    def seats(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """int64[N] each, numbers of functions by address: the innermost one, the innermost one that
+        is not from a header, and the physical one."""
+        offsets = self.offsets.astype(np.int64)
+        first, last = offsets[:-1], offsets[1:] - 1
+        header = np.array([one.file.endswith(".h") for one in self.functions], np.bool_)
+        # The last frame up to each one that is not from a header.
+        own = np.where(header[self.frames], -1, np.arange(len(self.frames)))
+        site = np.maximum(np.maximum.accumulate(own)[last], first)
+        frames = self.frames.astype(np.int64)
+        return frames[last], frames[site], frames[first]
+
     def symbols(self, chains: Chains) -> dict[int, list[str]]:
         """The symbols that differ from their physical function's name only by a compiler's suffix,
         by function."""

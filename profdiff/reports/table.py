@@ -76,6 +76,28 @@ def draw(
     return [*blocks[:-1], blocks[-1]._replace(left_out=left_out)]
 
 
+def fitted(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    tail: Sequence[Sequence[str]],
+    width: int,
+) -> Sequence[Sequence[str]]:
+    """``rows`` with names so short that no column must be left out, where that can be: the last two
+    are data and its function."""
+    every = [[column.title for column in columns], *rows, *tail]
+    widths = [max(map(units.width, column)) for column in zip(*every, strict=True)]
+    room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
+    if sum(widths[-2:]) <= room:
+        return rows
+    function = min(max(_MIN_NAME, width // 4), widths[-1])
+    data = max(_MIN_NAME, room - function)
+    cut = [
+        names.shortened([row[at] for row in rows], room)
+        for at, room in ((-2, data), (-1, function))
+    ]
+    return [[*row[:-2], cut[0][row[-2]], cut[1][row[-1]]] for row in rows]
+
+
 def joined(blocks: Sequence[Block]) -> list[str]:
     """The lines of blocks, an empty one between them."""
     return [line for n, block in enumerate(blocks) for line in ([""] if n else []) + block.lines]

@@ -14,13 +14,17 @@ from profdiff.evidence.conditions.names import (
     INLINED,
     LAYOUT,
     LINES,
+    SHARING,
     SIZE,
     about_data,
     check_data,
     check_names,
+    check_sharing,
 )
+from profdiff.evidence.conditions.sharing_change import SharingChanges
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
+from profdiff.profile.sharing.runs import NOT_RECORDED
 from profdiff.session.kinds import ARCHITECTURE, PartKind
 
 # By part, "" where there is one only: what was found at each setting.
@@ -46,14 +50,24 @@ def judge(
     judged = []
     for condition in conditions:
         code = condition.metric in CODE and condition.metric not in metrics
-        data = about_data(condition, metrics, functions, _is_accessed(parts.values()))
-        if data:
+        shared = condition.metric in SHARING and any(one.shares for one in parts.values())
+        data = not shared and about_data(
+            condition, metrics, functions, _is_accessed(parts.values())
+        )
+        if shared:
+            check_sharing(condition)
+        elif condition.metric in SHARING and condition.metric not in metrics:
+            raise InputError(NOT_RECORDED)
+        elif data:
             check_data(condition)
         else:
             names = {name for part in parts.values() for name in part.code} if code else set[str]()
             check_names(condition, metrics, functions, names)
         for part in parts.values():
-            changes = part.of_data(condition) if data else part.changes(condition, code=code)
+            if shared:
+                changes = part.of_lines(condition)
+            else:
+                changes = part.of_data(condition) if data else part.changes(condition, code=code)
             mine = [
                 Judgement(condition, change, condition.judge(change))
                 for change in changes
@@ -98,6 +112,8 @@ class _Part:
         self.where, self._found = where, found
         self._code = [CodeChanges(one) for one in found]
         self._data = [DataChanges(one) for one in found]
+        self._lines = [SharingChanges(one) for one in found]
+        self.shares = any(one.recorded for one in self._lines)
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
         self.functions = {name for one in found for name in measured_change.function_names(one)}
@@ -127,6 +143,11 @@ class _Part:
         """The same of a condition about data."""
         for found, of_data in zip(self._found, self._data, strict=True):
             yield from self._told(condition, found, of_data.changes(condition))
+
+    def of_lines(self, condition: Condition) -> Iterator[MeasuredChange]:
+        """The same of a condition about lines that change hands."""
+        for one in self._lines:
+            yield from (replace(change, part=self.where) for change in one.changes(condition))
 
     def _told(
         self, condition: Condition, found: Findings, changes: Iterator[MeasuredChange]

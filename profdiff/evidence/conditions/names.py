@@ -22,6 +22,9 @@ CODE = (*CLASSES, SIZE, INLINED)
 LAYOUT, LINES = "layout", "lines"
 LOADS, STORES = "loads", "stores"
 DATA = (LAYOUT, LINES, LOADS, STORES)
+#: What it can name of lines of the cache that change hands, and of the data in them.
+TRANSFERS, MISSES = "transfers", "misses"
+SHARING = (TRANSFERS, MISSES)
 
 
 def about_data(
@@ -61,6 +64,15 @@ def check_data(condition: Condition) -> None:
         raise InputError(f"condition '{condition}': write it like {wanted}")
     if name == LINES and condition.unit == "/op":
         raise InputError(f"condition '{condition}': a number of lines is not per op: use no unit")
+
+
+def check_sharing(condition: Condition) -> None:
+    """Raises InputError for a condition about lines that change hands that cannot be judged."""
+    name, what = condition.metric, condition.what
+    if condition.inclusive:
+        raise InputError(f"condition '{condition}': write {name}:{what}")
+    if condition.operator in WITHOUT_BOUND:
+        raise InputError(f"condition '{condition}': write it like '{name}:{what} > +0'")
 
 
 def check_names(

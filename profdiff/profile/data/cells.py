@@ -96,16 +96,11 @@ class _Counts(NamedTuple):
     @staticmethod
     def of(functions: Functions, kernel: int, part: PickedCounts) -> "_Counts":
         own = part.functions
-        frames = functions.numbers(kernel, own.functions)[own.frames]
-        offsets = own.offsets.astype(np.int64)
-        first, last = offsets[:-1], offsets[1:] - 1
-        header = np.array([one.file.endswith(".h") for one in own.functions], np.bool_)
-        # The last frame up to each one that is not from a header.
-        site = np.maximum.accumulate(np.where(header[own.frames], -1, np.arange(len(frames))))
-        site = np.maximum(site[last], first)
+        numbers = functions.numbers(kernel, own.functions)
+        inner, site, outer = own.seats()
+        told = (numbers[inner], numbers[site], numbers[outer])
         mine = np.flatnonzero(part.addresses.places.in_kernel & (part.count != 0))
         address = part.addresses.places.address[mine]
-        told = (frames[last], frames[site], frames[first])
         return _Counts(part.sign * part.count, *told, mine, address)
 
     def functions(self, place: int) -> tuple[int, int, int]:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
-from profdiff.base.names import shortened
 from profdiff.profile.data.keys import Group
 from profdiff.profile.data.pairing import By
 from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
+from profdiff.reports.table import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.reports.types.rows import chosen, named
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts
@@ -17,8 +16,6 @@ from profdiff.views.types import naming
 from profdiff.views.types.records import Change, FunctionPart, Row, TypesDocument
 
 UNSURE, ABOUT = "?", "~"
-# What a name keeps.
-_NAME = 16
 # With more kernels, a sentence for each is a page that nobody reads.
 _FEW = 3
 _GROUPS: dict[Group, str] = {
@@ -263,7 +260,7 @@ class _Drawing:
             [[cell(line) for _, cell in columns] for line in some] for some in (lines, tail)
         )
         drawn = [column for column, _ in columns]
-        return draw(title, drawn, _fitted(drawn, made, below, self._width), self._width, below)
+        return draw(title, drawn, fitted(drawn, made, below, self._width), self._width, below)
 
     def _count(self, label: str) -> Callable[[_Line], str]:
         return lambda line: self._numbers.count(line.counts[label])
@@ -282,27 +279,6 @@ class _Drawing:
             return self._numbers.change(line.counts[base], line.counts[label])
 
         return cell
-
-
-def _fitted(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    tail: Sequence[Sequence[str]],
-    width: int,
-) -> Sequence[Sequence[str]]:
-    """With names so short that no column must be left out, where that can be: data and function
-    are the last two."""
-    every = [[column.title for column in columns], *rows, *tail]
-    widths = [max(map(units.width, column)) for column in zip(*every, strict=True)]
-    room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
-    if sum(widths[-2:]) <= room:
-        return rows
-    function = min(max(_NAME, width // 4), widths[-1])
-    data = max(_NAME, room - function)
-    names = [
-        shortened([row[at] for row in rows], room) for at, room in ((-2, data), (-1, function))
-    ]
-    return [[*row[:-2], names[0][row[-2]], names[1][row[-1]]] for row in rows]
 
 
 def _notes(document: TypesDocument, by: By, shown: Sequence[Row]) -> list[str]:

@@ -12,6 +12,7 @@ from fuzz.targets import (
     mail,
     perf,
     session,
+    sharing,
     sources,
     texts,
     types,
@@ -31,4 +32,5 @@ TARGETS: tuple[Target, ...] = (
     *texts.TARGETS,
     *types.TARGETS,
     *accesses.TARGETS,
+    *sharing.TARGETS,
 )

@@ -18,7 +18,8 @@ collector = ["exact", "timed"]
 sweep = { size = ["4", "8", "16"], mode = ["a", "b"] }
 metric = ["latency:ns:lower=values:latency", "fio"]
 ops = "100*{size}"
-cpus = [1, 2]
+cpus = [2, 3]
+copies = 2
 repeat = 5
 memory = "2G"
 settle = 1.5
@@ -42,8 +43,9 @@ def _read_toml(data: bytes, folder: Path) -> None:
     given = context.params
     for text in given["metrics"]:
         Wanted.parse(text)
-    asked = (given[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
-    sweep.points(sweep.Sweep(*asked), given["command"], in_guests=True, whole=True)
+    names = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
+    asked = sweep.Sweep(*(given[name] for name in names))
+    sweep.points(asked, given["command"], in_guests=True, whole=True)
 
 
 TARGETS = (

@@ -11,6 +11,8 @@ pub enum Records {
     Counts {
         /// The call tree, too.
         calls: bool,
+        /// Where a seed is given, vCPUs take turns at random places in the kernel.
+        seed: Option<u64>,
     },
     /// Lines that change hands, of so many bytes.
     Sharing(u64),
@@ -27,8 +29,8 @@ pub struct Arguments {
     pub records: Records,
 }
 
-const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off, or \
-                     sharing=BYTES, 64 or 128";
+const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
+                     turns=SEED, or sharing=64 or sharing=128";
 
 impl Arguments {
     /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
@@ -44,7 +46,7 @@ impl Arguments {
 
     fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
         let (mut out, mut memory) = (None, None);
-        let mut records = Records::Counts { calls: false };
+        let (mut calls, mut seed, mut line_size) = (false, None, None);
         for word in words {
             let refused = || {
                 format!(
@@ -59,13 +61,9 @@ impl Arguments {
             match (name, value) {
                 (b"out", _) => out = Some(PathBuf::from(OsStr::from_bytes(value))),
                 (b"memory", _) => memory = Some(number().ok_or_else(refused)? as usize),
-                (b"calls", b"on" | b"off") => {
-                    let calls = value == b"on";
-                    records = Records::Counts { calls };
-                }
-                (b"sharing", b"64" | b"128") => {
-                    records = Records::Sharing(number().ok_or_else(refused)?);
-                }
+                (b"calls", b"on" | b"off") => calls = value == b"on",
+                (b"turns", _) => seed = Some(number().ok_or_else(refused)?),
+                (b"sharing", b"64" | b"128") => line_size = number(),
                 _ => return Err(refused()),
             }
         }
@@ -75,7 +73,7 @@ impl Arguments {
         Ok(Arguments {
             out,
             memory,
-            records,
+            records: line_size.map_or(Records::Counts { calls, seed }, Records::Sharing),
         })
     }
 }
@@ -97,8 +95,13 @@ mod tests {
                 records,
             })
         };
-        let counts = Records::Counts { calls: true };
-        assert_eq!(parsed(&["out=/a=b", "memory=5", "calls=on"]), given(counts));
+        let counts = |calls, seed| Records::Counts { calls, seed };
+        assert_eq!(
+            parsed(&["out=/a=b", "memory=5", "calls=on"]),
+            given(counts(true, None))
+        );
+        let words = ["out=/a=b", "memory=5", "turns=7"];
+        assert_eq!(parsed(&words), given(counts(false, Some(7))));
         let sharing = Records::Sharing(128);
         assert_eq!(
             parsed(&["memory=5", "sharing=128", "out=/a=b"]),

@@ -18,6 +18,7 @@ use crate::counts_file::Counted;
 use crate::ffi;
 use crate::following::{self, follow, follow_anywhere, follow_block, with_tracker};
 use crate::memory::{self, refuse, say};
+use crate::random_turns;
 use crate::repeated::Repeated;
 use crate::running;
 use crate::sharing::callbacks as sharing;
@@ -93,7 +94,14 @@ pub unsafe fn install(
     let vcpus = unsafe { (*info).smp_vcpus };
     let out = arguments.out;
     let calls = match arguments.records {
-        Records::Counts { calls } => calls,
+        Records::Counts { calls, seed } => {
+            if let Some(seed) = seed {
+                if !random_turns::begin(seed, usize::try_from(vcpus).unwrap_or(0)) {
+                    return -1;
+                }
+            }
+            calls
+        }
         Records::Sharing(line_size) => {
             let vcpus = usize::try_from(vcpus).unwrap_or(0);
             // SAFETY: `id` is the plugin's own.
@@ -209,6 +217,9 @@ extern "C" fn translated(first: usize, second: usize) {
         });
         // SAFETY: QEMU is translating `tb`.
         unsafe {
+            if in_kernel {
+                random_turns::follow(tb, n_insns);
+            }
             if !in_kernel && running::is_told() {
                 let original = aliases::original(instructions, end, behind, block, alias);
                 follow_anywhere(tb, original);
@@ -303,6 +314,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
             &collector.command
         };
         running::counts(window.is_open());
+        random_turns::are_taken(window.is_open());
         with_tracker(|tracker| {
             if collector.marks.is_used() && !had_marks {
                 tracker.clear(); // what the command's window counted until now

@@ -24,6 +24,8 @@
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
+//! - [`turns`]: which vCPU executes, and how it hands over to the next
+//! - [`random_turns`]: vCPUs that take turns at random places
 //! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
@@ -47,12 +49,14 @@ pub mod following;
 pub mod frames;
 pub mod iterations;
 pub mod memory;
+pub mod random_turns;
 pub mod repeated;
 pub mod running;
 pub mod shadow_stack;
 pub mod sharing;
 pub mod slots;
 pub mod tracker;
+pub mod turns;
 pub mod vcpu;
 pub mod waiting;
 pub mod window;

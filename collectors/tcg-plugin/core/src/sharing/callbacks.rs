@@ -13,10 +13,10 @@ use crate::ffi;
 use crate::memory::{refuse, say};
 use crate::sharing::file::Recorded;
 use crate::sharing::recorder::{Ends, Instruction, Recorder};
-use crate::sharing::turns::{may_take_turns, Turns};
 use crate::sharing::window::Window;
 use crate::sharing::MOST_VCPUS;
-use crate::slots::{Place, Slots};
+use crate::slots::{Place, PlaceNumber, Slots};
+use crate::turns::{may_take_turns, Turns, CANNOT};
 
 struct Collector {
     id: ffi::PluginId,
@@ -29,6 +29,10 @@ struct Collector {
     slots: Slots,
     /// By place: what its callback gets.
     instructions: Vec<*mut Instruction>,
+    /// Those of the kernel that were translated since callbacks were registered anew, when a window
+    /// opened: what executes in it. Each once, and by place whether it is there.
+    executed: Vec<PlaceNumber>,
+    is_executed: Vec<bool>,
     /// Made by the thread that executes the guest, when the command begins.
     recorder: Option<Recorder>,
     /// Whether code is translated with callbacks.
@@ -57,7 +61,7 @@ pub unsafe fn install(
     api: Box<dyn Api>,
 ) -> i32 {
     if !may_take_turns() {
-        say("this QEMU does not let vCPUs take turns: use Debian's, or one that has modules");
+        say(CANNOT);
         return -1;
     }
     if vcpus > MOST_VCPUS {
@@ -76,6 +80,8 @@ pub unsafe fn install(
         vcpus,
         slots: Slots::default(),
         instructions: Vec::new(),
+        executed: Vec::new(),
+        is_executed: Vec::new(),
         recorder: None,
         armed: false,
         command: Window::default(),
@@ -113,16 +119,33 @@ impl Collector {
         self.instructions[at]
     }
 
-    /// Translate anew, now with callbacks: until here the guest ran nearly as without the plugin.
-    fn arm(&mut self) {
-        if self.armed {
-            return;
+    /// An instruction of the kernel executes.
+    fn executes(&mut self, place: Place) {
+        let at = self.slots.number(place) as usize;
+        if self.is_executed.len() <= at {
+            self.is_executed.resize(at + 1, false);
         }
+        if !std::mem::replace(&mut self.is_executed[at], true) {
+            self.executed.push(at as PlaceNumber);
+        }
+    }
+
+    /// The command begins. Until here the guest ran nearly as without the plugin.
+    fn arm(&mut self) {
+        if self.recorder.is_none() {
+            let Some(turns) = Turns::new(self.vcpus) else {
+                refuse("QEMU does not tell which vCPU executes: use another QEMU");
+            };
+            self.recorder = Some(Recorder::new(turns, self.vcpus, self.line_size));
+            self.translate_anew();
+        }
+    }
+
+    /// All code, with callbacks.
+    fn translate_anew(&mut self) {
         self.armed = true;
-        let Some(turns) = Turns::new(self.vcpus) else {
-            refuse("QEMU does not tell which vCPU executes: use another QEMU");
-        };
-        self.recorder = Some(Recorder::new(turns, self.vcpus, self.line_size));
+        self.executed.clear();
+        self.is_executed.clear();
         // SAFETY: the id is this plugin's; `was_reset` registers the callbacks again.
         unsafe { ffi::qemu_plugin_reset(self.id, was_reset, ptr::null_mut()) };
     }
@@ -150,9 +173,10 @@ impl Collector {
             Mark::Start => {
                 if self.marks.start() {
                     self.opens();
-                }
-                if !had_marks {
-                    self.forget();
+                    if self.marks.opened == 1 {
+                        self.forget();
+                        self.translate_anew();
+                    }
                 }
             }
             Mark::Stop => {
@@ -242,8 +266,15 @@ extern "C" fn translated(first: usize, second: usize) {
         if !collector.armed {
             continue;
         }
-        let calls = collector.ends == Ends::Calls && !architecture.in_kernel(address);
-        if calls && architecture.does(code, address).end == End::Enter {
+        let place = Place::new(address, code);
+        let in_kernel = architecture.in_kernel(address);
+        if in_kernel && collector.recorder.as_ref().is_some_and(|one| one.open) {
+            collector.executes(place);
+        }
+        if !in_kernel
+            && collector.ends == Ends::Calls
+            && architecture.does(code, address).end == End::Enter
+        {
             let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
             // SAFETY: QEMU is translating `insn`.
             unsafe {
@@ -254,7 +285,7 @@ extern "C" fn translated(first: usize, second: usize) {
         if memory == Memory::Nothing {
             continue;
         }
-        let instruction = collector.instruction(Place::new(address, code), memory);
+        let instruction = collector.instruction(place, memory);
         // SAFETY: QEMU is translating `insn`; what the callback gets lives as long as the process.
         unsafe {
             ffi::qemu_plugin_register_vcpu_mem_cb(
@@ -298,13 +329,15 @@ extern "C" fn exiting() {
     };
     let marks = collector.marks.is_used();
     let flags = |place: u32| {
+        let found = collector.instructions.get(place as usize);
         // SAFETY: `instruction` made it, and nobody else uses it now.
-        let found = unsafe { collector.instructions[place as usize].as_ref() };
+        let found = found.and_then(|one| unsafe { one.as_ref() });
         found.map_or(0, Instruction::flags)
     };
     let recorded = Recorded {
         recorder,
         places: collector.slots.places(),
+        executed: &collector.executed,
         flags: &flags,
         ends: collector.ends,
         kind: match marks {

@@ -21,14 +21,19 @@
 //! the line, bytes, flags (1 each; 1: stores, 2: locked, 4: repeated, and the whole line stands for
 //! what it accesses), zero (4), how often (8), how often that was a miss (8); sorted.
 //!
-//! Lines that do not change hands are left out. Those that change hands less than once in a hundred
-//! operations are one, the last: objects that are freed and allocated again have thousands.
+//! Lines that do not change hands are left out. Of those that change hands less than once in a
+//! hundred operations, the kernel's are one line and the programs' another, the last ones: objects
+//! that are freed and allocated again have thousands.
+//!
+//! Places are all of the kernel that executed in the window, also those that access nothing shared:
+//! who follows values through the code must know the way.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::sharing::accesses::{Access, Counted};
 use crate::sharing::lines::{Line, LineNumber};
+use crate::sharing::memory_map::Page;
 use crate::sharing::recorder::{Ends, Recorder};
 use crate::sharing::window::Window;
 use crate::slots::{Place, PlaceNumber};
@@ -48,6 +53,8 @@ pub struct Recorded<'r> {
     pub recorder: &'r Recorder,
     /// The instructions, by number.
     pub places: &'r [Place],
+    /// Those of the kernel that executed.
+    pub executed: &'r [PlaceNumber],
     /// Flags of their accesses.
     pub flags: &'r dyn Fn(PlaceNumber) -> u8,
     /// What ends an operation.
@@ -58,29 +65,34 @@ pub struct Recorded<'r> {
     pub window: &'r Window,
 }
 
-/// Which line of the file each line is, and the lines of the file.
+/// Which line of the file each line is, and the lines of the file: those that are told alone, then
+/// sums, of the kernel's and of programs'.
 struct Chosen {
     row: Vec<u32>,
     alone: Vec<LineNumber>,
-    summed: Vec<LineNumber>,
+    summed: Vec<Vec<LineNumber>>,
 }
 
 impl Chosen {
-    fn of(lines: &[Line], operations: u64) -> Chosen {
-        let (mut alone, mut summed) = (Vec::new(), Vec::new());
+    fn of(lines: &[Line], pages: &[Page], operations: u64) -> Chosen {
+        let (mut alone, mut summed) = (Vec::new(), vec![Vec::new(), Vec::new()]);
         for (number, line) in lines.iter().enumerate() {
             if line.transfers() * OFTEN >= operations.max(1) {
                 alone.push(number as LineNumber);
             } else if line.is_shared() {
-                summed.push(number as LineNumber);
+                let in_user = pages[line.page as usize].in_user;
+                summed[usize::from(in_user)].push(number as LineNumber);
             }
         }
         let mut row = vec![LEFT_OUT; lines.len()];
         for (at, number) in alone.iter().enumerate() {
             row[*number as usize] = at as u32;
         }
-        for number in &summed {
-            row[*number as usize] = alone.len() as u32;
+        summed.retain(|numbers| !numbers.is_empty());
+        for (at, numbers) in summed.iter().enumerate() {
+            for number in numbers {
+                row[*number as usize] = (alone.len() + at) as u32;
+            }
         }
         Chosen { row, alone, summed }
     }
@@ -91,9 +103,11 @@ impl Recorded<'_> {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let lines = self.recorder.lines.all();
         let operations: Vec<u64> = self.recorder.operations().collect();
-        let chosen = Chosen::of(lines, operations.iter().sum());
+        let pages = self.recorder.map.pages();
+        let chosen = Chosen::of(lines, pages, operations.iter().sum());
         let mut accesses = self.accesses(&chosen);
         let mut used: Vec<PlaceNumber> = accesses.iter().map(|(access, _)| access.place).collect();
+        used.extend(self.executed);
         used.sort_unstable_by_key(|place| self.places[*place as usize]);
         used.dedup();
         let flags: Vec<u8> = used.iter().map(|place| (self.flags)(*place)).collect();
@@ -113,7 +127,7 @@ impl Recorded<'_> {
         for number in [VERSION, self.kind, size, ends] {
             out.write_all(&number.to_le_bytes())?;
         }
-        let n_lines = chosen.alone.len() + usize::from(!chosen.summed.is_empty());
+        let n_lines = chosen.alone.len() + chosen.summed.len();
         for number in [
             self.window.opened,
             self.window.closed,
@@ -161,18 +175,17 @@ impl Recorded<'_> {
 
     fn write_lines(&self, chosen: &Chosen, out: &mut impl Write) -> io::Result<()> {
         let all = self.recorder.lines.all();
-        let groups = chosen.alone.chunks(1);
-        let summed = (!chosen.summed.is_empty()).then_some(&chosen.summed[..]);
-        for (numbers, sums) in groups
-            .map(|one| (one, false))
-            .chain(summed.map(|all| (all, true)))
-        {
+        let alone = chosen.alone.chunks(1).map(|one| (one, false));
+        let summed = chosen.summed.iter().map(|all| (&all[..], true));
+        for (numbers, sums) in alone.chain(summed) {
             let lines = numbers.iter().map(|number| &all[*number as usize]);
-            let (mut address, mut flags) = (0, SUMMED);
-            if let (false, Some(line)) = (sums, lines.clone().next()) {
+            let (mut address, mut flags) = (0, if sums { SUMMED } else { 0 });
+            if let Some(line) = lines.clone().next() {
                 let page = self.recorder.map.pages()[line.page as usize];
-                address = page.address + u64::from(line.at) * self.recorder.lines.size();
-                flags = if page.in_user { IN_USER } else { 0 };
+                flags |= if page.in_user { IN_USER } else { 0 };
+                if !sums {
+                    address = page.address + u64::from(line.at) * self.recorder.lines.size();
+                }
             }
             out.write_all(&address.to_le_bytes())?;
             out.write_all(&(numbers.len() as u32).to_le_bytes())?;

@@ -6,7 +6,6 @@
 //! operations of all vCPUs alternate; on their own, they would take turns every few thousand
 //! operations.
 //!
-//! - [`turns`]: which vCPU executes, and how it hands over to the next
 //! - [`coherence`]: the protocol
 //! - [`memory_map`]: from an access's address to its line
 //! - [`lines`]: what is known of each line
@@ -23,7 +22,6 @@ pub mod file;
 pub mod lines;
 pub mod memory_map;
 pub mod recorder;
-pub mod turns;
 pub mod window;
 
 /// The most vCPUs.

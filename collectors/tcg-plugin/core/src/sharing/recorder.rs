@@ -4,9 +4,9 @@ use crate::ffi;
 use crate::sharing::accesses::{Access, AccessNumber, Accesses};
 use crate::sharing::lines::{Lines, Operation};
 use crate::sharing::memory_map::MemoryMap;
-use crate::sharing::turns::Turns;
 use crate::sharing::MOST_VCPUS;
 use crate::slots::PlaceNumber;
+use crate::turns::Turns;
 
 /// An instruction that accesses memory.
 #[derive(Debug)]

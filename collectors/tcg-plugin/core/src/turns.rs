@@ -29,6 +29,10 @@ fn symbol(name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// What to say where `may_take_turns` is false.
+pub const CANNOT: &str =
+    "this QEMU does not let vCPUs take turns: use Debian's, or one that has modules";
+
 /// Whether this QEMU lets vCPUs take turns.
 pub fn may_take_turns() -> bool {
     [c"cpu_exit", c"qemu_get_cpu", c"current_cpu"]

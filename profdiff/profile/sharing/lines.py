@@ -1,0 +1,223 @@
+"""The lines of one run, each with what its data is called."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
+
+import numpy as np
+
+from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.profile.sharing.instructions import Instructions
+from profdiff.profile.sharing.names import USER_MEMORY, Name
+from profdiff.profile.sharing.naming import LineNames, Named
+from profdiff.profile.sharing.objects import Touched, objects
+from profdiff.profile.sharing.records import Records
+from profdiff.profile.sharing.sums import PERSISTENT, FieldUse, LineUse, Sums, shares
+from profdiff.profile.sharing.variables import Variables, Vote
+from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.places import KERNEL_HALF
+
+
+class Code(NamedTuple):
+    """By place: the number of its innermost function, and of the innermost one that is not from a
+    header."""
+
+    inner: Sequence[int]
+    site: Sequence[int]
+
+
+def named_sums(
+    lines: SharedLines, accesses: DataAccesses | None, code: Code
+) -> Iterator[tuple[Name, Sums]]:
+    """What each line adds to the row of a name. Functions of unnamed data are numbers of
+    ``code``."""
+    run = _Run(lines, accesses, code)
+    for line, touched in enumerate(run.touched):
+        if lines.summed[line]:
+            yield from run.apart(line, touched)
+        else:
+            yield run.one(line, touched)
+
+
+class _Run:
+    def __init__(self, lines: SharedLines, accesses: DataAccesses | None, code: Code) -> None:
+        self._lines, self._code = lines, code
+        self._records = Records(accesses)
+        self.touched = _touched(lines, Instructions(accesses, lines.address))
+        self._variables = Variables(accesses, self._votes(), lines.vcpus)
+
+    def _votes(self) -> Iterator[Vote]:
+        for line, touched in enumerate(self.touched):
+            if not (self._lines.summed[line] or self._lines.in_user[line]):
+                address = int(self._lines.line[line])
+                for one in touched:
+                    for said in one.said:
+                        if said.kind in ("variable", "per-cpu"):
+                            yield Vote(said, address + one.offset, one.times)
+
+    def one(self, line: int, touched: Sequence[Touched]) -> tuple[Name, Sums]:
+        """A line by itself."""
+        lines, size = self._lines, self._lines.line_size
+        sums = self._sums(line)
+        names: list[Named | None]
+        if lines.in_user[line]:
+            names = [Named(USER_MEMORY)] * len(touched)
+        else:
+            there = self._variables.on(int(lines.line[line]), size)
+            found = objects(touched, there, size, self._records)
+            of = LineNames(touched, found, size, self._records, self._variables)
+            names = [of.of(one) for one in touched]
+        named = self._most_written(touched, names)
+        sums.alternatives = set(named.alternatives)
+        written = _written(touched)
+        if not _is_true(touched, written):
+            sums.false = sums.transfers
+        if sums.transfers < PERSISTENT * max(lines.all_ops, 1):
+            sums.recycled, sums.recycled_misses = sums.transfers, sums.all_misses
+        everywhere = reduce(or_, written.values(), 0)
+        for one, own in zip(touched, names, strict=True):
+            others = written.keys() - {one.vcpu}
+            if others and not one.store and not _mask(one) & everywhere:
+                sums.bystanders[(own or self._unnamed([one])).name] += one.times
+        sums.locked = _locked(touched)
+        sums.misses = self._misses(touched)
+        sums.largest = LineUse(sums.transfers, size, _fields(touched, names, lines.vcpus))
+        return named.name, sums
+
+    def apart(self, line: int, touched: Sequence[Touched]) -> Iterator[tuple[Name, Sums]]:
+        """Many lines that are summed: each instruction tells its data alone, and has a part of
+        them."""
+        parts: defaultdict[Name, list[Touched]] = defaultdict(list)
+        for one in touched:
+            # A program accesses no other memory.
+            if self._lines.in_user[line] or self._lines.address[one.place] < KERNEL_HALF:
+                parts[USER_MEMORY].append(one)
+            else:
+                told = (said.name for said in one.said)
+                parts[min(told, default=self._unnamed([one]).name)].append(one)
+        every = sorted(parts)
+        if not every:
+            every = [USER_MEMORY if self._lines.in_user[line] else Name("unnamed")]
+        total = self._sums(line)
+        by_misses = [sum(one.misses for one in parts.get(name, ())) for name in every]
+        by_count = [sum(one.times for one in parts.get(name, ())) for name in every]
+        weights = by_misses if any(by_misses) else by_count
+        split = [Sums() for _ in every]
+        for column in ("transfers", "read_fetches", "write_fetches", "upgrades", "lines"):
+            for part, share in zip(split, shares(getattr(total, column), weights), strict=True):
+                setattr(part, column, share)
+        for name, sums in zip(every, split, strict=True):
+            sums.untold = sums.recycled = sums.transfers
+            sums.recycled_misses = sums.all_misses
+            sums.locked = _locked(parts.get(name, ()))
+            sums.misses = self._misses(parts.get(name, ()))
+            yield name, sums
+
+    def _sums(self, line: int) -> Sums:
+        lines = self._lines
+        return Sums(
+            transfers=int(lines.transfers[line]),
+            read_fetches=int(lines.read_fetches[line]),
+            write_fetches=int(lines.write_fetches[line]),
+            upgrades=int(lines.upgrades[line]),
+            lines=int(lines.lines[line]),
+        )
+
+    def _most_written(self, touched: Sequence[Touched], names: Sequence[Named | None]) -> Named:
+        """The name of what is written most."""
+        stores: Counter[Named | None] = Counter()
+        misses: Counter[Named | None] = Counter()
+        for one, name in zip(touched, names, strict=True):
+            stores[name] += one.times if one.store else 0
+            misses[name] += one.misses
+        if not stores:
+            return Named(Name("unnamed"))
+        last = Named(Name("unnamed"))
+        best = min(stores, key=lambda one: (-stores[one], -misses[one], one is None, one or last))
+        if best is not None:
+            return best
+        own = [one for one, name in zip(touched, names, strict=True) if name is None]
+        return self._unnamed(own)
+
+    def _unnamed(self, touched: Sequence[Touched]) -> Named:
+        """Data of which only the function is known that accesses it most."""
+        weights: Counter[int] = Counter()
+        for one in touched:
+            weights[self._code.site[one.place]] += one.misses
+        counts: Counter[int] = Counter()
+        for one in touched:
+            counts[self._code.site[one.place]] += one.times
+        most = min(weights, key=lambda one: (-weights[one], -counts[one], one), default=-1)
+        return Named(Name("unnamed", function=most))
+
+    def _misses(self, touched: Sequence[Touched]) -> Counter[tuple[int, int]]:
+        found: Counter[tuple[int, int]] = Counter()
+        for one in touched:
+            if one.misses:
+                found[self._code.inner[one.place], self._code.site[one.place]] += one.misses
+        return found
+
+
+def _touched(lines: SharedLines, instructions: Instructions) -> list[list[Touched]]:
+    """The accesses to each line, in an order that does not depend on the file's."""
+    flags = (lines.store, lines.locked, lines.repeated)
+    columns = (
+        *(lines.access_line, lines.access_place, lines.access_vcpu, lines.access_offset),
+        *(lines.access_size, *flags, lines.count, lines.misses),
+    )
+    order = np.lexsort(columns[::-1])
+    found: list[list[Touched]] = [[] for _ in range(len(lines.line))]
+    for line, place, vcpu, offset, size, store, locked, repeated, count, misses in zip(
+        *(column[order].tolist() for column in columns), strict=True
+    ):
+        said = instructions.said(place, store=store, size=size)
+        # How far a repeated one reaches in the line is not known.
+        reach = lines.line_size - offset if repeated else max(size, 1)
+        found[line].append(Touched(place, vcpu, offset, reach, store, locked, count, misses, said))
+    return found
+
+
+def _mask(one: Touched) -> int:
+    return ((1 << one.size) - 1) << one.offset
+
+
+def _written(touched: Sequence[Touched]) -> dict[int, int]:
+    """By vCPU, the bytes that it writes, as bits; those that write."""
+    found: dict[int, int] = {}
+    for one in touched:
+        if one.store:
+            found[one.vcpu] = found.get(one.vcpu, 0) | _mask(one)
+    return found
+
+
+def _is_true(touched: Sequence[Touched], written: dict[int, int]) -> bool:
+    """Whether a vCPU accesses a byte that another one writes."""
+    return any(
+        _mask(one) & mask for one in touched for vcpu, mask in written.items() if vcpu != one.vcpu
+    )
+
+
+def _locked(touched: Sequence[Touched]) -> int:
+    """Executed locked instructions: what they load and what they store is one."""
+    sums: Counter[tuple[int, int, bool]] = Counter()
+    for one in touched:
+        if one.locked:
+            sums[one.place, one.vcpu, one.store] += one.times
+    pairs = {(place, vcpu) for place, vcpu, _ in sums}
+    return sum(max(sums[(*pair, False)], sums[(*pair, True)]) for pair in pairs)
+
+
+def _fields(
+    touched: Sequence[Touched], names: Sequence[Named | None], vcpus: int
+) -> list[FieldUse]:
+    """Who accesses which bytes, by their place."""
+    found: dict[tuple[int, int, Named | None], FieldUse] = {}
+    for one, name in zip(touched, names, strict=True):
+        key = one.offset, one.size, name
+        use = found.setdefault(key, FieldUse(one.offset, one.size, name, [0] * vcpus, [0] * vcpus))
+        (use.stores if one.store else use.loads)[one.vcpu] += one.times
+    return sorted(
+        found.values(), key=lambda use: (use.offset, use.size, use.named is None, use.named or ())
+    )

@@ -1,0 +1,104 @@
+"""The records of one kernel: what lies where in them."""
+
+from collections.abc import Iterator
+
+from profdiff.profile.data.keys import Layouts
+from profdiff.profile.sharing.instructions import Said
+from profdiff.profile.sharing.names import PRIMITIVES, cut
+from profdiff.symbolization.data_accesses import DataAccesses
+
+
+class Records:
+    """``accesses``: None where nothing is known."""
+
+    def __init__(self, accesses: DataAccesses | None) -> None:
+        self._layouts = None if accesses is None else Layouts(accesses)
+        # By record and path, the members that are one of PRIMITIVES.
+        self._members = set(_members(accesses)) if accesses is not None else set()
+        self._embedded: dict[tuple[str, str, int], str | None] = {}
+        self._leaves: dict[tuple[str, int], str] = {}
+        self._cut: dict[tuple[str, str], str] = {}
+        self._inside: dict[tuple[str, str], bool] = {}
+
+    def size(self, type_: str) -> int:
+        """In bytes; 0: unknown."""
+        return self._layouts.sizes.get(type_, 0) if self._layouts else 0
+
+    def _fields(self, type_: str) -> dict[str, tuple[int, int]]:
+        if self._layouts is None or type_ not in self._layouts.fields:
+            return {}
+        return self._layouts.fields[type_]
+
+    def embedded(self, outer: str, said: Said, offset: int) -> str | None:
+        """The path in the record ``outer`` of what an instruction names as a part of a smaller
+        record, at ``offset`` in the outer one; None where that has no such member there."""
+        if said.kind != "field" or not said.path:
+            return None
+        key = outer, said.path, offset
+        if key not in self._embedded:
+            self._embedded[key] = self._find(outer, f".{said.path}", offset)
+        return self._embedded[key]
+
+    def _find(self, outer: str, end: str, offset: int) -> str | None:
+        fields, found = self._fields(outer), list[str]()
+        for path, (start, bits) in fields.items():
+            if not path.endswith(end):
+                continue
+            array = path.rfind("[]", 0, len(path) - len(end) + 1)
+            if array < 0:
+                inside = start == 8 * offset
+            else:
+                start, bits = fields.get(path[: array + 2], (start, bits))
+                inside = start <= 8 * offset < start + bits
+            if inside:
+                found.append(path)
+        return min(found, key=lambda path: (len(path), path), default=None)
+
+    def leaf(self, type_: str, offset: int) -> str:
+        """The path of the smallest field with the byte at an offset; "" where there is none."""
+        key = type_, offset
+        if key not in self._leaves:
+            inside = [
+                (bits, len(path), path)
+                for path, (start, bits) in self._fields(type_).items()
+                if start <= 8 * offset < start + bits
+            ]
+            self._leaves[key] = min(inside)[2] if inside else ""
+        return self._leaves[key]
+
+    def cut(self, type_: str, path: str) -> str:
+        """``path`` in a record up to the first member that is one of ``PRIMITIVES``."""
+        key = type_, path
+        if key not in self._cut:
+            parts = path.split(".") if type_ not in PRIMITIVES else []
+            members = (".".join(parts[:number]) for number in range(1, len(parts)))
+            found = (one for one in members if self._is_primitive(type_, one))
+            self._cut[key] = next(found, None) or cut(type_, path, ())
+        return self._cut[key]
+
+    def _is_primitive(self, type_: str, member: str) -> bool:
+        """Whether instructions say so, or the member has the fields of one and no others."""
+        if (type_, member) in self._members:
+            return True
+        if (type_, member) not in self._inside:
+            fields, start = self._fields(type_), f"{member}."
+            inside = {
+                path[len(start) :]: at for path, at in fields.items() if path[: len(start)] == start
+            }
+            first = min((offset for offset, _ in inside.values()), default=0)
+            shape = {path: (offset - first, bits) for path, (offset, bits) in inside.items()}
+            alike = any(shape and self._fields(one) == shape for one in PRIMITIVES)
+            self._inside[type_, member] = alike
+        return self._inside[type_, member]
+
+
+def _members(accesses: DataAccesses) -> Iterator[tuple[str, str]]:
+    strings = accesses.strings
+    columns = (one.tolist() for one in (accesses.type, accesses.field, accesses.nested))
+    for type_, field, nested in set(zip(*columns, strict=True)):
+        path = strings[field]
+        for one in strings[nested].split("|") if nested else ():
+            record, _, rest = one.partition(":")
+            end = len(path) - len(rest) - 1
+            if record in PRIMITIVES and end > 0:
+                yield strings[type_], path[:end]

@@ -1,0 +1,116 @@
+"""Where a kernel's static variables, and those of each CPU, lie."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from profdiff.profile.data.keys import folded
+from profdiff.profile.sharing.instructions import Said
+from profdiff.profile.sharing.names import Kind
+from profdiff.symbolization.data_accesses import DataAccesses
+
+PER_CPU = ".data..percpu"
+_WORD = 1 << 64
+
+
+class Object(NamedTuple):
+    """Something on a line. ``kind``: *field* of a record, *variable*, *per-cpu* or *stack*;
+    ``name``: the record, or the variable. ``base``: from the start of the line, ``size``: bytes."""
+
+    kind: Kind
+    name: str
+    base: int
+    size: int
+
+    def holds(self, offset: int) -> bool:
+        """Whether it has the byte at an offset in the line."""
+        return self.base <= offset < self.base + self.size
+
+
+class Vote(NamedTuple):
+    """An access to a variable that its instruction names: at ``address``, so many ``times``."""
+
+    said: Said
+    address: int
+    times: int
+
+
+class Variables:
+    """``accesses``: what the kernel's instructions access. ``votes`` tell where it was loaded, and
+    where the data of its CPUs, of which there are ``cpus``, begins."""
+
+    def __init__(self, accesses: DataAccesses | None, votes: Iterable[Vote], cpus: int) -> None:
+        self._types: dict[str, Counter[str]] = defaultdict(Counter)
+        self._names: list[str] = []
+        self._starts = self._ends = np.empty(0, np.int64)
+        self._of_cpus = np.empty(0, np.bool_)
+        self._bias, self._bases = 0, list[int]()
+        if accesses is None:
+            return
+        strings = accesses.strings
+        self._names = [strings[name] for name in accesses.global_name.tolist()]
+        sections = [strings[name] for name in accesses.global_section.tolist()]
+        self._of_cpus = np.array([one == PER_CPU for one in sections], np.bool_)
+        # Addresses of the kernel's half are negative; sums wrap as addresses do.
+        self._starts = accesses.global_address.view(np.int64)
+        sizes = accesses.global_size.astype(np.int64)
+        self._ends = self._starts + np.maximum(sizes, 1)
+        every = sorted(votes, key=lambda one: (one.address, one.said.symbol, one.said.offset or 0))
+        self._load(every, cpus)
+
+    def _load(self, votes: Iterable[Vote], cpus: int) -> None:
+        places: defaultdict[tuple[str, bool], list[int]] = defaultdict(list)
+        columns = zip(self._names, self._of_cpus.tolist(), self._starts.tolist(), strict=True)
+        for name, of_cpu, start in columns:
+            places[name, of_cpu].append(start)
+        static: Counter[int] = Counter()
+        per_cpu: Counter[int] = Counter()
+        for said, address, count in votes:
+            self._types[folded(said.symbol)][said.type] += count
+            if said.offset is None:
+                continue
+            of_cpu = said.kind == "per-cpu"
+            starts = places.get((said.symbol, of_cpu), ())
+            # One of several namesakes: it counts where others say the same.
+            weight = count if len(starts) == 1 else 0
+            for start in starts:
+                found = _signed(address - start - said.offset)
+                (per_cpu if of_cpu else static)[found] += weight
+        if static:
+            self._bias = min(static, key=lambda one: (-static[one], abs(one), one))
+        sure = [one for one in per_cpu if per_cpu[one]]
+        self._bases = sorted(sure, key=lambda one: (-per_cpu[one], one))[:cpus]
+
+    def type_of(self, symbol: str) -> str:
+        """The record that a variable is, as instructions say; "" where none does."""
+        found = self._types.get(symbol)
+        return min(found, key=lambda one: (-found[one], one)) if found else ""
+
+    def on(self, address: int, size: int) -> list[Object]:
+        """What lies in ``size`` bytes from an address on."""
+        found = self._among(address - self._bias, size, of_cpu=False)
+        for base in self._bases:
+            found += self._among(address - base, size, of_cpu=True)
+        return sorted(set(found))
+
+    def _among(self, address: int, size: int, *, of_cpu: bool) -> list[Object]:
+        start = _signed(address)
+        inside = (self._starts < start + size) & (self._ends > start) & (self._of_cpus == of_cpu)
+        kind: Kind = "per-cpu" if of_cpu else "variable"
+        return [
+            Object(
+                kind,
+                folded(self._names[row]),
+                int(self._starts[row]) - start,
+                int(self._ends[row] - self._starts[row]),
+            )
+            for row in np.flatnonzero(inside).tolist()
+        ]
+
+
+def _signed(address: int) -> int:
+    """As the two's complement of 64 bits."""
+    address %= _WORD
+    return address - _WORD if address >= _WORD // 2 else address

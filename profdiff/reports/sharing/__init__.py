@@ -1,0 +1,1 @@
+"""``report --sharing``: which cache lines change hands between vCPUs, as text, CSV and JSON."""

@@ -1,0 +1,1 @@
+"""Which cache lines change hands between vCPUs, ``profdiff.sharing/1``."""

@@ -1,0 +1,248 @@
+"""``profdiff report --sharing``: what it prints and writes, and what it refuses."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import made_sharing as made
+import pytest
+import synthetic_joint
+from goldens import check_golden, check_schema
+from made_accesses import LOAD, STORE, Layout, Site
+from made_sharing import OPS, MadeLine, On
+from support import ROOT, error_line, profdiff
+from synthetic_session import exact_session
+
+from profdiff.base import units
+from profdiff.views.sharing import records
+
+SCHEMA = ROOT / "profdiff/sharing.schema.json"
+BOTH = frozenset({LOAD, STORE})
+HEAP = 0xFFFF_8880_0100_0000
+LAYOUTS: dict[str, Layout] = {
+    "file": (
+        184,
+        {
+            "f_count.counter": (0, 8),
+            "f_ref.refcnt.counter": (0, 8),
+            "f_mode": (12, 4),
+            "f_op": (16, 8),
+        },
+    ),
+    "signalfd_ctx": (8, {"sigmask": (0, 8)}),
+}
+COUNT = Site(
+    *("f_count.counter", 1, "atomic_long_inc_not_zero", "__fget_files_rcu", BOTH),
+    type="file",
+    file="include/linux/atomic.h",
+    nested=["atomic64_t:counter"],
+)
+REF = Site(
+    *("f_ref.refcnt.counter", 1, "file_ref_get", "__fget_files_rcu", BOTH),
+    type="file",
+    file="include/linux/file_ref.h",
+    nested=["file_ref_t:refcnt.counter", "atomic64_t:counter"],
+)
+MODE = Site("f_mode", 1, "vfs_read", type="file", offset=12)
+OPERATIONS = Site("f_op", 1, "vfs_read", type="file", offset=16)
+MASK = Site("sigmask", 1, "signalfd_poll", does=BOTH, type="signalfd_ctx")
+FREED = Site("", 1, "kmem_cache_free", does=BOTH).hidden()
+
+
+def counted(site: Site, *, reads: bool) -> MadeLine:
+    """A file's counter, that both vCPUs add to; ``reads``: to compare and exchange it."""
+    on = [
+        On(site, vcpu, 0, store=store, misses=OPS // 2, locked=store)
+        for vcpu in (0, 1)
+        for store in ([False, True] if reads else [True])
+    ]
+    beside = [
+        On(one, vcpu, at, size=size, count=times * OPS // 2)
+        for vcpu in (0, 1)
+        for one, at, size, times in ((MODE, 12, 4, 5), (OPERATIONS, 16, 8, 4))
+        if reads
+    ]
+    fetches = (OPS, 0, OPS) if reads else (0, OPS, 0)
+    return MadeLine(HEAP, [*on, *beside], OPS, *fetches)
+
+
+def kernels() -> dict[str, list[list[MadeLine]]]:
+    """In the manner of two threads that read the same file."""
+    masks = [On(MASK, vcpu, 8 * vcpu, store=True, misses=OPS // 2) for vcpu in (0, 1)]
+    freed = [On(FREED, vcpu, 0, store=True, misses=7) for vcpu in (0, 1)]
+    side_by_side = MadeLine(HEAP + 64, masks, OPS, 0, OPS, 0)
+    recycled = MadeLine(0, freed, 15, 0, 15, 0, lines=400)
+    programs = MadeLine(
+        *(0x7F00_0000_1000, [On(FREED, vcpu, 0, store=True) for vcpu in (0, 1)], OPS),
+        user=True,
+    )
+    base = [counted(COUNT, reads=True), side_by_side, recycled]
+    return {"base": [base], "new": [[counted(REF, reads=False), recycled, programs]]}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session with these kernels."""
+    folder = tmp_path_factory.mktemp("sharing") / "made.profdiff"
+    made.session(folder, kernels(), LAYOUTS)
+    return folder
+
+
+def test_the_text(recorded: Path) -> None:
+    for width in (60, 80, 100, 160):
+        said = profdiff("report", recorded, "--sharing", "--width", str(width)).stdout
+        assert all(units.width(line) <= width for line in said.splitlines())
+    check_golden(ROOT / "tests/sharing/report.txt", said, "tests/sharing -k the_text")
+    assert "2.15 lines change hands per operation on base, 2.15 on new" in said
+
+
+def test_what_one_field_has_instead_of_another_is_one_sentence(tmp_path: Path) -> None:
+    both = {"base": [[counted(COUNT, reads=True)]], "new": [[counted(REF, reads=False)]]}
+    made.session(tmp_path / "two.profdiff", both, LAYOUTS)
+    said = profdiff("report", tmp_path / "two.profdiff", "--sharing").stdout.replace("\n", " ")
+    assert (
+        "If the vCPUs take turns after each operation, 1.00 lines change hands per operation on "
+        "base, 1.00 on new; new fetches or upgrades `file.f_ref` once where base fetches or "
+        "upgrades `file.f_count` twice. This counts transfers, not time."
+    ) in said
+
+
+def test_what_options_of_tables_do(recorded: Path) -> None:
+    def lines(*options: str) -> list[str]:
+        return profdiff("report", recorded, "--sharing", *options).stdout.splitlines()
+
+    assert any(line.split()[:3] == ["1.00", "0.00", "-1.00"] for line in lines())
+    assert any(line.split()[:3] == ["100", "0", "-100"] for line in lines("--absolute"))
+    whole = " ".join(lines("--absolute"))
+    assert "each operation, lines change hands 215 times on base, 215 on new;" in whole
+    few = lines("--top", "1")
+    assert any("4 not shown" in line for line in few)
+    assert not any("kmem_cache_free" in line for line in lines("--min-delta", "1"))
+    assert "\n".join(lines("--ascii")).isascii()
+
+
+def test_the_schema_is_that_of_the_records() -> None:
+    check_schema(SCHEMA, records.schema(), "sharing")
+
+
+def test_json_has_everything(recorded: Path, tmp_path: Path) -> None:
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert not profdiff("report", recorded, "--sharing", "--json", tmp_path / "a.json").stdout
+    document = json.loads((tmp_path / "a.json").read_text())
+    jsonschema.validate(document, schema)
+    for label, (lines,) in kernels().items():
+        total = document["total"]["kernels"][label]
+        for name in ("transfers", "read_fetches", "write_fetches", "upgrades"):
+            assert total[name] == sum(getattr(one, name) for one in lines)
+            in_rows = sum(row["kernels"][label][name] for row in document["rows"])
+            assert total[name] == in_rows
+        assert document["total"]["unnamed"][label] == 15
+        assert document["total"]["user"][label] == (OPS if label == "new" else 0)
+    (row,) = (one for one in document["rows"] if one["data"]["field"] == "f_count")
+    assert row["changes"]["new"]["transfers"] == {"delta": -1, "low": -1, "high": -1}
+    assert [(one["name"], one["within"]) for one in row["functions"]] == [
+        ("atomic_long_inc_not_zero", ["__fget_files_rcu"])
+    ]
+    line = row["kernels"]["base"]["line"]
+    assert [(one["offset"], one["size"], one["name"]) for one in line["fields"]] == [
+        (0, 8, "file.f_count"),
+        (12, 4, "file.f_mode"),
+        (16, 8, "file.f_op"),
+    ]
+    assert line["fields"][0]["stores"] == [50, 50] and line["fields"][1]["loads"] == [250, 250]
+    reads = {one["data"]["field"]: one["reads"]["base"] for one in row["bystanders"]}
+    assert reads == {"f_mode": 500, "f_op": 400}
+
+
+def test_csv_adds_up(recorded: Path) -> None:
+    said = profdiff("report", recorded, "--sharing", "--csv", "-").stdout
+    rows = list(csv.DictReader(io.StringIO(said)))
+    for label, (lines,) in kernels().items():
+        assert sum(int(row[f"transfers {label}"]) for row in rows) == sum(
+            one.transfers for one in lines
+        )
+    freed = next(row for row in rows if row["data"] == "? in kmem_cache_free")
+    assert freed["change transfers delta new"] == ""
+    assert freed["change causes new"] == "schedule"
+    mask = next(row for row in rows if row["symbol"] == "" and row["field"] == "sigmask")
+    assert (mask["false base"], mask["verdict base"]) == ("100", "exact")
+
+
+def test_three_kernels_and_one(tmp_path: Path) -> None:
+    several = {**kernels(), "third": kernels()["base"]}
+    made.session(tmp_path / "three.profdiff", several, LAYOUTS)
+    said = profdiff("report", tmp_path / "three.profdiff", "--sharing", "--width", "160").stdout
+    assert "2.15 lines change hands per operation on base, 2.15 on new, 2.15 on third." in said
+    made.session(tmp_path / "one.profdiff", {"base": kernels()["base"]}, LAYOUTS)
+    said = profdiff("report", tmp_path / "one.profdiff", "--sharing").stdout
+    assert "2.15 lines change hands per operation on base. This\ncounts" in said
+    assert "delta" not in said
+
+
+def test_runs_that_differ_are_said(tmp_path: Path) -> None:
+    """The one with the median stands for all."""
+    lines = kernels()["base"][0]
+    other = [lines[0]._replace(transfers=OPS - 1), *lines[1:]]
+    made.session(tmp_path / "runs.profdiff", {"base": [lines, other, lines]}, LAYOUTS)
+    said = profdiff("report", tmp_path / "runs.profdiff", "--sharing", "--width", "160").stdout
+    (row,) = (line for line in said.splitlines() if "file.f_count" in line and "differ" in line)
+    assert row.split()[:3] == ["1.00", "2.00", "9.00"]
+    assert "differ: the runs of a kernel differ" in said.replace("\n", " ")
+
+
+def test_where_nothing_changes_hands_a_sentence_says_it(tmp_path: Path) -> None:
+    made.session(tmp_path / "none.profdiff", {"base": [[]], "new": [[]]})
+    said = profdiff("report", tmp_path / "none.profdiff", "--sharing").stdout
+    assert said == "No line of the cache changes hands between vCPUs in this window.\n"
+
+
+def test_names_of_strangers_move_no_cursor(tmp_path: Path) -> None:
+    hostile = COUNT._replace(path="\x1b[2J.counter", function="f\x9b\u202e", nested=[])
+    lines = [MadeLine(HEAP, [On(hostile, vcpu, 0, store=True) for vcpu in (0, 1)])]
+    lines.append(MadeLine(HEAP + 64, [On(FREED._replace(function="g\x1b[m"), 0, 0, store=True)]))
+    made.session(tmp_path / "hostile.profdiff", {"base": [lines]})
+    for form in ("--text", "--csv", "--json"):
+        said = profdiff("report", tmp_path / "hostile.profdiff", "--sharing", form, "-").stdout
+        assert not {"\x1b", "\x9b", "\u202e"} & set(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        (["--sharing", "--html"], "--sharing cannot be written with --html"),
+        (["--sharing", "--user-only"], "leave --kernel-only and --user-only out"),
+        (["--sharing", "--types"], "--types and --sharing cannot be used together"),
+        (["--sharing", "--at", "size=4"], "matches no point"),
+    ],
+)
+def test_what_is_refused(recorded: Path, words: list[str], due: str) -> None:
+    assert due in error_line(profdiff("report", recorded, *words, status=2))
+
+
+def test_where_nothing_is_recorded_it_says_what_to_do(recorded: Path, tmp_path: Path) -> None:
+    exact_session(tmp_path / "without.profdiff")
+    said = error_line(profdiff("report", tmp_path / "without.profdiff", "--sharing", status=2))
+    due = "no run of this session recorded shared lines: record with --collector sharing --cpus 2"
+    assert said == due
+    shutil.copytree(recorded, tmp_path / "damaged.profdiff")
+    (tmp_path / "damaged.profdiff/runs/new-1/sharing.bin").write_bytes(b"PDSHARED")
+    said = error_line(profdiff("report", tmp_path / "damaged.profdiff", "--sharing", status=2))
+    assert "is not a file of shared lines" in said
+    synthetic_joint.joint(tmp_path / "parts")
+    said = error_line(profdiff("report", tmp_path / "parts", "--sharing", status=2))
+    assert "name one of them" in said
+
+
+def test_a_kernel_without_debug_information_has_functions(tmp_path: Path) -> None:
+    from profdiff.session import manifest as m
+
+    found = made.session(tmp_path / "bare.profdiff", {"base": kernels()["base"]}, LAYOUTS)
+    bare = [m.replace(one, accesses=None) for one in found.manifest.kernels]
+    found.save(m.replace(found.manifest, kernels=bare))
+    said = profdiff("report", tmp_path / "bare.profdiff", "--sharing").stdout
+    assert said.startswith("base: data has no names: it has no debug ELF")
+    assert "? in __fget_files_rcu" in said
