@@ -211,8 +211,10 @@ class Recorder:
         own = dict(self.collector.files(self.options, emulated=self.emulated))
         if observe and self.collector.uses_agent:
             own["observe"] = b""
-        script = self.collector.script().encode()
-        return {**own, "collector.sh": script, "argv": nul_separated(argv)}
+        # The agent finds the further copies beside the first one.
+        for number, words in enumerate(self.workload.arguments_of(argv)):
+            own[f"argv.{number}" if number else "argv"] = nul_separated(words)
+        return {**own, "collector.sh": self.collector.script().encode()}
 
     def _archive(self, qemu: Qemu, job: RunJob) -> Path:
         """What a guest of ``job`` boots from, built when the first run needs it."""

@@ -6,7 +6,9 @@
  *                           execute the command in ARGV (its arguments, each ended by a NUL) COUNT
  *                           times, write "exit N" or "signal N" of the last one, or of the first
  *                           that failed, to STATUS, and a line of "NAME VALUE ..." for each to
- *                           USAGE; in the varied state that STATE describes (state.c)
+ *                           USAGE; in the varied state that STATE describes (state.c). With
+ *                           ARGV.1, ARGV.2 ... these commands run at the same time, each on the
+ *                           CPU of its number, ARGV on CPU 0
  *   agent observe ARGV OUT  execute it once more under ptrace(), and write to OUT how often it
  *                           made each system call, and the most huge pages that it had
  *   agent vdso              write this process's vDSO, an ELF file, to standard output
@@ -24,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +50,8 @@
 #endif
 #define COMMAND_START() PROFDIFF_MARK_("3")
 #define COMMAND_STOP() PROFDIFF_MARK_("4")
+/* Another copy of the command is about to start. */
+#define COMMAND_COPY() PROFDIFF_MARK_("6")
 
 static void fail(const char *what)
 {
@@ -84,50 +89,106 @@ static long long microseconds(struct timeval time)
 	return time.tv_sec * 1000000LL + time.tv_usec;
 }
 
-/* The process of the workload stops behind exec. What is arranged there is not measured. */
-static void arrange(pid_t child, int *status, const struct state *state)
+/* ``exec_error``, ``pin_error``: why it was not executed, and why not on a CPU of its own. */
+struct copy {
+	char **arguments;
+	pid_t pid;
+	int status;
+	volatile int exec_error, pin_error;
+};
+
+static int pin(int cpu)
 {
-	if (waitpid(child, status, 0) != child || !WIFSTOPPED(*status))
-		return;
+	cpu_set_t own;
+	CPU_ZERO(&own);
+	CPU_SET(cpu, &own);
+	return sched_setaffinity(0, sizeof(own), &own);
+}
+
+static void start(struct copy *copy, int cpu, int traced)
+{
+	copy->exec_error = copy->pin_error = 0;
+	copy->pid = vfork();
+	if (copy->pid == 0) {
+		if (cpu >= 0 && pin(cpu)) {
+			copy->pin_error = errno;
+			_exit(125);
+		}
+		if (traced)
+			ptrace(PTRACE_TRACEME, 0, 0, 0);
+		execvp(copy->arguments[0], copy->arguments);
+		copy->exec_error = errno;
+		_exit(127);
+	}
+}
+
+static void wait_for(struct copy *copy)
+{
+	pid_t waited = copy->pid;
+	if (waited > 0)
+		do
+			waited = waitpid(copy->pid, &copy->status, 0);
+		while (waited < 0 && errno == EINTR);
+	if (waited < 0)
+		fail("cannot start the workload");
+}
+
+/* The processes of the workload stop behind exec. What is arranged there is not measured. */
+static void arrange(struct copy *copies, long count, const struct state *state)
+{
+	for (long n = 0; n < count; n++)
+		wait_for(&copies[n]);
 	COMMAND_STOP();
-	map_beside(child, state);
+	for (long n = 0; n < count; n++)
+		if (WIFSTOPPED(copies[n].status))
+			map_beside(copies[n].pid, state);
 	COMMAND_START();
-	if (ptrace(PTRACE_DETACH, child, 0, 0))
-		fail("ptrace");
+	for (long n = 0; n < count; n++)
+		if (WIFSTOPPED(copies[n].status) && ptrace(PTRACE_DETACH, copies[n].pid, 0, 0))
+			fail("ptrace");
+}
+
+/* Says how the workload ended: as its first copy that did not end well. Returns whether all did. */
+static int tell_status(FILE *file, const struct copy *copies, long count)
+{
+	const struct copy *told = copies;
+	for (long n = 0; n < count && told->status == 0; n++)
+		told = &copies[n];
+	rewind(file);
+	if (told->pin_error)
+		fprintf(stderr, "profdiff agent: no CPU for copy %ld: %s\n", (long)(told - copies),
+			strerror(told->pin_error));
+	if (told->exec_error)
+		fprintf(file, "exec %s\n", strerror(told->exec_error));
+	else if (WIFSIGNALED(told->status))
+		fprintf(file, "signal %d\n", WTERMSIG(told->status));
+	else
+		fprintf(file, "exit %d\n", WEXITSTATUS(told->status));
+	return told->status == 0;
 }
 
 /* Returns whether the workload ended well; in a varied ``state`` if there is one. */
-static int run_once(char **arguments, FILE *status_file, FILE *usage_file,
+static int run_once(struct copy *copies, long count, FILE *status_file, FILE *usage_file,
 		    const struct state *state)
 {
-	volatile int exec_error = 0;
-	int status;
 	struct rusage before, after;
 	getrusage(RUSAGE_CHILDREN, &before);
-	long long start = nanoseconds();
+	long long start_time = nanoseconds();
 
 	COMMAND_START();
-	pid_t child = vfork();
-	if (child == 0) {
-		if (state)
-			ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execvp(arguments[0], arguments);
-		exec_error = errno;
-		_exit(127);
-	}
-	pid_t waited = child;
-	if (state && child > 0)
-		arrange(child, &status, state);
-	if (!state || WIFSTOPPED(status))
-		do
-			waited = waitpid(child, &status, 0);
-		while (waited < 0 && errno == EINTR);
+	for (long n = 1; n < count; n++)
+		COMMAND_COPY();
+	for (long n = 0; n < count; n++)
+		start(&copies[n], count > 1 ? n : -1, state != NULL);
+	if (state)
+		arrange(copies, count, state);
+	for (long n = 0; n < count; n++)
+		if (!state || WIFSTOPPED(copies[n].status))
+			wait_for(&copies[n]);
 	COMMAND_STOP();
 
-	long long wall = nanoseconds() - start;
+	long long wall = nanoseconds() - start_time;
 	getrusage(RUSAGE_CHILDREN, &after);
-	if (child < 0 || waited < 0)
-		fail("cannot start the workload");
 	struct stat output;
 	fprintf(usage_file,
 		"wall_ns %lld user_us %lld system_us %lld minor_faults %ld major_faults %ld "
@@ -137,21 +198,32 @@ static int run_once(char **arguments, FILE *status_file, FILE *usage_file,
 		after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt,
 		after.ru_nvcsw - before.ru_nvcsw, after.ru_nivcsw - before.ru_nivcsw,
 		fstat(1, &output) ? 0LL : (long long)output.st_size);
-	rewind(status_file);
-	if (exec_error)
-		fprintf(status_file, "exec %s\n", strerror(exec_error));
-	else if (WIFSIGNALED(status))
-		fprintf(status_file, "signal %d\n", WTERMSIG(status));
-	else
-		fprintf(status_file, "exit %d\n", WEXITSTATUS(status));
-	return !exec_error && status == 0;
+	return tell_status(status_file, copies, count);
 }
 
-static int run(const char *argv_path, const char *status_path, const char *usage_path, long count,
+/* The command in the file ``path``, and those of further copies beside it. */
+static struct copy *read_copies(const char *path, long *count)
+{
+	char further[4096];
+	struct copy *copies = NULL;
+	snprintf(further, sizeof(further), "%s", path);
+	*count = 0;
+	do {
+		copies = realloc(copies, (*count + 1) * sizeof(*copies));
+		if (!copies)
+			fail("realloc");
+		copies[*count].arguments = read_arguments(further);
+		snprintf(further, sizeof(further), "%s.%ld", path, ++*count);
+	} while (!access(further, F_OK));
+	return copies;
+}
+
+static int run(const char *argv_path, const char *status_path, const char *usage_path, long times,
 	       const char *state_path)
 {
 	struct state state;
-	char **arguments = read_arguments(argv_path);
+	long count;
+	struct copy *copies = read_copies(argv_path, &count);
 	/* Opened beforehand: creating them is not part of the measured command. */
 	FILE *status_file = fopen(status_path, "w"), *usage_file = fopen(usage_path, "w");
 	if (!status_file || !usage_file)
@@ -160,8 +232,8 @@ static int run(const char *argv_path, const char *status_path, const char *usage
 		read_state(state_path, &state);
 		prepare_state(&state);
 	}
-	while (count-- > 0 &&
-	       run_once(arguments, status_file, usage_file, state_path ? &state : NULL))
+	while (times-- > 0 &&
+	       run_once(copies, count, status_file, usage_file, state_path ? &state : NULL))
 		;
 	return fclose(status_file) || fclose(usage_file) ? 125 : 0;
 }

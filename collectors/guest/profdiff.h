@@ -2,6 +2,7 @@
 /*
  * Marks for profdiff: what runs between PROFDIFF_START() and PROFDIFF_STOP() is measured, on all
  * CPUs, kernel and user. Several windows add up. A program without marks is measured whole.
+ * PROFDIFF_OP() says where an operation ends, for what is told by operation.
  *
  * A mark is one instruction without effect, so a marked program runs unchanged anywhere: a long nop
  * on x86-64, on arm64 and riscv64 one that writes the zero register. Elsewhere marks are empty.
@@ -22,5 +23,6 @@
 
 #define PROFDIFF_START() PROFDIFF_MARK_("1")
 #define PROFDIFF_STOP() PROFDIFF_MARK_("2")
+#define PROFDIFF_OP() PROFDIFF_MARK_("5")
 
 #endif

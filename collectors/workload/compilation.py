@@ -3,6 +3,9 @@
 import contextlib
 import re
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from profdiff.base.errors import InputError, MissingError
@@ -17,6 +20,7 @@ from profdiff.collectors.workload.kept_program import (
     linked,
     note_of,
 )
+from profdiff.collectors.workload.testcase import MAIN, main_object, test_object
 
 # Libraries that programs which call the kernel are linked with, by the header that a source
 # includes, and what Debian's package of both is called.
@@ -44,9 +48,17 @@ def is_source(path: Path) -> bool:
     return path.suffix == ".c" or path.suffix in _CXX
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """``is_test``: ``program`` runs a test in will-it-scale's shape, with a ``main()`` of ours."""
+
+    program: Path
+    is_test: bool = False
+
+
 def compiled(
     source: Path, build_folder: Path, header_folder: Path, architecture: Architecture
-) -> Path:
+) -> Compiled:
     """Compile statically, into a folder named for the program's content: whoever else compiles the
     same, or the same source with other headers, at the same time, does not change it. What was
     compiled before, from the same files, is taken from there.
@@ -58,30 +70,50 @@ def compiled(
     build_folder.mkdir(parents=True, exist_ok=True)
     # Absolute paths would make the program, and so its hash, depend on where the source lies.
     place = source.resolve().parent
-    command = [str(compiler), "-O2", "-g", "-static", "-pthread"]
-    command += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
-    note = note_of(build_folder, [*command, source.name], place)
-    if program := kept(note):
-        return program
+    options = ["-O2", "-g", "-static", "-pthread"]
+    options += [f"-ffile-prefix-map={place}=.", f"-I{header_folder}"]
+    command = [str(compiler), *options]
+    notes = {
+        is_test: note_of(build_folder, [*command, *main, source.name], place)
+        for is_test, main in ((False, ()), (True, (MAIN,)))
+    }
+    for is_test, note in notes.items():
+        if program := kept(note):
+            return Compiled(program, is_test)
     libraries = _libraries(source)
     with temporary_folder(beside=build_folder / source.stem) as temporary:
-        built = (temporary / source.stem).resolve()
-        rule = temporary.resolve() / "rule"
-        command += ["-MD", "-MF", str(rule), "-Wl,--trace"]
-        command += ["-o", str(built), f"./{source.name}"]
-        result = _run([*command, "-lm"], place)
-        if libraries and "undefined reference" in result.stderr:
-            command += [f"-l{name}" for name, _ in libraries.values()]
-            result = _run([*command, "-lm"], place)
+        folder = temporary.resolve()
+        built, own = folder / source.stem, f"./{source.name}"
+        run = partial(_run, place=place)
+
+        def link(inputs: Sequence[str]) -> subprocess.CompletedProcess[str]:
+            words = [*command, "-Wl,--trace", "-o", str(built), *inputs]
+            result = run([*words, "-lm"])
+            if libraries and "undefined reference" in result.stderr:
+                words += [f"-l{name}" for name, _ in libraries.values()]
+                result = run([*words, "-lm"])
+            return result
+
+        result = link(["-MD", "-MF", str(folder / "own.rule"), own])
+        test = test_object(own, run, command, folder) if result.returncode else None
+        if test:
+            c = [str(find_program(architecture.compiler)), *options]
+            result = link([str(test), str(main_object(header_folder / MAIN, run, c, folder))])
         if result.returncode != 0:
             raise _refused(source, result, architecture, compiler_name, libraries)
         program = build_folder / sha256(built)[:16] / built.name
         program.parent.mkdir(exist_ok=True)
         built.replace(program)
         with contextlib.suppress(OSError, ValueError):
-            inputs = [*dependencies(rule.read_text(), place), *linked(result.stdout)]
-            keep(note, program, [*inputs, compiler])
-    return program
+            inputs = linked(result.stdout)
+            for rule in folder.glob("*.rule"):
+                inputs += dependencies(rule.read_text(), place)
+            keep(
+                notes[test is not None],
+                program,
+                [*(path for path in inputs if not path.is_relative_to(folder)), compiler],
+            )
+    return Compiled(program, test is not None)
 
 
 def _run(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:

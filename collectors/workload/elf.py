@@ -1,15 +1,19 @@
 """What ELF files say of what they need, read without executing anything."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
 from profdiff.collectors.messages import short
+
+T = TypeVar("T")
 
 # Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
 # an ELF header can count, take half of it.
@@ -35,6 +39,16 @@ def read_elf(path: Path) -> Elf | None:
 
     Raises InputError when it begins like one but is damaged.
     """
+    return _opened(path, lambda elf: _read(path, elf))
+
+
+def defined_functions(path: Path) -> set[str]:
+    """The functions that the object file ``path`` defines for others. Raises InputError when it is
+    damaged."""
+    return _opened(path, _functions) or set()
+
+
+def _opened(path: Path, read: Callable[[ELFFile], T]) -> T | None:
     try:
         file = bounded.open_regular(path)
     except OSError as error:
@@ -43,7 +57,7 @@ def read_elf(path: Path) -> Elf | None:
         if file.read(4) != b"\x7fELF":
             return None
         try:
-            return _read(path, ELFFile(_Bounded(file)))
+            return read(ELFFile(_Bounded(file)))
         # pyelftools raises what it comes upon: its own errors, construct's, TypeError, IndexError.
         except Exception as error:
             why = short(str(error)) or type(error).__name__
@@ -63,6 +77,18 @@ class _Bounded:
         if size < 0 or self._left < 0:
             raise ValueError("its tables are too large")
         return self._file.read(size)
+
+
+def _functions(elf: ELFFile) -> set[str]:
+    return {
+        symbol.name
+        for section in elf.iter_sections("SHT_SYMTAB")
+        if isinstance(section, SymbolTableSection)
+        for symbol in section.iter_symbols()
+        if symbol.entry.st_info.type == "STT_FUNC"
+        and symbol.entry.st_info.bind in ("STB_GLOBAL", "STB_WEAK")
+        and symbol.entry.st_shndx != "SHN_UNDEF"
+    }
 
 
 def _read(path: Path, elf: ELFFile) -> Elf:

@@ -16,6 +16,10 @@ from profdiff.collectors.workload.places import GUEST_FOLDER, guest_place
 from profdiff.collectors.workload.python_modules import add_modules
 from profdiff.collectors.workload.shell_commands import lacking
 from profdiff.collectors.workload.sysroot import sysroot
+from profdiff.collectors.workload.testcase import test_arguments
+
+COPY = "{copy}"
+"""Stands in a command for the number of each copy, from 0."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,9 @@ class PreparedWorkload:
     """``argv`` is the user's, ``guest_argv`` what the guest executes; ``has_marks``: the program
     holds marking instructions, so a run in which none executes is a failed run. ``source``: what
     was compiled, if anything was; ``stay``: folders that words of it name, which do not travel;
-    ``lacks``: programs that a shell script calls and a guest does not have."""
+    ``lacks``: programs that a shell script calls and a guest does not have. ``copies`` of it run at
+    a time; ``is_test``: a test in will-it-scale's shape, which starts them itself, each for as many
+    operations as ``{ops}`` in ``guest_argv`` stands for."""
 
     argv: tuple[str, ...]
     guest_argv: tuple[str, ...]
@@ -33,6 +39,17 @@ class PreparedWorkload:
     source: Path | None = None
     stay: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
+    copies: int = 1
+    is_test: bool = False
+
+    @property
+    def started(self) -> int:
+        """How many processes of it are started, each on a vCPU of its own."""
+        return 1 if self.is_test else self.copies
+
+    def arguments_of(self, argv: Sequence[str]) -> list[list[str]]:
+        """``argv`` as each of these processes has it."""
+        return [[word.replace(COPY, str(n)) for word in argv] for n in range(self.started)]
 
 
 def prepare(
@@ -44,6 +61,7 @@ def prepare(
     sysroots: Sequence[str] = (),
     *,
     without: Collection[str] = (),
+    copies: int = 1,
 ) -> PreparedWorkload:
     """Find, compile if it is C or C++, and collect what ``argv`` needs in the guest.
 
@@ -52,7 +70,7 @@ def prepare(
     InputError and MissingError.
     """
     files = GuestFiles(architecture, sysroot(sysroots, architecture))
-    return _prepare(argv, extra, build_folder, header_folder, files, without=without)
+    return _prepare(argv, extra, build_folder, header_folder, files, without=without, copies=copies)
 
 
 def prepare_for_machine(
@@ -63,6 +81,7 @@ def prepare_for_machine(
     *,
     remote: bool,
     without: Collection[str] = (),
+    copies: int = 1,
 ) -> PreparedWorkload:
     """As ``prepare``, for a machine that is not a guest: it has interpreters of its own, and a bare
     name is a program of its own. Only to a ``remote`` one files travel that COMMAND names."""
@@ -71,7 +90,13 @@ def prepare_for_machine(
         stay = files.add_named(argv[1:], without) if remote else []
         named = tuple(files.by_path.values())
         return PreparedWorkload(
-            tuple(argv), tuple(argv), "program", has_marks=False, files=named, stay=tuple(stay)
+            tuple(argv),
+            tuple(argv),
+            "program",
+            has_marks=False,
+            files=named,
+            stay=tuple(stay),
+            copies=copies,
         )
     words = argv[1:] if remote else []
     return _prepare(
@@ -83,6 +108,7 @@ def prepare_for_machine(
         in_guest=False,
         named=words,
         without=without,
+        copies=copies,
     )
 
 
@@ -96,13 +122,18 @@ def _prepare(
     in_guest: bool = True,
     named: Sequence[str] | None = None,
     without: Collection[str] = (),
+    copies: int = 1,
 ) -> PreparedWorkload:
     path, guest_path = find_command(argv[0], files)
     kind: Literal["program", "script", "source"] = "program"
     source = path if is_source(path) else None
+    arguments, is_test = tuple(argv[1:]), False
     if source:
-        path, kind = compiled(source, build_folder, header_folder, files.architecture), "source"
+        made = compiled(source, build_folder, header_folder, files.architecture)
+        path, kind, is_test = made.program, "source", made.is_test
         guest_path = f"{GUEST_FOLDER}/{path.name}"
+    if source and is_test:
+        arguments, named = test_arguments(source, arguments, copies), ()
     start = [guest_path]
     interpreter = python.find(path, guest_path, files) if in_guest else None
     script = python.script_of(argv[1:]) if interpreter else None
@@ -120,7 +151,9 @@ def _prepare(
                 start, script = [interpreter.program, *options, guest_path], path
     if interpreter:
         interpreter.add_to(files)
-    stay = files.add_named(argv[1:] if named is None else named, without)
+    words = argv[1:] if named is None else named
+    each = (word.replace(COPY, str(n)) for word in words for n in range(copies))
+    stay = files.add_named(list(dict.fromkeys(each)), without)
     for text in extra:
         files.add_extra(text)
     added = {place.split("/")[0] for place in map(_below, files.by_path)}
@@ -138,13 +171,15 @@ def _prepare(
     marked = any(file.is_code and _has_any(file.source, marks) for file in files.by_path.values())
     return PreparedWorkload(
         argv=tuple(argv),
-        guest_argv=(*start, *argv[1:]),
+        guest_argv=(*start, *arguments),
         kind=kind,
         has_marks=marked,
         files=tuple(files.by_path.values()),
         source=source,
         stay=tuple(word for word in stay if word not in added),
         lacks=tuple(lacks),
+        copies=copies,
+        is_test=is_test,
     )
 
 

@@ -156,6 +156,8 @@ def _show(
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
         told += [units.counted(point.cpus, "vCPU")] if point.cpus else []
+        copies = manifest.workload.copies
+        told += [f"{copies} copies"] if copies > 1 else []
         told += [f"state {run.state}"] if run.state else []
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
         say(

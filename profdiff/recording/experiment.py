@@ -24,7 +24,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import plan, states, sweep
+from profdiff.recording import copies, plan, states, sweep
 from profdiff.recording.known import Answers
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
@@ -153,14 +153,21 @@ class Experiment:
                 architecture,
                 asked.sysroots,
                 without=asked.no_files,
+                copies=asked.sweep.copies,
             )
         elif asked.sysroots:
             raise InputError("--sysroot is for guests: a machine has programs of its own")
         else:
             remote = any(one.machine is not None and one.machine.host for one in located)
             prepared = prepare_for_machine(
-                command, asked.files, *folders, remote=bool(remote), without=asked.no_files
+                command,
+                asked.files,
+                *folders,
+                remote=bool(remote),
+                without=asked.no_files,
+                copies=asked.sweep.copies,
             )
+        copies.refuse(prepared, asked.sweep, equipment.collectors)
         own = (
             known.get(("own files", architecture), partial(initramfs.own_files, architecture))
             if architecture
@@ -177,7 +184,8 @@ class Experiment:
             points = sweep.Points(Session.open(folder).manifest.points, None)
         else:
             guests = architecture is not None
-            points = sweep.points(asked.sweep, command, in_guests=guests, whole=whole)
+            named = copies.named(prepared, command)
+            points = sweep.points(asked.sweep, named, in_guests=guests, whole=whole)
         several = any((one.cpus or 1) > 1 for one in points.every)
         if several and architecture and architecture.one_vcpu:
             raise InputError(

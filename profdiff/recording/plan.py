@@ -98,6 +98,7 @@ def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m
         guest_argv=list(prepared.guest_argv),
         kind=prepared.kind,
         source=f"{_SOURCE}{prepared.source.suffix}" if prepared.source else None,
+        copies=prepared.copies,
         files=[
             m.WorkloadFile(
                 guest_path=file.guest_path,
@@ -266,6 +267,8 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
     if others := _other_kernels(old, new):
         return others
     old = updated(old, new)
+    if old.workload.copies != new.workload.copies:
+        return f"--copies {old.workload.copies}"
     if old.workload != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new):

@@ -15,7 +15,7 @@ from profdiff.base.near import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled, is_source
-from profdiff.recording import located, states, sweep
+from profdiff.recording import copies, located, states, sweep
 from profdiff.recording.experiment import Asked, Experiment
 from profdiff.recording.experiments import Experiments, asked_kernels
 from profdiff.recording.known import Answers
@@ -229,7 +229,8 @@ def _names(workload: SuiteWorkload, one: Asked, known: Answers) -> list[str]:
                 lambda: located.together(one.kernels, one.series),
             )
             guests = architecture is not None
-        points = sweep.points(one.sweep, one.command, in_guests=guests).every
+        words = copies.possible(one.command, one.sweep)
+        points = sweep.points(one.sweep, words, in_guests=guests).every
     parts = [*(a.arch for a in one.architectures), *one.compilers]
     every = settings_of(points)
     return [

@@ -16,18 +16,23 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 # Values of the parameter {ops} that can be numbers of operations.
 _OPERATIONS = re.compile(r"(?!0+\Z)[0-9]{1,18}")
 _MAX_POINTS = 10_000
+_TOO_MANY, _UNCOUNTED = 2**63, "that is more than can be counted"
+COPY = "copy"
+"""The parameter that is 0, 1 … in the command of each copy."""
 
 
 @dataclass(frozen=True)
 class Sweep:
     """``texts``, ``difference`` and ``ops`` as --sweep, --difference and --ops have them;
-    ``zipped``: parameters side by side instead of crossed."""
+    ``zipped``: parameters side by side instead of crossed. ``copies``: how many copies of the
+    command do ``ops`` operations each, on vCPUs of their own."""
 
     texts: Sequence[str]
     zipped: bool
     difference: str | None
     ops: str | None
     cpus: Sequence[int]
+    copies: int = 1
 
     @property
     def is_empty(self) -> bool:
@@ -68,6 +73,11 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
     command does not use.
     """
     cpus: Sequence[int | None] = asked.cpus if in_guests else [None]
+    if in_guests and min(asked.cpus) < asked.copies:
+        raise InputError(
+            f"--copies {asked.copies}: each copy has a vCPU of its own: give at least --cpus "
+            f"{asked.copies}"
+        )
     names = _names_in(" ".join(command))
     rows, rule = _rows(asked, names, len(cpus)), asked.ops
     if _takes_ops(asked, names) and OPS not in rows[0]:
@@ -83,7 +93,16 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
         pair = lengths.asked(asked.difference, wanted)
     elif whole:
         pair, note = lengths.chosen(wanted)
-    return Points(_points(rows, cpus, rule, pair), pair.note if pair else note)
+    every = [_of_all(one, asked) for one in _points(rows, cpus, rule, pair)]
+    return Points(every, pair.note if pair else note)
+
+
+def _of_all(point: m.Point, asked: Sweep) -> m.Point:
+    """The point of one copy, with the operations of all. Raises InputError."""
+    ops = point.ops and point.ops * asked.copies
+    if ops and ops >= _TOO_MANY:
+        raise InputError(f"--copies {asked.copies}: {_UNCOUNTED}")
+    return m.replace(point, ops=ops)
 
 
 def _takes_ops(asked: Sweep, names: Sequence[str]) -> bool:
@@ -101,6 +120,11 @@ def _rows(asked: Sweep, names: Sequence[str], cpus: int) -> Sequence[Row]:
             "--sweep ops=..."
         )
     used = [*names, *(_names_in(asked.ops) if own else [])]
+    if COPY in parameters and asked.copies > 1:
+        raise InputError(
+            f"--sweep {COPY}: {{{COPY}}} is the number of each copy (--copies): give the parameter "
+            "another name"
+        )
     for name in parameters:
         if name not in used:
             near = get_close_matches(name, sorted(used), 1)
@@ -175,6 +199,6 @@ def _count(rule: str | None, row: Row) -> int | None:
                 "of numbers and {NAME} of a sweep"
             )
         result *= int(text)
-    if result >= 2**63:
-        raise InputError(f"--ops {rule}: that is more than can be counted")
+    if result >= _TOO_MANY:
+        raise InputError(f"--ops {rule}: {_UNCOUNTED}")
     return result

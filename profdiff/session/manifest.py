@@ -58,11 +58,16 @@ class WorkloadFile(Part, frozen=True):
     path: SafePath | None = None
 
 
+MOST_COPIES = 1024
+"""As many vCPUs as glibc's cpu_set_t can name."""
+
+
 class Workload(Part, frozen=True):
     """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it,
     both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
     recording alone, or not at all; ``program``: the thread's name with most of its samples.
-    ``source``: a copy of what was compiled."""
+    ``source``: a copy of what was compiled. ``copies`` of it ran at a time, each on its own vCPU;
+    in ``argv``, ``{copy}`` is the number of each."""
 
     argv: list[str]
     guest_argv: list[str]
@@ -70,6 +75,7 @@ class Workload(Part, frozen=True):
     files: list[WorkloadFile]
     source: SafePath | None = None
     program: str = ""
+    copies: Annotated[int, msgspec.Meta(ge=1, le=MOST_COPIES)] = 1
 
 
 class Point(Part, frozen=True):

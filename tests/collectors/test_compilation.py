@@ -93,14 +93,14 @@ def test_a_library_that_a_source_includes(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("LIBRARY_PATH", str(library))
     main = "#include <numa.h>\nint main(void) { return numa_available(); }\n"
     Path("needs.c").write_text(main)
-    program = compiled(Path("needs.c"), *folders, host())
+    program = compiled(Path("needs.c"), *folders, host()).program
     assert subprocess.run([program], check=False).returncode == 7
     (library / "libnuma.a").unlink()
     with pytest.raises(MissingError, match=r"cannot find -lnuma.*libnuma-dev"):
         compiled(Path("needs.c"), *folders, host())
     # What does not need it is linked without it.
     Path("free.c").write_text("#include <numa.h>\nint main(void) { return 3; }\n")
-    program = compiled(Path("free.c"), *folders, host())
+    program = compiled(Path("free.c"), *folders, host()).program
     assert subprocess.run([program], check=False).returncode == 3
 
 

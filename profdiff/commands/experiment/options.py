@@ -14,10 +14,10 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
+from profdiff.commands.experiment.kernels import asked_kernels
 from profdiff.commands.experiment.option_types import Collectors, Compilers, Cpus, Memory, Names
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.arguments import KernelArgument
     from profdiff.recording.experiment import Asked
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
@@ -161,7 +161,15 @@ def _options() -> list[click.Parameter]:
         _option(
             "--ops",
             "Number of operations in the window: a number, or a product of numbers and swept "
-            "{NAME}s. {ops} in COMMAND stands for it.",
+            "{NAME}s. {ops} in COMMAND stands for it. With --copies, those of each copy.",
+            metavar="N",
+        ),
+        _shown(
+            "--copies",
+            "Copies of COMMAND that run at the same time, each on a vCPU of its own (--cpus). "
+            "{copy} in COMMAND stands for the number of each, from 0.",
+            click.IntRange(1, 1024),
+            1,
             metavar="N",
         ),
         _shown("--memory", "The guest's memory.", Memory(), "512M"),
@@ -338,9 +346,9 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    kernels, series = _kernels(options, context)
+    kernels, series = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
-    swept = (options[name] for name in ("sweep", "zipped", "difference", "ops", "cpus"))
+    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for one in registry.recording().values() for option in one.options}
     return Asked(
         kernels=kernels,
@@ -351,7 +359,7 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         collectors=options["collectors"] or [],
         options={name: options[name] for name in own},
         given=given,
-        sweep=Sweep(*swept),
+        sweep=Sweep(*(options[name] for name in points)),
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],
@@ -370,30 +378,3 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         qemu=options["qemu"],
         command=options["command"],
     )
-
-
-def _kernels(
-    options: dict[str, Any], context: click.Context
-) -> tuple[list[KernelArgument], frozenset[str]]:
-    """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
-    InputError when there are none."""
-    from profdiff.collectors.kernels.arguments import parse_arguments
-    from profdiff.recording.series import Series
-
-    text, kernels = options["series"], list(options["kernels"])
-    # What the command line says of kernels replaces what an experiment file says of them.
-    if text and kernels and _is_default(context, "kernels") != _is_default(context, "series"):
-        text, kernels = (None, kernels) if _is_default(context, "series") else (text, [])
-    if text:
-        series = Series.parse(text).kernels()
-        every = parse_arguments([*series, *kernels], repeated=True)
-        return every, frozenset(one.label for one in every[1 : len(series)])
-    if not kernels:
-        raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
-    return parse_arguments(kernels, repeated=True), frozenset()
-
-
-def _is_default(context: click.Context, name: str) -> bool:
-    """Whether the value of an option comes from an experiment file."""
-    source = context.get_parameter_source(name)
-    return source is click.core.ParameterSource.DEFAULT_MAP

@@ -43,7 +43,8 @@ def record(**options: Any) -> None:
     of COMMAND is its number of operations ({ops}, or a {NAME} of --sweep), profdiff also runs half
     as many and subtracts them, so that start-up cancels out. If a program marks its loop with
     PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder), exact
-    counts cover only what runs between the marks. Run the same command again to resume an
+    counts cover only what runs between the marks. A .c file with a testcase() and without main(),
+    as will-it-scale's tests are, does --ops operations. Run the same command again to resume an
     interrupted recording.
     """
     from profdiff.recording import machines
