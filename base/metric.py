@@ -26,6 +26,7 @@ class Kind(NamedTuple):
 EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
 SAMPLED = Kind("samples", "sampled", "takes")
 TIMED = Kind("times", "timed", "has", repeatable=True)
+MODELLED = Kind("counts of a model", "turns at random places", "executes", exact=True)
 TRANSFERRED = Kind("transfers of lines", "op by op", "has", repeatable=True)
 COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
 
@@ -43,6 +44,11 @@ class Metric(NamedTuple):
     def exact(self) -> bool:
         """Whether each event is counted, and none sampled."""
         return self.kind.exact
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether an emulated guest repeats each single count."""
+        return self.kind.exact and self.kind.repeatable
 
     @property
     def title(self) -> str:

@@ -74,8 +74,11 @@ class Collector:
 
         return find_emulator(architecture, program)
 
-    def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
-        """What it adds to QEMU's command line for the run in ``folder``."""
+    def qemu_arguments(
+        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+    ) -> list[str]:
+        """What it adds to QEMU's command line for the run in ``folder``, the cell's first or
+        another one."""
         return []
 
     def script(self) -> str:

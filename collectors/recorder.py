@@ -38,13 +38,14 @@ _MACHINE_SCRIPTS = ("machine.sh", "facts.sh", "environment.sh")
 @dataclass(frozen=True)
 class RunJob:
     """One run that is to be made: ``argv`` as a guest runs it; ``cpus`` of a guest; ``folder`` is
-    empty, and gets what the run leaves."""
+    empty, and gets what the run leaves; ``repetition``: which of the cell's runs it is."""
 
     kernel: KernelFiles
     argv: tuple[str, ...]
     cpus: int
     folder: Path
     variation: Variation = NO_VARIATION
+    repetition: int = 1
 
 
 class Process(Protocol):
@@ -137,7 +138,7 @@ class Recorder:
         )
         if self.place is not None:
             return self.place.start(self, job, boot)
-        more = self.collector.qemu_arguments(self.qemu, self.options, job.folder)
+        more = self.collector.qemu_arguments(self.qemu, self.options, job.folder, job.repetition)
         arguments = self.qemu.arguments(boot, job.folder, more)
         return Running(self, job, GuestRun(arguments, job.folder, self.guest.timeout), arguments)
 
@@ -175,7 +176,7 @@ class Recorder:
         if self.place is not None:
             return self.place.restore(self, job, machine, state, delivery)
         self.folder.mkdir(parents=True, exist_ok=True)
-        more = self.collector.qemu_arguments(qemu, self.options, job.folder)
+        more = self.collector.qemu_arguments(qemu, self.options, job.folder, job.repetition)
         places = Places(job.folder, self.folder)
         run = machine.restore(state, delivery, job.variation, places, more)
         return Running(self, job, run, run.arguments, restored=state)

@@ -8,13 +8,17 @@ from functools import cache
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
+from profdiff.collectors.contention.entry import Contention
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.perf.entry import Imported, Perf
 from profdiff.collectors.sharing.entry import Sharing
 from profdiff.collectors.timed.entry import Timed
 
 # The first that can record in a place is taken where none is named.
-_COLLECTORS: tuple[Collector, ...] = (Exact(), Perf(), Timed(), Sharing(), Imported())
+_COLLECTORS: tuple[Collector, ...] = (
+    *(Exact(), Perf(), Timed(), Sharing(), Contention()),
+    Imported(),
+)
 _OWN = {one.name: one for one in _COLLECTORS}
 GROUP = "profdiff.collectors"
 

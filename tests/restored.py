@@ -46,7 +46,10 @@ class Restorer:
         return Recorder(collector, options, workload, guest, qemu, self.observe, work)
 
     def start(
-        self, command: Sequence[str | Path], variation: Variation = NO_VARIATION
+        self,
+        command: Sequence[str | Path],
+        variation: Variation = NO_VARIATION,
+        repetition: int = 1,
     ) -> tuple[Running, Path]:
         """A run of ``command``, and its folder."""
         self.made += 1
@@ -55,14 +58,18 @@ class Restorer:
         recorder = self.recorder(command)
         kernel = KernelFiles("k", str(self.image), self.image)
         argv = recorder.workload.guest_argv
-        return recorder.start(RunJob(kernel, argv, self.cpus, folder, variation)), folder
+        job = RunJob(kernel, argv, self.cpus, folder, variation, repetition)
+        return recorder.start(job), folder
 
     def run(
-        self, command: Sequence[str | Path], variation: Variation = NO_VARIATION
+        self,
+        command: Sequence[str | Path],
+        variation: Variation = NO_VARIATION,
+        repetition: int = 1,
     ) -> tuple[Result, Path]:
         """One that has ended, and its folder."""
         with whole_run.processors(1):
-            running, folder = self.start(command, variation)
+            running, folder = self.start(command, variation, repetition)
             wait(running)
         return running.finish(), folder
 

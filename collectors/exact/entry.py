@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -29,9 +29,10 @@ class Exact(Collector):
 
     name = "exact"
     kind = EXACT
+    metric = INSTRUCTIONS
     help = "every instruction, counted by QEMU"
     how = "every instruction in the measured window, counted by QEMU TCG"
-    options = (
+    options: ClassVar[Sequence[click.Option]] = (
         click.Option(
             ["--call-tree/--no-call-tree"],
             default=True,
@@ -58,11 +59,18 @@ class Exact(Collector):
             )
         return qemu
 
-    def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
+    def qemu_arguments(
+        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+    ) -> list[str]:
+        return self.plugin_arguments(
+            qemu, folder, f"calls={'on' if options['call_tree'] else 'off'}"
+        )
+
+    def plugin_arguments(self, qemu: Qemu, folder: Path, how: str) -> list[str]:
+        """QEMU's, to count so into ``folder``. Raises MissingError."""
         from profdiff.collectors.guest.plugin import arguments
 
-        tree = f"calls={'on' if options['call_tree'] else 'off'}"
-        return arguments(qemu, folder / _FILE, tree)
+        return arguments(qemu, folder / _FILE, how)
 
     def findings(
         self, architecture: Architecture | None, environment: Environment | None
@@ -118,7 +126,7 @@ class Exact(Collector):
         user = int(counts.count[~counts.in_kernel].sum())
         repeated = counts.each_iteration
         each = None if repeated is None else int(repeated.sum())
-        metric = INSTRUCTIONS
+        metric = self.metric
         total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
         instructions = Instructions(
             kernel=kernel, user=user, each_iteration=each, beside=beside, interrupts=interrupts
@@ -141,7 +149,7 @@ class Exact(Collector):
         column, repeated = counts.count[:, None], counts.each_iteration
         iterations = None if repeated is None else repeated - counts.count
         return Recorded(
-            (INSTRUCTIONS,),
+            (self.metric,),
             places,
             counts.executed,
             lambda: column,

@@ -64,7 +64,9 @@ class Sharing(Collector):
 
         return with_plugin(architecture, program, "sharing=64")
 
-    def qemu_arguments(self, qemu: Qemu, options: Options, folder: Path) -> list[str]:
+    def qemu_arguments(
+        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+    ) -> list[str]:
         from profdiff.collectors.guest.plugin import arguments
 
         return arguments(qemu, folder / _FILE, f"sharing={options['line_size']}")

@@ -20,7 +20,7 @@ def function_verdicts(comparison: Comparison, kernel: int) -> FunctionTests | No
         by_kernel[0],
         by_kernel[1],
         (float(totals[0]), float(totals[kernel])),
-        deterministic=comparison.metric.exact,
+        deterministic=comparison.metric.deterministic,
     )
 
 

@@ -80,7 +80,7 @@ def _class(comparison: Comparison, label: str, counts: NDArray[np.int64], floor:
         base,
         other,
         planned=comparison.manifest.repeat,
-        deterministic=comparison.metric.exact,
+        deterministic=comparison.metric.deterministic,
         seed=comparison.manifest.order.seed,
     )
     return above_ticks(found, floor, _RULE)

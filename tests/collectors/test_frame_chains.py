@@ -161,7 +161,9 @@ def test_every_call_in_the_kernel_has_the_callers_on_its_stack(
     text = Text(arm64_kernel.debug_elf)
     own_arguments = Exact.qemu_arguments
 
-    def arguments(self: Exact, qemu: Qemu, options: Options, folder: Path) -> list[str]:
+    def arguments(
+        self: Exact, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+    ) -> list[str]:
         told = f"file={frame_chains},out={folder / 'chains'},vectors={text.vectors}"
         return [*own_arguments(self, qemu, options, folder), "-plugin", told]
 

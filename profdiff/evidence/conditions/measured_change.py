@@ -111,7 +111,7 @@ def of_counts(
             by_boot(comparison, label, counts, condition),
             _RULE,
             planned=comparison.manifest.repeat,
-            deterministic=comparison.metric.exact,
+            deterministic=comparison.metric.deterministic,
             seed=comparison.manifest.order.seed,
         )
         found = above_ticks(found, floors.get(label, 0.0), _RULE)

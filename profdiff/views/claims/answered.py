@@ -8,7 +8,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.views.claims import answers, same_instructions
+from profdiff.views.claims import answers, same_instructions, waiting
 from profdiff.views.claims.answers import Answer
 from profdiff.views.claims.claim import headlines
 from profdiff.views.record import Side
@@ -18,11 +18,11 @@ from profdiff.views.results import result
 def leading(findings: Findings, side: Side | None = None) -> list[str]:
     """What a report says first: times before counts, but what an emulated guest's clock counts
     behind exact counts, which are of the workload alone; last, which kernel differs in its time
-    only."""
+    only, and what waiting adds."""
     counted = any(one.metric.exact for one in findings.comparisons)
     times, counts = headlines(findings), answered(findings, side)
     told = [*counts, *times] if counted else [*times, *counts]
-    return [*told, *same_instructions.sentences(findings)]
+    return [*told, *same_instructions.sentences(findings), *waiting.sentences(findings)]
 
 
 def answered(findings: Findings, side: Side | None = None) -> list[str]:

@@ -130,7 +130,8 @@ def _counted(comparison: Comparison) -> list[Remark]:
     machine = guest(comparison.manifest, comparison.runs, comparison.setting.cpus)
     where = ", ".join(qemus) + (f"; {machine}" if machine else "")
     how = registry.collector(comparison.runs[0].collector).how
-    text = f"{comparison.metric.title}, exact: {how} ({where})"
+    exact = ", exact" if comparison.metric.deterministic else ""
+    text = f"{comparison.metric.title}{exact}: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
     if comparison.mixes_vcpus and comparison.calls is not None:
         text = "callers may be mixed up: this QEMU gave the plugin wrong vCPU numbers; "
@@ -212,7 +213,7 @@ def _inlines(comparison: Comparison) -> Iterator[str]:
 
 def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
     """What several runs of a kernel tell."""
-    exact = comparison.metric.exact
+    exact = comparison.metric.deterministic
     what = "instructions" if exact else comparison.metric.title
     low, high = repetitions.lowest, repetitions.highest
     spread = f"with {low:,} {what} each" if low == high else f"with {low:,} to {high:,} {what}"

@@ -1,0 +1,1 @@
+"""The contention collector: counts while vCPUs take turns at random places, a model."""
