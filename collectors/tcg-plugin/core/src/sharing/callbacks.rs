@@ -210,13 +210,12 @@ impl Collector {
 
     /// Forget what was recorded: by other marks than those that count.
     fn forget(&mut self) {
-        if let Some(old) = self.recorder.take() {
-            let mut new = Recorder::new(old.turns, self.vcpus, self.line_size);
-            new.open = match self.marks.is_used() {
-                true => self.marks.is_open(),
-                false => self.command.is_open(),
-            };
-            self.recorder = Some(new);
+        let open = match self.marks.is_used() {
+            true => self.marks.is_open(),
+            false => self.command.is_open(),
+        };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(open);
         }
     }
 

@@ -27,12 +27,15 @@
 //!
 //! Places are all of the kernel that executed in the window, also those that access nothing shared:
 //! who follows values through the code must know the way.
+//!
+//! Accesses are counted from when their line was found to miss often, within its first operations;
+//! a workload that does some before its window has them all.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::sharing::accesses::{Access, Counted};
-use crate::sharing::lines::{Line, LineNumber};
+use crate::sharing::lines::{Line, LineNumber, Lines};
 use crate::sharing::memory_map::Page;
 use crate::sharing::recorder::{Ends, Recorder};
 use crate::sharing::window::Window;
@@ -71,37 +74,52 @@ struct Chosen {
     row: Vec<u32>,
     alone: Vec<LineNumber>,
     summed: Vec<Vec<LineNumber>>,
+    /// Of the sums of the kernel's lines and of programs'.
+    rows_of_sums: [u32; 2],
 }
 
 impl Chosen {
-    fn of(lines: &[Line], pages: &[Page], operations: u64) -> Chosen {
+    fn of(lines: &Lines, pages: &[Page], operations: u64) -> Chosen {
         let (mut alone, mut summed) = (Vec::new(), vec![Vec::new(), Vec::new()]);
-        for (number, line) in lines.iter().enumerate() {
-            if line.transfers() * OFTEN >= operations.max(1) {
-                alone.push(number as LineNumber);
-            } else if line.is_shared() {
+        for (at, line) in lines.all().iter().enumerate() {
+            let number = at as LineNumber;
+            if lines.transfers(number) * OFTEN >= operations.max(1) {
+                alone.push(number);
+            } else if lines.is_shared(number) {
                 let in_user = pages[line.page as usize].in_user;
-                summed[usize::from(in_user)].push(number as LineNumber);
+                summed[usize::from(in_user)].push(number);
             }
         }
-        let mut row = vec![LEFT_OUT; lines.len()];
+        let mut row = vec![LEFT_OUT; lines.all().len()];
         for (at, number) in alone.iter().enumerate() {
             row[*number as usize] = at as u32;
         }
+        let first = alone.len() as u32;
+        let rows_of_sums = match (summed[0].is_empty(), summed[1].is_empty()) {
+            (true, true) => [LEFT_OUT; 2],
+            (false, true) => [first, LEFT_OUT],
+            (true, false) => [LEFT_OUT, first],
+            (false, false) => [first, first + 1],
+        };
         summed.retain(|numbers| !numbers.is_empty());
         for (at, numbers) in summed.iter().enumerate() {
             for number in numbers {
                 row[*number as usize] = (alone.len() + at) as u32;
             }
         }
-        Chosen { row, alone, summed }
+        Chosen {
+            row,
+            alone,
+            summed,
+            rows_of_sums,
+        }
     }
 }
 
 impl Recorded<'_> {
     /// Write it.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let lines = self.recorder.lines.all();
+        let lines = &self.recorder.lines;
         let operations: Vec<u64> = self.recorder.operations().collect();
         let pages = self.recorder.map.pages();
         let chosen = Chosen::of(lines, pages, operations.iter().sum());
@@ -174,11 +192,12 @@ impl Recorded<'_> {
     }
 
     fn write_lines(&self, chosen: &Chosen, out: &mut impl Write) -> io::Result<()> {
-        let all = self.recorder.lines.all();
+        let all = &self.recorder.lines;
         let alone = chosen.alone.chunks(1).map(|one| (one, false));
         let summed = chosen.summed.iter().map(|all| (&all[..], true));
         for (numbers, sums) in alone.chain(summed) {
-            let lines = numbers.iter().map(|number| &all[*number as usize]);
+            let lines = numbers.iter().map(|number| &all.all()[*number as usize]);
+            let transfers = numbers.iter().map(|number| all.transfers(*number));
             let (mut address, mut flags) = (0, if sums { SUMMED } else { 0 });
             if let Some(line) = lines.clone().next() {
                 let page = self.recorder.map.pages()[line.page as usize];
@@ -192,7 +211,7 @@ impl Recorded<'_> {
             out.write_all(&flags.to_le_bytes())?;
             let sum = |of: fn(&Line) -> u64| lines.clone().map(of).sum::<u64>();
             for number in [
-                sum(Line::transfers),
+                transfers.sum(),
                 sum(|line| line.read_fetches),
                 sum(|line| line.write_fetches),
                 sum(|line| line.upgrades),
@@ -205,10 +224,9 @@ impl Recorded<'_> {
 
     /// Line, vCPU, operations that touch and that write it.
     fn touches(&self, chosen: &Chosen) -> Vec<(u32, u32, [u64; 2])> {
-        let all = self.recorder.lines.all();
         let mut found = Vec::new();
         for (row, number) in chosen.alone.iter().enumerate() {
-            let touches = &all[*number as usize].touches;
+            let touches = self.recorder.lines.touches(*number);
             for (vcpu, one) in touches.iter().enumerate() {
                 if one.touching() > 0 {
                     let numbers = [one.touching(), one.writing()];
@@ -224,8 +242,11 @@ impl Recorded<'_> {
     fn accesses(&self, chosen: &Chosen) -> Vec<(Access, Counted)> {
         let mut sums: BTreeMap<Access, Counted> = BTreeMap::new();
         let mut found = Vec::new();
-        for (access, counted) in self.recorder.accesses.all() {
-            let line = chosen.row[access.line as usize];
+        let often = self.recorder.accesses.all().iter();
+        let often = often.map(|one| (chosen.row[one.0.line as usize], one));
+        let seldom = self.recorder.seldom.all().iter();
+        let seldom = seldom.map(|one| (chosen.rows_of_sums[one.0.line as usize], one));
+        for (line, (access, counted)) in often.chain(seldom) {
             let access = Access { line, ..*access };
             if line == LEFT_OUT {
                 continue;

@@ -2,7 +2,7 @@
 
 use crate::ffi;
 use crate::sharing::accesses::{Access, AccessNumber, Accesses};
-use crate::sharing::lines::{Lines, Operation};
+use crate::sharing::lines::{LineNumber, Lines, Operation};
 use crate::sharing::memory_map::MemoryMap;
 use crate::sharing::MOST_VCPUS;
 use crate::slots::PlaceNumber;
@@ -17,18 +17,32 @@ pub struct Instruction {
     pub locked: bool,
     /// Whether it goes on to the next bytes until it is done (`rep movsb`).
     pub repeated: bool,
-    /// What it did last, by vCPU.
-    last: [AccessNumber; MOST_VCPUS],
+    /// What each vCPU did with it last.
+    last: [Last; MOST_VCPUS],
+}
+
+/// What an instruction did last: often the same again.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    /// The line of the kernel's memory, of all lines, and its number.
+    above: u64,
+    line: LineNumber,
+    access: AccessNumber,
 }
 
 impl Instruction {
     /// One that did nothing yet.
     pub fn new(place: PlaceNumber, locked: bool, repeated: bool) -> Instruction {
+        let nothing = Last {
+            above: u64::MAX,
+            line: 0,
+            access: AccessNumber::MAX,
+        };
         Instruction {
             place,
             locked,
             repeated,
-            last: [AccessNumber::MAX; MOST_VCPUS],
+            last: [nothing; MOST_VCPUS],
         }
     }
 
@@ -58,8 +72,12 @@ pub struct Recorder {
     pub map: MemoryMap,
     /// Their lines.
     pub lines: Lines,
-    /// Who accessed them.
+    /// Who accessed those that are hot.
     pub accesses: Accesses,
+    /// Who missed others: line 0 stands for the kernel's, 1 for programs'.
+    pub seldom: Accesses,
+    /// The last access of a repeated instruction: its place, vCPU and operation, the line's address.
+    last: (PlaceNumber, usize, Operation, u64),
     /// Whether a window is open.
     pub open: bool,
 }
@@ -71,10 +89,22 @@ impl Recorder {
             turns,
             now: vec![0; vcpus],
             map: MemoryMap::default(),
-            lines: Lines::new(line_size),
+            lines: Lines::new(line_size, vcpus),
             accesses: Accesses::default(),
+            seldom: Accesses::default(),
+            last: (0, usize::MAX, 0, 0),
             open: false,
         }
+    }
+
+    /// Begin anew. Which lines are hot stays known: so nothing of theirs is missed.
+    pub fn begin(&mut self, open: bool) {
+        self.lines.begin();
+        self.now.fill(0);
+        self.accesses = Accesses::default();
+        self.seldom = Accesses::default();
+        self.last = (0, usize::MAX, 0, 0);
+        self.open = open;
     }
 
     /// An operation of the vCPU that executes has ended, and the next vCPU's turn comes.
@@ -107,51 +137,84 @@ impl Recorder {
         let Some(vcpu) = self.turns.current().filter(|vcpu| self.now[*vcpu] > 0) else {
             return;
         };
-        let in_kernel = address >> 63 == 1;
-        let Some(page) = self.map.page(info, address, in_kernel) else {
-            return;
+        let (now, above) = (self.now[vcpu], self.lines.above(address));
+        if instruction.repeated {
+            // The line was counted; nobody else accessed anything since.
+            if self.last == (instruction.place, vcpu, now, above) {
+                return;
+            }
+        }
+        self.last = (instruction.place, vcpu, now, above);
+        let last = instruction.last[vcpu];
+        let line = if last.above == above {
+            last.line
+        } else {
+            let in_kernel = address >> 63 == 1;
+            let Some(page) = self.map.page(info, address, in_kernel) else {
+                return;
+            };
+            let line = self.lines.number(page, address);
+            if in_kernel {
+                let last = &mut instruction.last[vcpu];
+                (last.above, last.line) = (above, line);
+            }
+            line
         };
         let (size, store) = ffi::extent(info);
-        let offset = (address % self.lines.size()) as u32;
+        let offset = self.lines.offset(address);
         let inside = size.min(self.lines.size() as u32 - offset);
-        self.line(instruction, vcpu, page, address, inside, store);
+        self.line(instruction, vcpu, line, (offset, inside), store);
         if inside < size {
             let address = address + u64::from(inside);
             // QEMU tells no physical address but the first byte's.
             if address % 4096 != 0 {
-                self.line(instruction, vcpu, page, address, size - inside, store);
+                let page = self.lines.all()[line as usize].page;
+                let line = self.lines.number(page, address);
+                self.line(instruction, vcpu, line, (0, size - inside), store);
             }
         }
     }
 
-    /// Bytes of one line.
+    /// Bytes of one line: from which on, and how many.
     #[inline]
     fn line(
         &mut self,
         instruction: &mut Instruction,
         vcpu: usize,
-        page: u32,
-        address: u64,
-        size: u32,
+        line: LineNumber,
+        (offset, size): (u32, u32),
         store: bool,
     ) {
-        let line = self.lines.number(page, address);
         let (now, owns) = (self.now[vcpu], instruction.locked);
-        let misses = self.lines.access(line, vcpu, now, store, owns);
-        let offset = (address % self.lines.size()) as u8;
+        let (misses, is_hot) = self.lines.access(line, vcpu, now, store, owns);
+        if !misses && !is_hot {
+            return;
+        }
+        let (offset, size) = match instruction.repeated {
+            true => (0, self.lines.size() as u32),
+            false => (offset, size),
+        };
         let access = Access {
             line,
             place: instruction.place,
             vcpu: vcpu as u8,
-            offset: if instruction.repeated { 0 } else { offset },
-            size: if instruction.repeated {
-                self.lines.size() as u8
-            } else {
-                size as u8
-            },
+            offset: offset as u8,
+            size: size as u8,
             store,
         };
-        let last = &mut instruction.last[vcpu];
+        if !is_hot {
+            let page = self.lines.all()[line as usize].page;
+            let in_user = self.map.pages()[page as usize].in_user;
+            let access = Access {
+                line: in_user.into(),
+                offset: 0,
+                ..access
+            };
+            let number = self.seldom.number(access);
+            self.seldom.again(number, access, true);
+            return;
+        }
+        let last = &mut instruction.last[vcpu].access;
         if !self.accesses.again(*last, access, misses) {
             *last = self.accesses.number(access);
             self.accesses.again(*last, access, misses);
