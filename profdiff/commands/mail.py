@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from profdiff.session.opened import Opened
     from profdiff.session.session import Session
     from profdiff.views.blame import Blame
-    from profdiff.views.types.records import TypesDocument
 
 # Documentation/admin-guide/reporting-regressions.rst: what a report's subject begins with, and who
 # gets it.
@@ -153,6 +152,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Add a table of the fields and variables that a kernel accesses more or less often. Exact "
     "counts only.",
 )
+@works_on(
+    "--sharing",
+    held=["session"],
+    is_flag=True,
+    help="Add a table of the data whose cache lines change hands between vCPUs. A mail about runs "
+    "with --collector sharing alone has it anyway.",
+)
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
@@ -180,6 +186,7 @@ def mail(
     checklist: bool,
     attach: Literal["folded", "svg"] | None,
     types: bool,
+    sharing: bool,
     top: int,
     **given: Sequence[str],
 ) -> None:
@@ -191,6 +198,7 @@ def mail(
     """
     from profdiff.commands.output import write
     from profdiff.mail import address, attachment, content, draft, letter, trailers
+    from profdiff.mail import asked as asked_for
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
@@ -230,7 +238,8 @@ def mail(
         quote=quoted,
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
-        types=_types(told.findings) if types else None,
+        types=asked_for.types(told.findings) if types else None,
+        sharing=None if told.is_joint else asked_for.sharing(told.findings, wanted=sharing),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
@@ -310,16 +319,6 @@ def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
             "commit with --regzbot 'introduced: COMMIT'"
         )
     return trailers.regzbot(f"introduced: {introduced(bisection)}")
-
-
-def _types(findings: "Findings") -> "TypesDocument":
-    """Which data the kernels access. Raises InputError where that is not known."""
-    from profdiff.views.types.making import build, comparison_of
-
-    try:
-        return build(comparison_of(findings.comparisons), findings.session)
-    except InputError as error:
-        raise InputError(f"--types: {error}") from error
 
 
 def _suspects(

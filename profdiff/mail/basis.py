@@ -4,6 +4,7 @@ knows, and the limits of the counts."""
 import re
 
 from profdiff.base import units
+from profdiff.base.metric import TRANSFERRED
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
@@ -25,7 +26,14 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     else:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
-    if registry.collector(collector).kind.exact:
+    limits = "This says nothing about time, cycles or caches, nor about other configs."
+    if registry.collector(collector).kind == TRANSFERRED:
+        what = "Transfers of cache lines are counted from every access to memory"
+        limits = (
+            "They are not times: what one costs, only hardware tells. Waiting for locks and NUMA "
+            "are not covered."
+        )
+    elif registry.collector(collector).kind.exact:
         word = ' ("exact")' if exact else ""
         what = f"Every instruction of the workload is counted{word}, none is sampled"
     else:
@@ -34,7 +42,7 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     if ops:
         lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
         told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
-    told.append("This says nothing about time, cycles or caches, nor about other configs.")
+    told.append(limits)
     return " ".join(told)
 
 

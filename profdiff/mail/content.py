@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import accesses, measured, paths, suspects, tables
+from profdiff.mail import accesses, measured, paths, sharing, suspects, tables
 from profdiff.mail.basis import basis
 from profdiff.mail.letter import (
     LINES,
@@ -27,11 +27,13 @@ from profdiff.mail.letter import (
     Verbatim,
 )
 from profdiff.mail.reproducer import Reproducer
+from profdiff.profile.sharing.runs import is_all
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
 from profdiff.views.results import states
+from profdiff.views.sharing.records import SharingDocument
 from profdiff.views.types.records import TypesDocument
 
 _MARKS = "profdiff.h"
@@ -43,7 +45,8 @@ class Wishes:
     """What the writer adds to what the session knows. ``command``: the command line that made the
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
     or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
-    that the letter is `about`; ``types``: which data kernels access, None where nobody asked."""
+    that the letter is `about`; ``types``: which data kernels access, None where nobody asked;
+    ``sharing``: which lines change hands, likewise."""
 
     command: Sequence[str]
     real_use: str | None = None
@@ -56,6 +59,7 @@ class Wishes:
     checklist: bool = False
     blame: Blame | None = None
     types: TypesDocument | None = None
+    sharing: SharingDocument | None = None
 
 
 def about(findings: Findings) -> str:
@@ -97,11 +101,15 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
     claimed, largest = claim(findings), largest_change(findings.results, findings.setting)
     kernel = _kernel(findings, largest)
     bisected = findings.manifest.bisection is not None
+    lines = _sharing(kernel, wishes.sharing)
+    # Where nothing else was recorded, the lines are the result.
+    alone = is_all(findings.manifest) and bool(lines.parts)
     sections = {
-        "result": _result(findings, largest),
+        "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
         "accesses": _accesses(findings, kernel, wishes.types),
+        "sharing": Section("", []) if alone else lines,
         "suspects": suspects.section(None if bisected else wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
@@ -182,6 +190,14 @@ def _accesses(findings: Findings, kernel: str, types: TypesDocument | None) -> S
     if types is None or kernel not in types.labels[1:]:
         return Section("", [])
     return Section("", accesses.parts(types, kernel, _where(findings, kernel)))
+
+
+def _sharing(kernel: str, document: SharingDocument | None) -> Section:
+    """The lines that change hands, of a kernel for which they are known."""
+    if document is None:
+        return Section("", [])
+    known = kernel if kernel in document.labels else document.labels[-1]
+    return Section("", sharing.parts(document, known))
 
 
 def _functions(findings: Findings, kernel: str, top: int) -> Section:

@@ -51,6 +51,8 @@ function defaults() {
     access: "",
     find: "",
     does: "",
+    // Of the lines that change hands, the first row is open.
+    line: data.sharing?.rows ? "0" : "",
     fold: "",
     zoom: "",
     function: "",
@@ -95,6 +97,7 @@ function allowed(key, value) {
   if (key === "zoom") return below(data.stacks[stacks ?? 0]?.parent.length ?? 0);
   if (key === "function") return below(functions.length);
   if (key === "access") return below(rowsOf[state.group] ?? 0);
+  if (key === "line") return below(data.sharing?.rows ?? 0);
   return choices()[key]?.some(([choice]) => choice === value) ?? true;
 }
 

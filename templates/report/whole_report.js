@@ -13,6 +13,7 @@ import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "../profile/search.js";
 import { searchByKeys } from "../page/search_keys.js";
 import { choices, readAddress, state, takeState, writeAddress } from "../page/state.js";
+import { drawSharing, startSharing } from "./sharing_view.js";
 import { drawSteps, startSteps } from "./steps.js";
 import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
 import { drawTree, startTree } from "./tree_view.js";
@@ -83,13 +84,14 @@ function drawPoint() {
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.
-  at("profile").hidden = at("skip").hidden = !data.metrics.length;
+  for (const id of ["profile", "skip", "largest"]) at(id).hidden = !data.metrics.length;
 }
 
 function draw() {
   if (drawnPoint !== point) drawPoint();
   drawControls();
   drawDiffers();
+  drawSharing();
   if (!data.metrics.length) return;
   choose();
   search();
@@ -151,6 +153,7 @@ export function showReport() {
   if (!isStarted) {
     for (const id of ["kernels", "runs", "config", "blame-rows"]) scrollByKeys(at(id));
     startProfile();
+    startSharing();
     matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
     isStarted = true;
   }

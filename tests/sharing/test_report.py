@@ -11,76 +11,18 @@ import made_sharing as made
 import pytest
 import synthetic_joint
 from goldens import check_golden, check_schema
-from made_accesses import LOAD, STORE, Layout, Site
 from made_sharing import OPS, MadeLine, On
+from shared_file import COUNT, FREED, HEAP, LAYOUTS, REF, counted, kernels
 from support import ROOT, error_line, profdiff
 from synthetic_session import exact_session
 
 from profdiff.base import units
+from profdiff.commands.record import summary
+from profdiff.session import manifest as m
+from profdiff.session.session import Session
 from profdiff.views.sharing import records
 
 SCHEMA = ROOT / "profdiff/sharing.schema.json"
-BOTH = frozenset({LOAD, STORE})
-HEAP = 0xFFFF_8880_0100_0000
-LAYOUTS: dict[str, Layout] = {
-    "file": (
-        184,
-        {
-            "f_count.counter": (0, 8),
-            "f_ref.refcnt.counter": (0, 8),
-            "f_mode": (12, 4),
-            "f_op": (16, 8),
-        },
-    ),
-    "signalfd_ctx": (8, {"sigmask": (0, 8)}),
-}
-COUNT = Site(
-    *("f_count.counter", 1, "atomic_long_inc_not_zero", "__fget_files_rcu", BOTH),
-    type="file",
-    file="include/linux/atomic.h",
-    nested=["atomic64_t:counter"],
-)
-REF = Site(
-    *("f_ref.refcnt.counter", 1, "file_ref_get", "__fget_files_rcu", BOTH),
-    type="file",
-    file="include/linux/file_ref.h",
-    nested=["file_ref_t:refcnt.counter", "atomic64_t:counter"],
-)
-MODE = Site("f_mode", 1, "vfs_read", type="file", offset=12)
-OPERATIONS = Site("f_op", 1, "vfs_read", type="file", offset=16)
-MASK = Site("sigmask", 1, "signalfd_poll", does=BOTH, type="signalfd_ctx")
-FREED = Site("", 1, "kmem_cache_free", does=BOTH).hidden()
-
-
-def counted(site: Site, *, reads: bool) -> MadeLine:
-    """A file's counter, that both vCPUs add to; ``reads``: to compare and exchange it."""
-    on = [
-        On(site, vcpu, 0, store=store, misses=OPS // 2, locked=store)
-        for vcpu in (0, 1)
-        for store in ([False, True] if reads else [True])
-    ]
-    beside = [
-        On(one, vcpu, at, size=size, count=times * OPS // 2)
-        for vcpu in (0, 1)
-        for one, at, size, times in ((MODE, 12, 4, 5), (OPERATIONS, 16, 8, 4))
-        if reads
-    ]
-    fetches = (OPS, 0, OPS) if reads else (0, OPS, 0)
-    return MadeLine(HEAP, [*on, *beside], OPS, *fetches)
-
-
-def kernels() -> dict[str, list[list[MadeLine]]]:
-    """In the manner of two threads that read the same file."""
-    masks = [On(MASK, vcpu, 8 * vcpu, store=True, misses=OPS // 2) for vcpu in (0, 1)]
-    freed = [On(FREED, vcpu, 0, store=True, misses=7) for vcpu in (0, 1)]
-    side_by_side = MadeLine(HEAP + 64, masks, OPS, 0, OPS, 0)
-    recycled = MadeLine(0, freed, 15, 0, 15, 0, lines=400)
-    programs = MadeLine(
-        *(0x7F00_0000_1000, [On(FREED, vcpu, 0, store=True) for vcpu in (0, 1)], OPS),
-        user=True,
-    )
-    base = [counted(COUNT, reads=True), side_by_side, recycled]
-    return {"base": [base], "new": [[counted(REF, reads=False), recycled, programs]]}
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +64,27 @@ def test_what_options_of_tables_do(recorded: Path) -> None:
     assert any("4 not shown" in line for line in few)
     assert not any("kmem_cache_free" in line for line in lines("--min-delta", "1"))
     assert "\n".join(lines("--ascii")).isascii()
+
+
+def test_the_other_report_says_what_shows_the_lines(recorded: Path, tmp_path: Path) -> None:
+    due = "profdiff report --sharing shows the lines, by data and function"
+    assert profdiff("report", recorded).stdout.splitlines()[-2:] == ["", due]
+    exact_session(tmp_path / "without.profdiff")
+    assert "--sharing" not in profdiff("report", tmp_path / "without.profdiff").stdout
+
+
+def test_what_record_says_to_type_next(recorded: Path, tmp_path: Path) -> None:
+    """The report that has something to show."""
+    session = Session.open(recorded)
+    assert summary.commands(session) == [f"profdiff report --sharing {recorded}"]
+    both = m.replace(session.manifest, collectors=["exact", "sharing"])
+    assert summary.commands(Session(recorded, both)) == [
+        f"profdiff report {recorded}",
+        f"profdiff report --sharing {recorded}",
+    ]
+    exact_session(tmp_path / "a b.profdiff")
+    told = summary.commands(Session.open(tmp_path / "a b.profdiff"))
+    assert told == [f"profdiff report '{tmp_path}/a b.profdiff'"]
 
 
 def test_the_schema_is_that_of_the_records() -> None:
@@ -238,8 +201,6 @@ def test_where_nothing_is_recorded_it_says_what_to_do(recorded: Path, tmp_path: 
 
 
 def test_a_kernel_without_debug_information_has_functions(tmp_path: Path) -> None:
-    from profdiff.session import manifest as m
-
     found = made.session(tmp_path / "bare.profdiff", {"base": kernels()["base"]}, LAYOUTS)
     bare = [m.replace(one, accesses=None) for one in found.manifest.kernels]
     found.save(m.replace(found.manifest, kernels=bare))

@@ -174,9 +174,8 @@ def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> N
     from profdiff.profile.kept import keep
 
     keep(session, kernels)
-    for line in summary.lines(session):
+    for line in [*summary.lines(session), *summary.commands(session)]:
         say(line)
-    say(f"profdiff report {shlex.quote(str(session.folder))}")
     if whole:
         _refuse_without_result(session, kernels)
 

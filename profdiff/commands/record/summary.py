@@ -1,6 +1,7 @@
 """What ``record`` says at its end: a few lines, and how to see the rest."""
 
 import contextlib
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
+from profdiff.profile.sharing.runs import has_lines, is_all
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
 from profdiff.reports.text import experiment, steps
@@ -45,6 +47,13 @@ def lines(session: Session) -> list[str]:
         if changed := _deltas(one, setting, terminal.columns()):
             found += ["", *changed] if found and found[-1] else changed
     return [*found, *told]
+
+
+def commands(session: Session) -> list[str]:
+    """What to type next."""
+    folder, manifest = shlex.quote(str(session.folder)), session.manifest
+    report = [] if is_all(manifest) else [f"profdiff report {folder}"]
+    return [*report, *([f"profdiff report --sharing {folder}"] if has_lines(manifest) else [])]
 
 
 def holes(manifest: Manifest) -> list[str]:

@@ -50,18 +50,29 @@ def chosen(manifest: Manifest, at: str | None) -> points.Setting:
     there is none."""
     if not has_lines(manifest):
         raise InputError(NOT_RECORDED)
-    every = points.settings(manifest)
+    known = _known(manifest)
+    if at is not None:
+        return points.named(known or points.settings(manifest), at)
+    if not known:
+        raise InputError(f"no finished run of this session {_NONE}")
+    return known[-1]
+
+
+def _known(manifest: Manifest) -> list[points.Setting]:
+    """The settings that have a finished run of this kind."""
     there = {
         run.point
         for run in manifest.runs
         if run.collector == COLLECTOR and FILE in run.files and not run.failure
     }
-    known = [one for one in every if one.point in there]
-    if at is not None:
-        return points.named(known or every, at)
-    if not known:
-        raise InputError(f"no finished run of this session {_NONE}")
-    return known[-1]
+    return [one for one in points.settings(manifest) if one.point in there]
+
+
+def nearest(manifest: Manifest, setting: points.Setting) -> points.Setting:
+    """That setting if it has such runs, else the last one that has. Raises InputError where there
+    is none."""
+    every = [one.point for one in _known(manifest)]
+    return setting if setting.point in every else chosen(manifest, None)
 
 
 def lines_at(session: Session, setting: points.Setting) -> list[KernelLines]:
@@ -87,6 +98,11 @@ def lines_at(session: Session, setting: points.Setting) -> list[KernelLines]:
 def has_lines(manifest: Manifest) -> bool:
     """Whether some run recorded shared lines."""
     return any(run.collector == COLLECTOR and FILE in run.files for run in manifest.runs)
+
+
+def is_all(manifest: Manifest) -> bool:
+    """Whether a session has recorded shared lines, and nothing else."""
+    return manifest.collectors == [COLLECTOR] and has_lines(manifest)
 
 
 def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:

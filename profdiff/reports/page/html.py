@@ -14,7 +14,7 @@ import msgspec
 from profdiff.evidence.findings import Findings
 from profdiff.reports import charts
 from profdiff.reports.documents import session
-from profdiff.reports.page import accesses, chart_scheme, points
+from profdiff.reports.page import accesses, chart_scheme, points, sharing
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page.element import packed
 from profdiff.reports.page.records import Chart, Page, page_of
@@ -26,7 +26,7 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/]+)\.js";\n', re.M)
 # The module that starts each page.
 _ENTRIES = {name: f"{name}/{name}" for name in ("report", "suite", "atlas")}
 # What all pages look like, and what some have besides.
-_STYLES = ("page/page.css", "page/lines.css", "accesses/accesses.css")
+_STYLES = ("page/page.css", "page/lines.css", "accesses/accesses.css", "sharing/sharing.css")
 _OWN_STYLES = {"suite": ("suite/overview.css",), "atlas": ("atlas/atlas.css",)}
 
 
@@ -35,15 +35,17 @@ def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | N
     shown = session.build(findings)
     data = accesses.page_accesses(findings)
     code = page_code.page_code(findings, data.numbers)
+    lines = sharing.page_sharing(findings)
     made = page_of(
         shown,
         charts=page_charts(findings),
         points=points.page_points(findings, shown, others),
         code=code.held,
         accesses=data.held,
+        sharing=lines.held,
         blame=blame,
     )
-    return page(made, code.elements + data.elements)
+    return page(made, code.elements + data.elements + lines.elements)
 
 
 def page_charts(findings: Findings) -> list[Chart]:

@@ -10,7 +10,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports import charts
 from profdiff.reports.documents import session
-from profdiff.reports.page import accesses, html
+from profdiff.reports.page import accesses, html, sharing
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page import points as page_points
 from profdiff.reports.page.records import Joint, PartsTable, Point, page_of
@@ -42,16 +42,18 @@ def render(findings: PartsFindings) -> str:
         )
     data = accesses.page_accesses(parts[own])
     code = page_code.page_code(parts[own], data.numbers)
+    lines = sharing.page_sharing(parts[own])
     made = page_of(
         shown[own],
         charts=html.page_charts(parts[own]),
         points=places,
         code=code.held,
         accesses=data.held,
+        sharing=lines.held,
         joint=joint(findings),
         parts={name: _part(part, shown[name]) for name, part in parts.items() if name != own},
     )
-    return html.page(made, code.elements + data.elements)
+    return html.page(made, code.elements + data.elements + lines.elements)
 
 
 def _part(part: Findings, shown: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field, structs
 
 from profdiff.profile.data.overlaps import Cause
+from profdiff.reports.page.sharing_records import HeldSharing, PageSharing
 from profdiff.views.atlas import Atlas
 from profdiff.views.blame import Blame
 from profdiff.views.document import Document, Stacks
@@ -97,10 +98,11 @@ class Back(Record, frozen=True):
 class Page(Document, frozen=True):
     """A report's page. ``points``: none if there is one alone; ``joint``: of several parts, of
     which ``parts`` are those that are not the page's own; ``back``: of a page of a site.
-    ``accesses``: None where they are not known."""
+    ``accesses``: None where they are not known; ``sharing``: None where no run recorded it."""
 
     code: HeldCode
     accesses: HeldAccesses | None = None
+    sharing: HeldSharing | None = None
     charts: list[Chart] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     blame: Blame | None = None
@@ -292,5 +294,5 @@ class AtlasPage(Record, frozen=True):
 
 # What an element of a page can hold.
 HELD: tuple[type[Record], ...] = (
-    Page, FunctionCode, PageAccesses, SuitePage, PackedCell, PackedFunctions, AtlasPage
+    Page, FunctionCode, PageAccesses, PageSharing, SuitePage, PackedCell, PackedFunctions, AtlasPage
 )  # fmt: skip

@@ -1,9 +1,8 @@
 """What changes hands, in sentences."""
 
-from collections.abc import Sequence
-
 from profdiff.base import units
 from profdiff.reports.sharing.numbers import Numbers
+from profdiff.reports.sharing.rows import has_any, instead
 from profdiff.views.sharing.records import Row, SharingDocument, Sums
 
 # With more kernels, a sentence that names each is one that nobody reads.
@@ -45,7 +44,7 @@ def _largest(document: SharingDocument, label: str, numbers: Numbers) -> str:
         sure = [row for row in document.rows if row.changes[label].verdict == "exact"]
         changed = [row for row in sure if abs(_delta(row, label, measure)) >= _LEAST]
         # A field that only one kernel has, and what the other has instead, are one difference.
-        pairs = {id(row): _instead(row, changed, base, label) for row in changed}
+        pairs = {id(row): instead(row, changed, base, label) for row in changed}
         left = [row for row in changed if pairs[id(row)] is None or _differs(row, pairs, measure)]
         if not left:
             continue
@@ -53,15 +52,15 @@ def _largest(document: SharingDocument, label: str, numbers: Numbers) -> str:
         other = pairs[id(row)]
         mine, theirs = (row.kernels[one] for one in (label, base))
         if other is not None:
-            if not _any(mine):
+            if not has_any(mine):
                 row, other = other, row
             now, then = row.kernels[label], other.kernels[base]
             return (
                 f"{label} {verb} {_what(row)} {_times(numbers, label, now, measure)} where "
                 f"{base} {verb} {_what(other)} {_times(numbers, base, then, measure)}"
             )
-        if not _any(theirs) or not _any(mine):
-            who, sums, lacks = (label, mine, base) if _any(mine) else (base, theirs, label)
+        if not has_any(theirs) or not has_any(mine):
+            who, sums, lacks = (label, mine, base) if has_any(mine) else (base, theirs, label)
             times = _times(numbers, who, sums, measure)
             return f"{who} {verb} {_what(row)} {times}, {lacks} does not"
         return (
@@ -69,21 +68,6 @@ def _largest(document: SharingDocument, label: str, numbers: Numbers) -> str:
             f"{base} does so {_times(numbers, base, theirs, measure)}"
         )
     return ""
-
-
-def _instead(row: Row, rows: Sequence[Row], base: str, label: str) -> Row | None:
-    """What the other kernel has of the same type, where only one has a row."""
-    mine, theirs = _any(row.kernels[label]), _any(row.kernels[base])
-    if mine == theirs or row.data.kind != "field":
-        return None
-    found = [
-        other
-        for other in rows
-        if other.data.kind == "field"
-        and other.data.type == row.data.type
-        and (_any(other.kernels[label]), _any(other.kernels[base])) == (theirs, mine)
-    ]
-    return found[0] if len(found) == 1 else None
 
 
 def _differs(row: Row, pairs: "dict[int, Row | None]", measure: str) -> bool:
@@ -106,10 +90,6 @@ def _what(row: Row) -> str:
 def _delta(row: Row, label: str, measure: str) -> float:
     found: float | None = getattr(row.changes[label], measure).delta
     return found or 0.0
-
-
-def _any(sums: Sums) -> bool:
-    return bool(sums.transfers or sums.misses)
 
 
 def _times(numbers: Numbers, label: str, sums: Sums, measure: str) -> str:

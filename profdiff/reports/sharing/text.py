@@ -5,6 +5,7 @@ from typing import Any
 
 from profdiff.base import units
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
+from profdiff.reports.sharing.rows import LEAST, is_small, kind, verdict
 from profdiff.reports.sharing.sentences import NOTHING, sentence
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.views.profile.selection import Selection
@@ -17,9 +18,6 @@ from profdiff.views.sharing.records import (
     SharingDocument,
     Sums,
 )
-
-LEAST = 0.01
-"""Rows with less than so many transfers and misses per op are not shown."""
 
 _FUNCTIONS = 3
 # What the names of data and functions keep together.
@@ -92,12 +90,7 @@ class _Drawing:
 
     def _is_small(self, row: Row) -> bool:
         """Whether a row has less than one transfer or miss in a hundred operations everywhere."""
-        if not self._numbers.per_op:
-            return False
-        return all(
-            max(row.kernels[one.label].transfers, row.kernels[one.label].misses) < LEAST * one.ops
-            for one in self._document.kernels
-        )
+        return self._numbers.per_op and is_small(row, self._numbers.ops)
 
     def rows(self) -> list[Block]:
         """Data whose lines change hands, what is left of it, and the sum."""
@@ -205,7 +198,7 @@ class _Drawing:
 
     def notes(self) -> str:
         """What the words and signs mean that are there."""
-        verdicts = {_verdict(row) for row in self._shown}
+        verdicts = {verdict(row) for row in self._shown}
         signs = {
             UNSURE: any(not sure for _, sure in self._drawn),
             ABOUT: any(sure and one.low < one.high for one, sure in self._drawn),
@@ -233,7 +226,7 @@ class _Drawing:
         functions = [(one.within or [one.name])[0] for one in row.functions]
         told = units.few(list(dict.fromkeys(functions)), _FUNCTIONS, last=", ")
         cells = self._numbers_of(row.kernels, row.changes)
-        return [*cells, _verdict(row), _kind(row), row.data.title, told]
+        return [*cells, verdict(row), kind(row), row.data.title, told]
 
     def _numbers_of(self, kernels: dict[str, Sums], changes: dict[str, Change] | None) -> list[str]:
         cells = []
@@ -285,29 +278,3 @@ def _less(total: Sums, shown: Sequence[Sums]) -> Sums:
         name: getattr(total, name) - sum(getattr(one, name) for one in shown) for name in names
     }
     return replace(total, **left)
-
-
-def _verdict(row: Row) -> str:
-    """That of all kernels together."""
-    causes = {cause for one in row.changes.values() for cause in one.causes}
-    if any(one.verdict != "exact" for one in row.kernels.values()):
-        recycled = any(one.recycled * 4 > one.transfers for one in row.kernels.values())
-        return "schedule" if recycled or "schedule" in causes else "differ"
-    unsure = any(one.verdict == "unsure" for one in row.changes.values())
-    return "unsure" if unsure else "exact"
-
-
-def _kind(row: Row) -> str:
-    """Whether sharing is true or false on each kernel that has the row."""
-    told = [_of_one(one) for one in row.kernels.values() if one.transfers]
-    return " to ".join(dict.fromkeys(one for one in told if one))
-
-
-def _of_one(sums: Sums) -> str:
-    if sums.untold == sums.transfers:
-        return ""
-    if not sums.false:
-        return "true"
-    if sums.false + sums.untold == sums.transfers:
-        return "false"
-    return f"{units.percent(sums.false / sums.transfers, '.0f')} false"

@@ -6,6 +6,7 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.sharing.runs import has_lines
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
 from profdiff.reports.text import calls, code, experiment, steps
@@ -51,6 +52,9 @@ def render(
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     parts += ["", *_recording(findings, width)]
+    if has_lines(findings.manifest):
+        told = "profdiff report --sharing shows the lines, by data and function"
+        parts += ["", *units.wrap(told, width)]
     return "\n".join(line.rstrip() for line in parts) + "\n"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from profdiff import __version__
 from profdiff.profile.sharing import sums as summed
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.runs import chosen, lines_at
+from profdiff.profile.sharing.runs import chosen, lines_at, nearest
 from profdiff.profile.sharing.table import Change, Difference, SharingRow, SharingTable
+from profdiff.session.points import Setting
 from profdiff.session.session import Session
 from profdiff.views.profile.functions import title
 from profdiff.views.record import Counts, by_label
@@ -18,7 +19,15 @@ from profdiff.views.sharing.records import Bystander, Data, FunctionPart, Row, S
 def build(session: Session, at: str | None = None) -> SharingDocument:
     """Raises InputError where no run recorded shared lines, SessionError where what is kept is
     damaged."""
-    setting = chosen(session.manifest, at)
+    return _build(session, chosen(session.manifest, at))
+
+
+def build_near(session: Session, setting: Setting) -> SharingDocument:
+    """The same at a setting, or at the last one that has such runs."""
+    return _build(session, nearest(session.manifest, setting))
+
+
+def _build(session: Session, setting: Setting) -> SharingDocument:
     return of_table(SharingTable(lines_at(session, setting)), setting.title)
 
 

@@ -1,0 +1,33 @@
+"""What a mail shows besides functions: data that kernels access, and lines that change hands."""
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
+from profdiff.views.sharing.records import SharingDocument
+from profdiff.views.types.records import TypesDocument
+
+
+def types(findings: Findings) -> TypesDocument:
+    """Which data the kernels access. Raises InputError where that is not known."""
+    from profdiff.views.types.making import build, comparison_of
+
+    try:
+        return build(comparison_of(findings.comparisons), findings.session)
+    except InputError as error:
+        raise InputError(f"--types: {error}") from error
+
+
+def sharing(findings: Findings, *, wanted: bool) -> SharingDocument | None:
+    """The lines that change hands, at the findings' setting if they were recorded there: if
+    ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
+    no run recorded them, SessionError."""
+    from profdiff.profile.sharing.runs import is_all
+    from profdiff.views.sharing.making import build_near
+
+    if findings.session is None or not (wanted or is_all(findings.manifest)):
+        return None
+    try:
+        return build_near(findings.session, findings.setting)
+    except InputError as error:
+        if wanted:
+            raise InputError(f"--sharing: {error}") from error
+        return None
