@@ -36,7 +36,8 @@ class On(NamedTuple):
 
 
 class MadeLine(NamedTuple):
-    """A line with those accesses; ``lines``: how many it stands for, where they are summed."""
+    """A line with those accesses; ``lines``: how many it stands for, where they are summed;
+    ``range``: of its misses in other orders, not known by default."""
 
     address: int
     on: Sequence[On]
@@ -46,6 +47,7 @@ class MadeLine(NamedTuple):
     upgrades: int = 0
     user: bool = False
     lines: int = 0
+    range: tuple[int, int] = (1, 0)
 
 
 def sites(made: Sequence[MadeLine]) -> list[Site]:
@@ -58,7 +60,8 @@ def sites(made: Sequence[MadeLine]) -> list[Site]:
 
 
 def _key(site: Site) -> object:
-    return site._replace(alternatives=tuple(site.alternatives), nested=tuple(site.nested))
+    several = {name: tuple(getattr(site, name)) for name in ("alternatives", "nested", "origins")}
+    return site._replace(**several)
 
 
 def encoded(
@@ -83,6 +86,7 @@ def encoded(
             line.lines or 1,
             line.user | 2 * bool(line.lines),
             *(line.transfers, line.read_fetches, line.write_fetches, line.upgrades),
+            *line.range,
         )
         for one in line.on:
             flags = one.store | 2 * one.locked | 4 * one.repeated

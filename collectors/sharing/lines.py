@@ -30,6 +30,8 @@ _LINE = np.dtype(
         ("read_fetches", "<u8"),
         ("write_fetches", "<u8"),
         ("upgrades", "<u8"),
+        ("fewest", "<u8"),
+        ("most", "<u8"),
     ]
 )
 _TOUCH = np.dtype([("line", "<u4"), ("vcpu", "<u4"), ("ops", "<u8"), ("writing_ops", "<u8")])
@@ -71,6 +73,8 @@ class SharedLines:
     of i that touch it, operations of others that write it). ``read_fetches``, ``write_fetches``,
     ``upgrades``: int64[L], what a coherence protocol (MESI) did as they ran: a vCPU reads what is
     modified elsewhere; writes what another has; writes what it has itself, as others do.
+    ``fewest``, ``most``: int64[L], the range of these three together, as they ran and if vCPUs take
+    other turns, of one access each and at random; of sums, as they ran.
 
     T touches, of a line by a vCPU: ``touch_line``, ``touch_vcpu``; ``touch_ops`` and
     ``touch_writing_ops``: int64[T], operations that touch and that write it.
@@ -99,6 +103,8 @@ class SharedLines:
     read_fetches: NDArray[np.int64]
     write_fetches: NDArray[np.int64]
     upgrades: NDArray[np.int64]
+    fewest: NDArray[np.int64]
+    most: NDArray[np.int64]
     touch_line: NDArray[np.int64]
     touch_vcpu: NDArray[np.int64]
     touch_ops: NDArray[np.int64]
@@ -186,6 +192,11 @@ class SharedLines:
             found: NDArray[np.bool_] = (table["flags"] & bit) != 0
             return found
 
+        fewest, most = number(lines, "fewest"), number(lines, "most")
+        known = fewest <= most
+        sorts = ("read_fetches", "write_fetches", "upgrades")
+        misses = sum((number(lines, name) for name in sorts), np.zeros(len(lines), np.int64))
+
         return SharedLines(
             kind=_WINDOWS[kind],
             opened=opened,
@@ -204,6 +215,8 @@ class SharedLines:
             read_fetches=number(lines, "read_fetches"),
             write_fetches=number(lines, "write_fetches"),
             upgrades=number(lines, "upgrades"),
+            fewest=np.where(known, np.minimum(fewest, misses), misses),
+            most=np.where(known, np.maximum(most, misses), misses),
             touch_line=number(touches, "line"),
             touch_vcpu=number(touches, "vcpu"),
             touch_ops=number(touches, "ops"),

@@ -300,6 +300,7 @@ _LINE = st.builds(
     *[st.integers(0, 3 * OPS)] * 4,
     st.booleans(),
     st.sampled_from([0, 0, 9]),
+    range=st.sampled_from([(1, 0), (0, 500), (3, 3)]),
 )
 
 

@@ -25,6 +25,7 @@
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
 //! - [`turns`]: which vCPU executes, and how it hands over to the next
+//! - [`random_numbers`]: random numbers that a seed gives again
 //! - [`random_turns`]: vCPUs that take turns at random places
 //! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
@@ -49,6 +50,7 @@ pub mod following;
 pub mod frames;
 pub mod iterations;
 pub mod memory;
+pub mod random_numbers;
 pub mod random_turns;
 pub mod repeated;
 pub mod running;

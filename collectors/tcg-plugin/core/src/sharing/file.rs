@@ -14,9 +14,10 @@
 //! | 8 each | numbers of vCPUs, places, lines, touches, accesses |
 //!
 //! A vCPU has its complete operations (8). A place is an instruction: address (8), length (1), bytes
-//! (15); they are sorted. A line has 48 bytes: virtual address (8), how many lines it stands for (4),
+//! (15); they are sorted. A line has 64 bytes: virtual address (8), how many lines it stands for (4),
 //! flags (4; 1: a program's memory, 2: a sum of several, which has neither address nor touches),
-//! transfers, read fetches, write fetches, upgrades (8 each). A touch: line (4), vCPU (4), operations
+//! transfers, read fetches, write fetches, upgrades, and the fewest and the most misses if vCPUs
+//! take other turns (8 each; more than the most: not known). A touch: line (4), vCPU (4), operations
 //! that touch it (8), operations that write it (8). An access: line (4), place (4), vCPU, offset in
 //! the line, bytes, flags (1 each; 1: stores, 2: locked, 4: repeated, and the whole line stands for
 //! what it accesses), zero (4), how often (8), how often that was a miss (8); sorted.
@@ -46,6 +47,7 @@ const VERSION: u32 = 1;
 const IN_USER: u32 = 1;
 const SUMMED: u32 = 2;
 const STORE: u8 = 1;
+const LOCKED: u8 = 2;
 /// A line is told alone if it changes hands once in so many operations.
 const OFTEN: u64 = 100;
 const LEFT_OUT: u32 = u32::MAX;
@@ -123,6 +125,11 @@ impl Recorded<'_> {
         let operations: Vec<u64> = self.recorder.operations().collect();
         let pages = self.recorder.map.pages();
         let chosen = Chosen::of(lines, pages, operations.iter().sum());
+        let ranges = self.recorder.trace.ranges(
+            self.recorder.accesses.all(),
+            |access| (self.flags)(access.place) & LOCKED != 0,
+            lines.all().len(),
+        );
         let mut accesses = self.accesses(&chosen);
         let mut used: Vec<PlaceNumber> = accesses.iter().map(|(access, _)| access.place).collect();
         used.extend(self.executed);
@@ -171,7 +178,7 @@ impl Recorded<'_> {
             out.write_all(&[length])?;
             out.write_all(&code)?;
         }
-        self.write_lines(&chosen, out)?;
+        self.write_lines(&chosen, &ranges, out)?;
         for (line, vcpu, numbers) in touches {
             out.write_all(&line.to_le_bytes())?;
             out.write_all(&vcpu.to_le_bytes())?;
@@ -191,7 +198,12 @@ impl Recorded<'_> {
         out.flush()
     }
 
-    fn write_lines(&self, chosen: &Chosen, out: &mut impl Write) -> io::Result<()> {
+    fn write_lines(
+        &self,
+        chosen: &Chosen,
+        ranges: &[(u64, u64)],
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let all = &self.recorder.lines;
         let alone = chosen.alone.chunks(1).map(|one| (one, false));
         let summed = chosen.summed.iter().map(|all| (&all[..], true));
@@ -209,12 +221,19 @@ impl Recorded<'_> {
             out.write_all(&address.to_le_bytes())?;
             out.write_all(&(numbers.len() as u32).to_le_bytes())?;
             out.write_all(&flags.to_le_bytes())?;
+            // Those of sums are not known: their lines are not followed.
+            let first = numbers.first().map_or(0, |number| *number as usize);
+            let hot = !sums && all.all().get(first).is_some_and(|line| line.is_hot);
+            let range = ranges.get(first).filter(|_| hot);
+            let (fewest, most) = range.copied().unwrap_or((1, 0));
             let sum = |of: fn(&Line) -> u64| lines.clone().map(of).sum::<u64>();
             for number in [
                 transfers.sum(),
                 sum(|line| line.read_fetches),
                 sum(|line| line.write_fetches),
                 sum(|line| line.upgrades),
+                fewest,
+                most,
             ] {
                 out.write_all(&number.to_le_bytes())?;
             }

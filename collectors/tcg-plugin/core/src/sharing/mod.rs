@@ -11,6 +11,7 @@
 //! - [`lines`]: what is known of each line
 //! - [`accesses`]: which instructions access which bytes of a line
 //! - [`recorder`]: all of that together
+//! - [`replay`]: the accesses in other orders
 //! - [`window`]: when it records
 //! - [`file`]: the result, as written for the host
 //! - [`callbacks`]: what QEMU tells
@@ -22,6 +23,7 @@ pub mod file;
 pub mod lines;
 pub mod memory_map;
 pub mod recorder;
+pub mod replay;
 pub mod window;
 
 /// The most vCPUs.

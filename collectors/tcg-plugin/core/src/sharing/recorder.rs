@@ -4,6 +4,7 @@ use crate::ffi;
 use crate::sharing::accesses::{Access, AccessNumber, Accesses};
 use crate::sharing::lines::{LineNumber, Lines, Operation};
 use crate::sharing::memory_map::MemoryMap;
+use crate::sharing::replay::Trace;
 use crate::sharing::MOST_VCPUS;
 use crate::slots::PlaceNumber;
 use crate::turns::Turns;
@@ -76,6 +77,8 @@ pub struct Recorder {
     pub accesses: Accesses,
     /// Who missed others: line 0 stands for the kernel's, 1 for programs'.
     pub seldom: Accesses,
+    /// What they did, one after the other.
+    pub trace: Trace,
     /// The last access of a repeated instruction: its place, vCPU and operation, the line's address.
     last: (PlaceNumber, usize, Operation, u64),
     /// Whether a window is open.
@@ -92,6 +95,7 @@ impl Recorder {
             lines: Lines::new(line_size, vcpus),
             accesses: Accesses::default(),
             seldom: Accesses::default(),
+            trace: Trace::new(vcpus),
             last: (0, usize::MAX, 0, 0),
             open: false,
         }
@@ -103,6 +107,7 @@ impl Recorder {
         self.now.fill(0);
         self.accesses = Accesses::default();
         self.seldom = Accesses::default();
+        self.trace = Trace::new(self.now.len());
         self.last = (0, usize::MAX, 0, 0);
         self.open = open;
     }
@@ -219,5 +224,6 @@ impl Recorder {
             *last = self.accesses.number(access);
             self.accesses.again(*last, access, misses);
         }
+        self.trace.push(vcpu, *last);
     }
 }
