@@ -1,5 +1,6 @@
 """What a value is a value of: its name, unit and direction, and what kind of value it is."""
 
+from math import nan
 from typing import Literal, NamedTuple
 
 Better = Literal["lower", "higher"]
@@ -13,7 +14,8 @@ class Kind(NamedTuple):
     ``words`` stand behind a metric in tables. ``verb``: how a sentence says a sum of them: a kernel
     *executes* 5% more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
     event is counted, none is sampled. ``repeatable``: the same guest on an emulator, whose clock
-    counts instructions, gives the same values again.
+    counts instructions, gives the same values again. ``per_op``: values are of one operation as
+    they are. ``floor``: a change of less is none, in the metrics' unit.
     """
 
     name: str
@@ -21,13 +23,25 @@ class Kind(NamedTuple):
     verb: Literal["executes", "takes", "has"]
     exact: bool = False
     repeatable: bool = False
+    per_op: bool = False
+    floor: float = 0.0
+
+    def change(self, base: float, other: float) -> tuple[float, float]:
+        """How much more ``other`` is, and as a fraction of ``base``, nan where that is 0."""
+        delta = other - base
+        # Two decimals have no exact difference.
+        if not delta or round(abs(delta), 6) < self.floor:
+            return 0.0, 0.0
+        return delta, delta / base if base else nan
 
 
 EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
 SAMPLED = Kind("samples", "sampled", "takes")
 TIMED = Kind("times", "timed", "has", repeatable=True)
 MODELLED = Kind("counts of a model", "turns at random places", "executes", exact=True)
-TRANSFERRED = Kind("transfers of lines", "op by op", "has", repeatable=True)
+TRANSFERRED = Kind(
+    "transfers of lines", "op by op", "has", repeatable=True, per_op=True, floor=0.01
+)
 COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
 
 

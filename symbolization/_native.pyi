@@ -67,8 +67,8 @@ class DataIndex:
     ) -> dict[str, Any] | None:
         """What the instructions at N avmas access, whose length and bytes are ``code``,
         uint8[N, 16]: the columns of ``DataAccesses`` by name. ``sections``: (svma, size, avma) of
-        the file's code; what is in none is left out. None for an architecture of which nothing is
-        known. Raises NativeError."""
+        the file's code; of what is in none only the calls count. None for an architecture of which
+        nothing is known. Raises NativeError."""
 
 def type_layouts(
     path: str, names: list[str]

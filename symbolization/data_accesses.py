@@ -1,6 +1,7 @@
 """Which data each load and store of a kernel's code accesses: fields of types, variables by name,
 the stack. docs/types.md says how it is found."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
@@ -12,8 +13,9 @@ from profdiff.base.errors import SessionError
 from profdiff.symbolization import column_file
 from profdiff.symbolization._native import access_kinds, access_reasons
 
-FORMAT = 1
-"""Version of the file that `DataAccesses.save` writes."""
+FORMAT = 2
+"""Version of the file that `DataAccesses.save` writes. Format 1 has no ``origins``
+and no ``layout_alignment``."""
 
 KINDS: tuple[str, ...] = tuple(access_kinds())
 """What may be accessed, by code. *field*: of a struct or union behind a pointer; *global* and
@@ -23,6 +25,11 @@ KINDS: tuple[str, ...] = tuple(access_kinds())
 
 REASONS: tuple[str, ...] = tuple(access_reasons())
 """Why an access is unresolved, by code; "" first, of those that are resolved."""
+
+UNKNOWN = "?"
+"""Stands for what is not known among the origins of an access."""
+
+_MOST_ORIGINS = 32
 
 LOAD, STORE = np.uint16(1), np.uint16(2)
 #: Unions leave several names for the place: ``alternatives`` has the others.
@@ -49,10 +56,14 @@ class DataAccesses:
     arrays; ``alternatives``: other paths there, separated by ``|``. ``nested``: the same place in
     the records that ``field`` leads through, ``TYPE:PATH`` separated by ``|``: other code may have
     a pointer to these alone (of ``mm_struct.mmap_lock.count.counter``:
-    ``rw_semaphore:count.counter``). ``offset``: int64[A], bytes from the start of the type;
-    ``type_size``: uint32[A], 0: unknown.
+    ``rw_semaphore:count.counter``). ``origins``: of an access to a part of something through a
+    pointer that the function was given, what the executed calls gave it, separated by ``|``:
+    ``TYPE:PATH@OFFSET``, a place in a record, bytes from its start, or ``SYMBOL+OFFSET`` in a
+    variable; last ``?`` where there are others that are not known. ``offset``: int64[A], bytes from
+    the start of the type; ``type_size``: uint32[A], 0: unknown.
 
-    T types that are accessed: ``layout_type``, ``layout_size`` (uint32[T], bytes). F fields of
+    T types that are accessed: ``layout_type``, ``layout_size`` and ``layout_alignment``
+    (uint32[T], bytes; what they are declared to be aligned to, 0: nothing is declared). F fields of
     them, those of anonymous and of named members too: ``field_type`` (rows of the T types, not
     falling), ``field_name``, ``field_offset`` and ``field_size`` (uint64[F], bits; size 0: flexible
     array).
@@ -73,10 +84,12 @@ class DataAccesses:
     field: NDArray[np.uint32]
     alternatives: NDArray[np.uint32]
     nested: NDArray[np.uint32]
+    origins: NDArray[np.uint32]
     offset: NDArray[np.int64]
     type_size: NDArray[np.uint32]
     layout_type: NDArray[np.uint32]
     layout_size: NDArray[np.uint32]
+    layout_alignment: NDArray[np.uint32]
     field_type: NDArray[np.uint32]
     field_name: NDArray[np.uint32]
     field_offset: NDArray[np.uint64]
@@ -89,16 +102,16 @@ class DataAccesses:
 
     #: Columns of texts.
     TEXTS: ClassVar = (
-        *("type", "symbol", "field", "alternatives", "nested"),
+        *("type", "symbol", "field", "alternatives", "nested", "origins"),
         *("layout_type", "field_name", "global_name", "global_section"),
     )
     #: Columns of the same length, by one of them.
     GROUPS: ClassVar = {
         "address": (
             *("address", "flags", "size", "kind", "reason", "type", "symbol", "field"),
-            *("alternatives", "nested", "offset", "type_size"),
+            *("alternatives", "nested", "origins", "offset", "type_size"),
         ),
-        "layout_type": ("layout_type", "layout_size"),
+        "layout_type": ("layout_type", "layout_size", "layout_alignment"),
         "field_type": ("field_type", "field_name", "field_offset", "field_size"),
         "global_address": (
             *("global_name", "global_section", "global_address", "global_size"),
@@ -163,9 +176,14 @@ class DataAccesses:
         """
         try:
             columns = column_file.read(path, _KEPT)
-            column_file.need(columns, _KEPT)
-            if int(columns.pop("format")[0]) != FORMAT:
+            column_file.need(columns, ("format",))
+            format_ = int(columns.pop("format")[0])
+            if format_ == 1:
+                columns.setdefault("origins", np.zeros_like(columns["nested"]))
+                columns.setdefault("layout_alignment", np.zeros_like(columns["layout_size"]))
+            elif format_ != FORMAT:
                 raise ValueError("another format")
+            column_file.need(columns, [name for name in _KEPT if name != "format"])
             strings, thing = column_file.texts(columns.pop("strings")), columns.pop("thing")
             for name in _THINGS:
                 columns[name] = columns[name][thing]
@@ -176,6 +194,13 @@ class DataAccesses:
         except column_file.damage() as error:
             raise SessionError(f"{path} is damaged ({error}): delete it") from error
         return found
+
+
+def bounded_origins(names: Collection[str]) -> list[str]:
+    """The names of what an access may be of, in their order; of too many, the rest is unknown."""
+    known = sorted(set(names) - {UNKNOWN})
+    unknown = UNKNOWN in names or len(known) > _MOST_ORIGINS
+    return known[:_MOST_ORIGINS] + [UNKNOWN] * unknown
 
 
 def _dtypes() -> dict[str, np.dtype[np.generic]]:

@@ -1,13 +1,13 @@
 """What the instructions of one kernel access, which several recordings kept, each of what it
 executed, as one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.data_accesses import UNKNOWN, DataAccesses, bounded_origins
 from profdiff.symbolization.places import among, distinct
 
 _Columns = dict[str, NDArray[np.generic]]
@@ -15,10 +15,11 @@ _Columns = dict[str, NDArray[np.generic]]
 
 def joined_accesses(every: Sequence[DataAccesses]) -> DataAccesses:
     """The accesses of all addresses that any of them has, the types and the variables; of what
-    several have, those of the first. At least one."""
+    several have, those of the first, but the origins of all. At least one."""
     strings: dict[str, int] = {"": 0}
     known = [_renumbered(one, strings) for one in every]
     columns = {**_accesses(known), **_layouts(known), **_globals(known)}
+    columns["origins"] = _origins(known, columns["address"], columns["origins"], strings)
     found = replace(every[0], strings=list(strings), **columns)  # type: ignore[arg-type]
     found.check()
     return found
@@ -38,6 +39,39 @@ def _accesses(every: Sequence[DataAccesses]) -> _Columns:
         seen = distinct(np.concatenate([seen, one.address]))
     order = np.argsort(_of(every, "address", wanted), kind="stable")
     return {name: _of(every, name, wanted)[order] for name in DataAccesses.GROUPS["address"]}
+
+
+def _origins(
+    every: Sequence[DataAccesses],
+    address: NDArray[np.generic],
+    first: NDArray[np.generic],
+    strings: dict[str, int],
+) -> NDArray[np.generic]:
+    """Of the accesses at ``address``, which have those of the ``first`` recording, those of all:
+    each knows the calls that it executed."""
+    texts = list(strings)
+    several: dict[tuple[int, int], set[str]] = {}
+    for one in every:
+        for key, origins in zip(_keys(one.address), one.origins.tolist(), strict=True):
+            if origins:
+                several.setdefault(key, set()).update(texts[origins].split("|"))
+    for one in every:
+        for key, origins in zip(_keys(one.address), one.origins.tolist(), strict=True):
+            if not origins and key in several:
+                several[key].add(UNKNOWN)
+    joined = first.copy()
+    for row, key in enumerate(_keys(address)):
+        if names := several.get(key):
+            text = "|".join(bounded_origins(names))
+            joined[row] = strings.setdefault(text, len(strings))
+    return joined
+
+
+def _keys(address: NDArray[np.generic]) -> Iterator[tuple[int, int]]:
+    """Of each access its instruction, and which of its accesses it is."""
+    first = np.searchsorted(address, address, "left")
+    numbers = np.arange(len(address)) - first
+    return zip(address.tolist(), numbers.tolist(), strict=True)
 
 
 def _layouts(every: Sequence[DataAccesses]) -> _Columns:

@@ -46,9 +46,8 @@ def kernel_accesses(
             if inside.any():
                 sections = [(part.svma, part.size, part.avma) for part in parts]
                 index = _index(path, path.stat().st_mtime_ns)
-                columns = index and index.accesses(
-                    architecture, sections, kallsyms, address[inside], code[inside]
-                )
+                # What other files' code calls in this one counts, too.
+                columns = index and index.accesses(architecture, sections, kallsyms, address, code)
                 if columns is not None:
                     found.append(columns)
     except (NativeError, OSError) as error:

@@ -50,6 +50,7 @@ class Site(NamedTuple):
     reason: str = ""
     file: str = "mm/x.c"
     nested: Sequence[str] = ()
+    origins: Sequence[str] = ()
 
     def hidden(self, reason: str = "loaded") -> "Site":
         """The same, of which nothing tells what it accesses."""
@@ -107,11 +108,12 @@ def accesses(
             field=intern(site.path),
             alternatives=intern("|".join(site.alternatives)),
             nested=intern("|".join(site.nested)),
+            origins=intern("|".join(site.origins)),
             offset=site.offset,
             type_size=0,
         )
     for number, (name, (size, fields)) in enumerate(layouts.items()):
-        add(layout_type=intern(name), layout_size=size)
+        add(layout_type=intern(name), layout_size=size, layout_alignment=0)
         for path, (offset, width) in fields.items():
             add(
                 field_type=number,

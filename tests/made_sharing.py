@@ -60,8 +60,11 @@ def sites(made: Sequence[MadeLine]) -> list[Site]:
 
 
 def _key(site: Site) -> object:
-    several = {name: tuple(getattr(site, name)) for name in ("alternatives", "nested", "origins")}
-    return site._replace(**several)
+    return site._replace(
+        alternatives=tuple(site.alternatives),
+        nested=tuple(site.nested),
+        origins=tuple(site.origins),
+    )
 
 
 def encoded(

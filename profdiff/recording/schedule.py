@@ -9,6 +9,7 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from profdiff.base import units
+from profdiff.base.metric import TRANSFERRED
 from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
@@ -62,7 +63,8 @@ States = Mapping[int, int]
 
 def has_states(collector: str) -> bool:
     """Whether what it counts can be repeated in varied states: of others, chance varies more."""
-    return registry.collector(collector).kind.exact
+    kind = registry.collector(collector).kind
+    return kind.exact or kind is TRANSFERRED
 
 
 def places(

@@ -259,6 +259,37 @@ class AddressJudge:
         return found
 
 
+def unexplained(
+    judge: AddressJudge, rows: Sequence[Answer]
+) -> tuple[int, list[tuple[Answer, int]]]:
+    """Of accesses of which all calls are known: how many addresses are of one of the places that
+    these gave, and those that are of none."""
+    right, wrong = 0, []
+    for row in rows:
+        if not row.origins or "?" in row.origins:
+            continue
+        judge.kernel.types.load({one.partition(":")[0] for one in row.origins if ":" in one})
+        for address in judge.addresses(row):
+            if address in _ENTRY:
+                continue
+            said = [_holds(judge.kernel, address, one, row) for one in row.origins]
+            if any(said):
+                right += 1
+            elif None not in said:
+                wrong.append((row, address))
+    return right, wrong
+
+
+def _holds(kernel: Kernel, address: int, origin: str, row: Answer) -> bool | None:
+    record, in_record, place = origin.partition(":")
+    if in_record:
+        return kernel.holds(address, record, int(place.rpartition("@")[2]))
+    symbol, _, offset = origin.rpartition("+")
+    there = row._replace(symbol=symbol, offset=int(offset), path="", flags=0)
+    kinds = ("global", "per-cpu")
+    return any(kernel.is_variable(address, there._replace(kind=kind)) for kind in kinds)
+
+
 def unambiguous(rows: Sequence[Answer]) -> list[Answer]:
     """Those rows that no other of the same instruction may be taken for."""
     alike = Counter((row.address, flag) for row in rows for flag in (1, 2) if row.flags & flag)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -71,37 +72,52 @@ class Compiled:
 
     def accesses(self) -> DataAccesses:
         """What profdiff says that the code accesses, all of which ran."""
-        first, last = self.instructions[0], self.instructions[-1]
-        size = last.address + len(last.code) - first.address
-        code = np.zeros((len(self.instructions), 16), np.uint8)
-        for number, one in enumerate(self.instructions):
-            code[number, 0] = len(one.code)
-            code[number, 1 : 1 + len(one.code)] = list(one.code)
-        index = DataIndex.open(str(self.file))
-        assert index is not None
-        found = index.accesses(
-            self.compiler.architecture,
-            [(first.address, size, first.address)],
-            Kallsyms(b""),
-            np.array([one.address for one in self.instructions], np.uint64),
-            code,
-        )
-        assert found is not None
-        known = DataAccesses(**found)
-        known.check()
-        return known
+        return accesses(self.file, self.compiler, self.instructions)
+
+
+def accesses(
+    file: Path, compiler: Compiler, ran: Sequence[Instruction], size: int | None = None
+) -> DataAccesses:
+    """What profdiff says that instructions access which ran; ``size``: of all code of the program
+    from the first one on."""
+    first, last = ran[0], ran[-1]
+    code = np.zeros((len(ran), 16), np.uint8)
+    for number, one in enumerate(ran):
+        code[number, 0] = len(one.code)
+        code[number, 1 : 1 + len(one.code)] = list(one.code)
+    index = DataIndex.open(str(file))
+    assert index is not None
+    found = index.accesses(
+        compiler.architecture,
+        [(first.address, size or last.address + len(last.code) - first.address, first.address)],
+        Kallsyms(b""),
+        np.array([one.address for one in ran], np.uint64),
+        code,
+    )
+    assert found is not None
+    known = DataAccesses(**found)
+    known.check()
+    return known
 
 
 def compiled(
     program: Program, compiler: Compiler, flags: tuple[str, ...], folder: Path
 ) -> Compiled:
     """Build a program, at an address like a kernel's."""
+    file, instructions = built(program.source(), compiler, flags, folder)
+    return Compiled(program, compiler, file, instructions, _offsets(program, file, folder))
+
+
+def built(
+    text: str, compiler: Compiler, flags: tuple[str, ...], folder: Path
+) -> tuple[Path, list[Instruction]]:
+    """A program in C, at an address like a kernel's, and its code."""
     source, unit, file = folder / "made.c", folder / "made.o", folder / "made"
-    source.write_text(program.source())
+    source.write_text(text)
     _run(*compiler.command, *_FLAGS, *flags, "-o", str(unit), str(source))
     start = f"-Ttext-segment={compiler.start:#x}"
     _run(compiler.linker, "-static", "-z", "noexecstack", start, "-o", str(file), str(unit))
-    return Compiled(program, compiler, file, _instructions(file), _offsets(program, file, folder))
+    return file, _instructions(file)
 
 
 def _run(*command: str) -> str:

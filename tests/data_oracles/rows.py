@@ -22,6 +22,8 @@ class Answer(NamedTuple):
     offset: int
     size: int
     type_size: int
+    # Where it may be, as calls say.
+    origins: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -49,6 +51,7 @@ def answers(found: DataAccesses) -> list[Answer]:
                 int(found.offset[row]),
                 int(found.size[row]),
                 int(found.type_size[row]),
+                tuple(filter(None, texts[found.origins[row]].split("|"))),
             )
         )
     return rows

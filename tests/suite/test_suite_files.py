@@ -13,7 +13,9 @@ import whole_run
 from suite_cells import FOLDER, cells, count, files, workloads
 from support import ROOT, need_program
 
-ALL = [(file, workload) for file in files() for workload in workloads(file)]
+# The suite of two at the same time is none of ``syscalls``.
+SHARED = FOLDER / "shared.toml"
+ALL = [(file, workload) for file in [*files(), SHARED] for workload in workloads(file)]
 SOURCES = sorted(FOLDER.glob("*.c"))
 # The words by which people choose: --tag. A new one belongs into examples/suite/README.md, too.
 README = (FOLDER / "README.md").read_text()
@@ -57,7 +59,7 @@ def test_names_are_unique() -> None:
 
 def test_the_readme_lists_the_workloads_of_processes_files_and_ipc() -> None:
     listed = re.findall(r"^\| `(.*)` \| .* \| (\d+) \|$", README, re.MULTILINE)
-    others = [one for file in files() if file.name != "memory.toml" for one in workloads(file)]
+    others = [one for file, one in ALL if file.name != "memory.toml"]
     assert {(one["name"], str(count(one))) for one in others} <= set(listed)
     assert sum(map(count, others)) >= 90
 
@@ -71,6 +73,17 @@ def test_the_readme_lists_the_workloads_of_memory() -> None:
 def test_there_are_enough_cells() -> None:
     assert sum(count(workload) for _, workload in ALL) >= 150
     assert sum(count(workload) for file, workload in ALL if file.name == "memory.toml") >= 90
+
+
+def test_two_at_the_same_time_share_one_of_everything() -> None:
+    found = workloads(SHARED)
+    assert {"file", "vfs", "mm", "socket", "pipe", "futex", "cgroup", "user"} <= {
+        tag for one in found for tag in one["tags"]
+    }
+    assert all("shared" in one["tags"] for one in found)
+    assert sum(map(count, found)) >= 25
+    # The ops are those of both.
+    assert all(one["ops"] % 2 == 0 for one in found)
 
 
 def test_each_program_has_a_workload() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from made_accesses import Layout, Site, accesses
 from support import profdiff
 
+from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import OneSetting
 from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.data.table import DataTable
@@ -99,6 +100,43 @@ def test_a_variable_is_accessed_if_one_recording_accessed_it() -> None:
     joined = joined_accesses([one(0), one(1), one(0)])
     assert joined.global_accessed.tolist() == [1]
     assert {one.name for one in fields(joined)} == {one.name for one in fields(base)}
+
+
+def test_what_calls_gave_is_joined() -> None:
+    """Each recording knows the calls that it executed."""
+
+    def one(*origins: Sequence[str]) -> DataAccesses:
+        return accesses([Site("a", 1, origins=texts) for texts in origins], {})
+
+    def joined(*every: DataAccesses) -> list[str]:
+        found = joined_accesses(every)
+        return [found.strings[row] for row in found.origins.tolist()]
+
+    assert joined(one(["b:l@8"], []), one(["a:l@0"], [])) == ["a:l@0|b:l@8", ""]
+    assert joined(one(["b:l@8", "?"]), one(["a:l@0"])) == ["a:l@0|b:l@8|?"]
+    # A recording without a call that is known.
+    assert joined(one([]), one(["a:l@0"])) == ["a:l@0|?"]
+    many = [f"t{number:02}:l@0" for number in range(40)]
+    assert joined(one(many[:20]), one(many[20:])) == ["|".join([*many[:32], "?"])]
+
+
+def test_files_of_the_first_format_are_read(tmp_path: Path) -> None:
+    found = accesses([Site("a", 1, origins=["b:l@8"])], LAYOUTS)
+    found.save(tmp_path / "new.npz")
+    again = DataAccesses.load(tmp_path / "new.npz")
+    assert told(again) == told(found)
+    with np.load(tmp_path / "new.npz") as file:
+        columns = {name: file[name] for name in file}
+    for gone in ("origins", "layout_alignment"):
+        del columns[gone]
+    np.savez(tmp_path / "damaged.npz", **columns)
+    with pytest.raises(SessionError, match="damaged"):
+        DataAccesses.load(tmp_path / "damaged.npz")
+    columns["format"] = np.array([1], np.uint32)
+    np.savez(tmp_path / "old.npz", **columns)
+    old = DataAccesses.load(tmp_path / "old.npz")
+    assert not old.origins.any() and not old.layout_alignment.any()
+    assert old.type.tolist() == found.type.tolist()
 
 
 @pytest.mark.guest

@@ -3,12 +3,13 @@ variables, of pages, of stacks, and of objects of the slab allocator, whose cach
 are."""
 
 import random
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from data_oracles.addresses import AddressJudge, said_of
+from data_oracles.addresses import AddressJudge, said_of, unexplained
 from data_oracles.guest import logged
 from data_oracles.mistakes import replaced, shifted
 from data_oracles.rows import Answer
@@ -43,6 +44,19 @@ def test_every_name_fits_the_addresses_and_mistakes_do_not(
         caught = sum(judge.verdict(row, judge.addresses(row)) is False for row in mistakes)
         assert caught > 0.85 * len(mistakes)
     assert offsets_of_gdb(vmlinux, fixed, tmp_path) == []
+    # Where all calls are known, one of them gave what was accessed.
+    given = [row for row in rows if row.origins and "?" not in row.origins]
+    right, amiss = unexplained(judge, given)
+    assert [(hex(row.address), row.origins, hex(at)) for row, at in amiss] == []
+    assert right > 1000
+    moved = [row._replace(origins=tuple(map(behind, row.origins))) for row in given]
+    assert len(unexplained(judge, moved)[1]) > 0.8 * right
+
+
+def behind(origin: str) -> str:
+    """A place where nothing is that a call gave."""
+    place, sign, offset = re.fullmatch(r"(.*)([@+])(-?\d+)", origin).groups()
+    return f"{place}{sign}{int(offset) + 24}"
 
 
 def offsets_of_gdb(vmlinux: Path, rows: Sequence[Answer], folder: Path) -> list[str]:

@@ -69,7 +69,7 @@ def series(sources: Sequence[AtlasSource]) -> list[ReleaseSeries]:
     meant: dict[tuple[SeriesKey, str], dict[Work, str]] = {}
     for number, source in enumerate(sources):
         bisected = {cell.folder for cell, _, _ in source.bisections}
-        for cell in source.results.cells:
+        for cell in (both for one in source.results.cells for both in (one, *one.further)):
             if cell.folder in bisected or cell.folder not in source.machines:
                 continue
             metric = cell.metric or source.results.metric

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from profdiff.base.errors import ProfdiffError
+from profdiff.base.metric import EXACT
 from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import AtlasSource, functions_of
@@ -96,8 +97,8 @@ def _change(before: CellValue, after: CellValue) -> CellChange:
     """Counts that are the same in every boot need no statistics. For others only a session's own
     comparison with its base is more than a guess."""
     old, new = before.value or 0.0, after.value or 0.0
-    delta = new - old
-    relative = delta / old if old else (0.0 if not delta else float("nan"))
+    metric = after.cell.metric
+    delta, relative = (metric.kind if metric else EXACT).change(old, new)
     if before.label in before.cell.exact and after.label in after.cell.exact:
         floor = larger(one.cell.tick_floors.get(one.label) for one in (before, after))
         verdict = within_ticks(old, new, floor, _RULE) or Verdict.EXACT

@@ -163,7 +163,10 @@ def _whole(name: Name) -> str:
 
 def _is(name: Name, what: str) -> bool:
     """Whether data is a type's or variable's, or a field of it. Rows know locks and counters as a
-    whole, so that one stands for what is in it."""
+    whole, so that one stands for what is in it. What may be other data as well is not counted, but
+    is in the interval of what it may be."""
+    if name.among:
+        return False
     owner, _, field = what.partition(".")
     if not owner or owner not in (name.type, name.symbol):
         return False

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -92,7 +92,8 @@ class SuiteCell:
     a twin. ``exact``: the labels whose values were counted and are the same in every boot.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
     values. ``tick_floors``: by label, how much of a value timer ticks can be. ``states``: by label,
-    the values in varied states, by their numbers."""
+    the values in varied states, by their numbers. ``further``: the same cell by the collector's
+    other metrics, where they belong together: misses beside transfers."""
 
     name: str
     workload: SuiteWorkload
@@ -113,6 +114,7 @@ class SuiteCell:
     beside: dict[str, int] | None = None
     tick_floors: Mapping[str, float | None] = field(default_factory=dict)
     states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    further: Sequence["SuiteCell"] = ()
 
     @property
     def begun(self) -> bool:
@@ -122,7 +124,8 @@ class SuiteCell:
 
 @dataclass(frozen=True)
 class SessionCells:
-    """A session's results of the metric that a suite shows."""
+    """A session's results of the metric that a suite shows, and of those ``further`` ones that are
+    shown beside it."""
 
     session: Session
     results: Results
@@ -130,6 +133,7 @@ class SessionCells:
     metric: Metric | None
     by_point: Mapping[int, Result]
     twins: Mapping[int, Estimate | None]
+    further: Sequence["SessionCells"] = ()
 
     @staticmethod
     def of(session: Session) -> "SessionCells":
@@ -140,11 +144,21 @@ class SessionCells:
         collector, metric = next(
             iter([*exact, *known]), (exact_collector(session) or manifest.collectors[0], None)
         )
+        further = [
+            SessionCells._by(session, results, collector, other)
+            for other in (one for name, one in known if name == collector)
+            if metric and metric.kind.per_op and other != metric
+        ]
+        return replace(SessionCells._by(session, results, collector, metric), further=further)
+
+    @staticmethod
+    def _by(
+        session: Session, results: Results, collector: Collector, metric: Metric | None
+    ) -> "SessionCells":
         mine = results.of(collector, metric) if metric else []
         by_point = {one.setting.point: one for one in mine}
-        return SessionCells(
-            session, results, collector, metric, by_point, _twins(manifest, collector, metric)
-        )
+        twins = _twins(session.manifest, collector, metric)
+        return SessionCells(session, results, collector, metric, by_point, twins)
 
     @property
     def profiled(self) -> bool:
@@ -179,16 +193,7 @@ class SessionCells:
                     ):
                         exact.add(label)
                 if change is not None:
-                    before, after = change.medians
-                    changes[label] = CellChange(
-                        change.median.estimate,
-                        after - before,
-                        change.verdict,
-                        change.states,
-                        change.median.low,
-                        change.median.high,
-                        tick_floor=change.tick_floor,
-                    )
+                    changes[label] = _change(result.metric, change)
         absent = {label: self._why(label, setting) for label in self._labels if label not in values}
         twin = self.twins.get(setting.point)
         noise = None
@@ -203,7 +208,7 @@ class SessionCells:
             folder=self.session.folder,
             argv=self.session.manifest.workload.argv,
             metric=result.metric if result else None,
-            per_op=bool(result and result.per_op),
+            per_op=bool(result and (result.per_op or result.metric.kind.per_op)),
             values=values,
             changes=changes,
             absent=absent,
@@ -226,6 +231,7 @@ class SessionCells:
                 )
                 if cell.states
             },
+            further=[one.cell(name, workload, part, setting) for one in self.further],
         )
 
     @property
@@ -249,6 +255,22 @@ class SessionCells:
         if failures:
             return Absence("failed", failures[-1].message)
         return Absence("not recorded", "no run was recorded yet")
+
+
+def _change(metric: Metric, found: Estimate) -> CellChange:
+    before, after = found.medians
+    delta, relative = after - before, found.median.estimate
+    if metric.kind.floor:
+        delta, relative = metric.kind.change(before, after)
+    return CellChange(
+        relative,
+        delta,
+        found.verdict,
+        found.states,
+        found.median.low,
+        found.median.high,
+        tick_floor=found.tick_floor,
+    )
 
 
 def _twin_verdict(twin: Estimate | None) -> TwinVerdict | None:

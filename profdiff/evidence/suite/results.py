@@ -242,5 +242,6 @@ def _without(cell: SuiteCell, wanted: Metric) -> SuiteCell:
         noise=None,
         twin=None,
         exact=frozenset(),
+        further=(),
         absent={**dict.fromkeys(cell.values, why), **cell.absent},
     )

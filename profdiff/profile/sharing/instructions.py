@@ -1,13 +1,14 @@
 """What single instructions are known to access, and where in it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.data.keys import folded
-from profdiff.profile.sharing.names import STACK, Kind, Name, cut
+from profdiff.profile.sharing.names import PER_CPU, STACK, Kind, Name, cut
 from profdiff.symbolization import data_accesses as known
 from profdiff.symbolization.data_accesses import KINDS, DataAccesses
 
@@ -15,12 +16,29 @@ _STACK = ("spill", "canary", "push", "call")
 _VARIABLES: dict[str, Kind] = {"global": "variable", "per-cpu": "per-cpu"}
 
 
+# What DataAccesses.origins holds.
+_ORIGIN = re.compile(
+    r"(?P<record>[^:]+):(?P<path>.*)@(?P<offset>-?\d{1,18})|(?P<symbol>.+)\+(?P<at>-?\d{1,18})"
+)
+
+
+class Origin(NamedTuple):
+    """What an instruction may access, as a call gave its function a pointer into it. ``name``: the
+    record or variable; ``path``: of a *field*; ``offset``: from the start."""
+
+    kind: Kind
+    name: str
+    path: str
+    offset: int
+
+
 class Said(NamedTuple):
     """What an instruction accesses. ``kind``: *field*, *variable*, *per-cpu*, *pointed* or *stack*.
     ``path`` is whole. ``offset``: from the start of the record or variable, None where it is
     computed, or an element of an array. ``size``: of the record or variable, 0: unknown.
     ``nested``: the records that ``path`` leads through, with its rest in each. ``alternatives``:
-    other paths there, which a union leaves."""
+    other paths there, which a union leaves. ``origins``: what it may be a part of, ``whole``:
+    whether these are all. What only these name is *pointed*, of no type."""
 
     kind: Kind
     type: str
@@ -30,6 +48,8 @@ class Said(NamedTuple):
     size: int
     nested: tuple[tuple[str, str], ...]
     alternatives: tuple[str, ...]
+    origins: tuple[Origin, ...] = ()
+    whole: bool = True
 
     @property
     def name(self) -> Name:
@@ -48,6 +68,7 @@ class Instructions:
     def __init__(self, accesses: DataAccesses | None, address: NDArray[np.uint64]) -> None:
         self._accesses = accesses
         self._made: dict[int, Said | None] = {}
+        self._per_cpu = frozenset(_per_cpu(accesses)) if accesses is not None else frozenset[str]()
         self._found: dict[tuple[int, bool, int], Sequence[Said]] = {}
         nothing = np.zeros(len(address), np.int64)
         self._first = self._end = nothing
@@ -79,7 +100,7 @@ class Instructions:
 
     def _of_row(self, accesses: DataAccesses, row: int) -> Said | None:
         if row not in self._made:
-            self._made[row] = _of(accesses, row)
+            self._made[row] = _of(accesses, row, self._per_cpu)
         return self._made[row]
 
 
@@ -87,7 +108,24 @@ def _order(said: Said) -> tuple[object, ...]:
     return (*said[:4], said.offset is not None, said.offset or 0, *said[5:])
 
 
-def _of(accesses: DataAccesses, row: int) -> Said | None:
+def _per_cpu(accesses: DataAccesses) -> Iterator[str]:
+    """The variables of each CPU."""
+    columns = accesses.global_name.tolist(), accesses.global_section.tolist()
+    for name, section in zip(*columns, strict=True):
+        if accesses.strings[section] == PER_CPU:
+            yield accesses.strings[name]
+
+
+def _origins(texts: Sequence[str], per_cpu: frozenset[str]) -> Iterator[Origin]:
+    for one in map(_ORIGIN.fullmatch, texts):
+        if one and one["record"]:
+            yield Origin("field", one["record"], one["path"], int(one["offset"]))
+        elif one:
+            kind: Kind = "per-cpu" if one["symbol"] in per_cpu else "variable"
+            yield Origin(kind, folded(one["symbol"]), "", int(one["at"]))
+
+
+def _of(accesses: DataAccesses, row: int, per_cpu: frozenset[str]) -> Said | None:
     """An access, by its row; None of an unresolved one."""
     kind, flags = KINDS[int(accesses.kind[row])], int(accesses.flags[row])
     if kind in _STACK:
@@ -99,6 +137,12 @@ def _of(accesses: DataAccesses, row: int) -> Said | None:
             *(accesses.alternatives, accesses.nested),
         )
     )
+    given = accesses.strings[int(accesses.origins[row])]
+    texts = given.split("|") if given else []
+    origins = tuple(_origins(texts, per_cpu))
+    whole = len(origins) == len(texts)
+    if kind == "unresolved" and origins:
+        return Said("pointed", "", "", "", None, 0, (), (), origins, whole)
     if kind == "unresolved" or (kind == "stack-variable" and not path):
         return None
     offset = None if flags & int(known.COMPUTED) or "[]" in path else int(accesses.offset[row])
@@ -114,4 +158,6 @@ def _of(accesses: DataAccesses, row: int) -> Said | None:
         int(accesses.type_size[row]),
         tuple((name, rest) for name, _, rest in records),
         tuple(others.split("|")) if others and flags & int(known.AMBIGUOUS) else (),
+        origins,
+        whole,
     )

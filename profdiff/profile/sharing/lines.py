@@ -12,7 +12,8 @@ from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.sharing.instructions import Instructions
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
-from profdiff.profile.sharing.objects import Touched, objects
+from profdiff.profile.sharing.objects import Touched, objects, weighed
+from profdiff.profile.sharing.owners import Owners, alone
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.sums import PERSISTENT, FieldUse, LineUse, Sums, shares
 from profdiff.profile.sharing.variables import Variables, Vote
@@ -47,6 +48,7 @@ class _Run:
         self._records = Records(accesses)
         self.touched = _touched(lines, Instructions(accesses, lines.address))
         self._variables = Variables(accesses, self._votes(), lines.vcpus)
+        self._known = frozenset(self._named())
 
     def _votes(self) -> Iterator[Vote]:
         for line, touched in enumerate(self.touched):
@@ -57,6 +59,16 @@ class _Run:
                         if said.kind in ("variable", "per-cpu"):
                             yield Vote(said, address + one.offset, one.times)
 
+    def _named(self) -> Iterator[tuple[str, int]]:
+        """The records that instructions name, by their addresses."""
+        for line, touched in enumerate(self.touched):
+            if not (self._lines.summed[line] or self._lines.in_user[line]):
+                address = int(self._lines.line[line])
+                for one in touched:
+                    for said in one.said:
+                        if said.kind == "field" and not said.origins and said.offset is not None:
+                            yield said.type, address + one.offset - said.offset
+
     def one(self, line: int, touched: Sequence[Touched]) -> tuple[Name, Sums]:
         """A line by itself."""
         lines, size = self._lines, self._lines.line_size
@@ -65,9 +77,12 @@ class _Run:
         if lines.in_user[line]:
             names = [Named(USER_MEMORY)] * len(touched)
         else:
-            there = self._variables.on(int(lines.line[line]), size)
-            found = objects(touched, there, size, self._records)
-            of = LineNames(touched, found, size, self._records, self._variables)
+            there = self._variables.on(address := int(lines.line[line]), size)
+            weights = weighed(touched)
+            found = objects(weights, there, size, self._records)
+            of_line = self._records, self._variables, self._known, address, weights, found
+            places = Owners(*of_line).places()
+            of = LineNames(touched, places, size, self._records, self._variables)
             names = [of.of(one) for one in touched]
         named = self._most_written(touched, names)
         sums.alternatives = set(named.alternatives)
@@ -95,24 +110,29 @@ class _Run:
             if self._lines.in_user[line] or self._lines.address[one.place] < KERNEL_HALF:
                 parts[USER_MEMORY].append(one)
             else:
-                told = (said.name for said in one.said)
+                every = (alone(said, self._records, self._variables) for said in one.said)
+                told = [name for name in every if name is not None]
                 parts[min(told, default=self._unnamed([one]).name)].append(one)
-        every = sorted(parts)
-        if not every:
-            every = [USER_MEMORY if self._lines.in_user[line] else Name("unnamed")]
+        names = sorted(parts)
+        if not names:
+            names = [USER_MEMORY if self._lines.in_user[line] else Name("unnamed")]
         total = self._sums(line)
-        by_misses = [sum(one.misses for one in parts.get(name, ())) for name in every]
-        by_count = [sum(one.times for one in parts.get(name, ())) for name in every]
+        by_misses = [sum(one.misses for one in parts.get(name, ())) for name in names]
+        by_count = [sum(one.times for one in parts.get(name, ())) for name in names]
         weights = by_misses if any(by_misses) else by_count
-        split = [Sums() for _ in every]
-        for column in ("transfers", "read_fetches", "write_fetches", "upgrades", "lines"):
+        split = [Sums() for _ in names]
+        for column in (
+            *("transfers", "read_fetches", "write_fetches", "upgrades", "lines"),
+            *("fewest", "most"),
+        ):
             for part, share in zip(split, shares(getattr(total, column), weights), strict=True):
                 setattr(part, column, share)
-        for name, sums in zip(every, split, strict=True):
+        for name, sums in zip(names, split, strict=True):
             sums.untold = sums.recycled = sums.transfers
             sums.recycled_misses = sums.all_misses
             sums.locked = _locked(parts.get(name, ()))
             sums.misses = self._misses(parts.get(name, ()))
+            sums.alternatives = set(name.among)
             yield name, sums
 
     def _sums(self, line: int) -> Sums:
@@ -122,6 +142,8 @@ class _Run:
             read_fetches=int(lines.read_fetches[line]),
             write_fetches=int(lines.write_fetches[line]),
             upgrades=int(lines.upgrades[line]),
+            fewest=int(lines.fewest[line]),
+            most=int(lines.most[line]),
             lines=int(lines.lines[line]),
         )
 

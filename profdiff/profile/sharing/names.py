@@ -6,11 +6,15 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["field", "variable", "per-cpu", "pointed", "stack", "user-memory", "unnamed"]
 
+PER_CPU = ".data..percpu"
+"""The section of variables of each CPU."""
+
 PRIMITIVES = frozenset(
     {
         *("atomic_t", "atomic64_t", "refcount_struct", "kref", "file_ref_t", "rcuref_t", "local_t"),
         *("lockref", "spinlock", "raw_spinlock", "qspinlock", "qrwlock", "rwlock_t", "mutex"),
         *("rw_semaphore", "semaphore", "rt_mutex", "rt_mutex_base", "percpu_rw_semaphore"),
+        "ww_mutex",
         *("optimistic_spin_queue", "seqcount", "seqcount_spinlock", "seqcount_raw_spinlock"),
         *("seqcount_rwlock", "seqcount_mutex", "seqlock_t", "completion", "wait_queue_head"),
         *("swait_queue_head", "list_head", "hlist_head", "hlist_node", "hlist_bl_head"),
@@ -31,18 +35,39 @@ _INSIDE = re.compile(
 class Name(NamedTuple):
     """``type``: of a field, the record; of what a pointer leads to, what it is. ``symbol``: the
     variable. ``path``: the field, up to the first of ``PRIMITIVES``. ``function``: of what is
-    unnamed, the number of the function that misses most, -1 where none is known."""
+    unnamed, the number of the function that misses most, -1 where none is known. ``among``: titles
+    of other data, any of which it may be as well."""
 
     kind: Kind
     type: str = ""
     symbol: str = ""
     path: str = ""
     function: int = -1
+    among: tuple[str, ...] = ()
 
     @property
     def known(self) -> bool:
         """Whether it says what the data is."""
         return self.kind != "unnamed"
+
+    @property
+    def title(self) -> str:
+        """``mm_struct.mmap_lock``."""
+        return ".".join(filter(None, (self.type or self.symbol, self.path)))
+
+    def may_be(self, other: "Name") -> bool:
+        """Whether both may be the same data, though they are two names."""
+        return bool((self.among or other.among) and self._possible & other._possible)
+
+    @property
+    def _possible(self) -> frozenset[str]:
+        return frozenset({self.title, *self.among})
+
+    @staticmethod
+    def one_of(names: "Iterable[Name]") -> "Name":
+        """The name of what has one of some names, at least one."""
+        first, *others = sorted(set(names), key=lambda one: (one.title, one))
+        return first._replace(among=tuple(one.title for one in others))
 
 
 USER_MEMORY = Name("user-memory")
@@ -58,6 +83,6 @@ def cut(type_: str, path: str, nested: Iterable[tuple[str, str]]) -> str:
     ends = [len(path) - len(rest) - 1 for type_, rest in nested if type_ in PRIMITIVES]
     ends = [end for end in ends if end > 0]
     if ends:
-        return path[: min(ends)]
+        path = path[: min(ends)]
     shorter = _INSIDE.sub("", path)
     return shorter or path

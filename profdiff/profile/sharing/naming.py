@@ -1,52 +1,73 @@
 """The names of the bytes of a line."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from profdiff.profile.sharing.instructions import Said
 from profdiff.profile.sharing.names import Name, cut
 from profdiff.profile.sharing.objects import Touched, implied
+from profdiff.profile.sharing.owners import Place, alone
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.variables import Object, Variables
 
 
 class Named(NamedTuple):
-    """``alternatives``: other paths that a union leaves."""
+    """``alternatives``: other paths that a union leaves, and titles of what it may be as well."""
 
     name: Name
     alternatives: tuple[str, ...] = ()
 
 
+def one_of(several: Iterable[Named]) -> Named:
+    """What has one of some names, at least one."""
+    name = Name.one_of(one.name for one in several)
+    return Named(name, name.among)
+
+
 class LineNames:
-    """The names on one line that holds ``objects``."""
+    """The names on one line that holds what is at ``places``."""
 
     def __init__(
         self,
         touched: Sequence[Touched],
-        objects: Sequence[Object],
+        places: Sequence[Place],
         line_size: int,
         records: Records,
         variables: Variables,
     ) -> None:
-        self._objects, self._size = objects, line_size
+        self._places, self._size = places, line_size
         self._records, self._variables = records, variables
         self._told: defaultdict[int, Counter[Named]] = defaultdict(Counter)
         for one in touched:
-            if (known := self._direct(one, self._object(one.offset))) is not None:
+            several = self._objects(one.offset)
+            if len(several) == 1 and (known := self._direct(one, several[0])) is not None:
                 self._told[one.offset][known] += one.times
 
     def of(self, one: Touched) -> Named | None:
         """What an access is of; None where nothing tells."""
-        found = self._object(one.offset)
-        if found is None:
-            best = min(one.said, key=lambda said: (said.kind != "field", said.name), default=None)
-            return None if best is None else Named(best.name, _cut(best))
+        several = self._objects(one.offset)
+        if not several:
+            every = [
+                Named(name, name.among or _cut(said))
+                for said in one.said
+                if (name := alone(said, self._records, self._variables)) is not None
+            ]
+            return min(every, key=lambda named: (named.name.kind != "field", named), default=None)
+        if len(several) == 1:
+            return self._in(several[0], one)
+        return one_of(self._in(found, one) for found in several)
+
+    def _in(self, found: Object, one: Touched) -> Named:
+        """The same, of what lies in an object."""
         if (known := self._direct(one, found)) is not None:
             return known
         type_ = self._type(found)
         at = one.offset - found.base
         for said in one.said:
+            for origin in said.origins:
+                if (origin.name, origin.offset) == (found.name, at) and origin.path:
+                    return self._named(found, self._records.cut(type_, origin.path))
             path = self._records.embedded(type_, said, at)
             if path is not None:
                 return self._named(found, self._records.cut(type_, path))
@@ -54,16 +75,14 @@ class LineNames:
             return min(told, key=lambda named: (-told[named], named))
         return self._named(found, self._records.cut(type_, self._records.leaf(type_, at)))
 
-    def _object(self, offset: int) -> Object | None:
-        return next((one for one in self._objects if one.holds(offset)), None)
+    def _objects(self, offset: int) -> tuple[Object, ...]:
+        return next((one.objects for one in self._places if one.holds(offset)), ())
 
     def _type(self, one: Object) -> str:
         return one.name if one.kind == "field" else self._variables.type_of(one.name)
 
-    def _direct(self, one: Touched, found: Object | None) -> Named | None:
+    def _direct(self, one: Touched, found: Object) -> Named | None:
         """As the instruction itself names a part of the object that it accesses."""
-        if found is None:
-            return None
         type_ = self._type(found)
         for said in one.said:
             own = implied(said, one.offset, self._size, self._records)

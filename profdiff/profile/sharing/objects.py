@@ -1,11 +1,12 @@
 """Which objects lie on a line, as the instructions that access it say together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from profdiff.profile.data.keys import folded
 from profdiff.profile.sharing.instructions import Said
+from profdiff.profile.sharing.owners import Key
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.variables import Object
 
@@ -41,14 +42,19 @@ def implied(said: Said, offset: int, line_size: int, records: Records) -> Object
     return Object(said.kind, name, offset - said.offset, size)
 
 
+def weighed(touched: Iterable[Touched]) -> dict[Key, int]:
+    """How many accesses there are at each offset, by what their instructions say."""
+    weights: defaultdict[Key, int] = defaultdict(int)
+    for one in touched:
+        weights[one.offset, one.said] += one.times
+    return dict(weights)
+
+
 def objects(
-    touched: Iterable[Touched], variables: Iterable[Object], line_size: int, records: Records
+    weights: Mapping[Key, int], variables: Iterable[Object], line_size: int, records: Records
 ) -> list[Object]:
     """The objects on a line, without overlaps, by their place. ``variables``: those that are known
     to lie there. Each time it is the one that explains most of the accesses that are left."""
-    weights: defaultdict[tuple[int, Sequence[Said]], int] = defaultdict(int)
-    for one in touched:
-        weights[one.offset, one.said] += one.times
     votes: Counter[Object] = Counter()
     for (offset, several), count in weights.items():
         for said in several:
@@ -82,7 +88,7 @@ def _apart(one: Object, other: Object) -> bool:
 
 def _explained(
     one: Object,
-    weights: "dict[tuple[int, Sequence[Said]], int]",
+    weights: Mapping[Key, int],
     line_size: int,
     records: Records,
 ) -> int:

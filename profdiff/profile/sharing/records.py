@@ -19,6 +19,9 @@ class Records:
         self._leaves: dict[tuple[str, int], str] = {}
         self._cut: dict[tuple[str, str], str] = {}
         self._inside: dict[tuple[str, str], bool] = {}
+        self._alignments = dict(_declared(accesses)) if accesses is not None else {}
+        self._words: dict[str, int] = {}
+        self._parts: dict[tuple[str, str, int], bool] = {}
 
     def size(self, type_: str) -> int:
         """In bytes; 0: unknown."""
@@ -32,12 +35,37 @@ class Records:
     def embedded(self, outer: str, said: Said, offset: int) -> str | None:
         """The path in the record ``outer`` of what an instruction names as a part of a smaller
         record, at ``offset`` in the outer one; None where that has no such member there."""
-        if said.kind != "field" or not said.path:
-            return None
-        key = outer, said.path, offset
+        return self.at(outer, said.path, offset) if said.kind == "field" else None
+
+    def at(self, outer: str, inner: str, offset: int) -> str | None:
+        """The path in a record that ends with the path ``inner``, and is at an offset."""
+        key = outer, inner, offset
         if key not in self._embedded:
-            self._embedded[key] = self._find(outer, f".{said.path}", offset)
+            self._embedded[key] = self._find(outer, f".{inner}", offset) if inner else None
         return self._embedded[key]
+
+    def has(self, outer: str, inner: str, offset: int) -> bool:
+        """Whether a record has another one at an offset."""
+        key = outer, inner, offset
+        if key not in self._parts:
+            fields = self._fields(inner)
+            self._parts[key] = bool(fields) and all(
+                "[]" in path or self.at(outer, path, offset + start // 8) is not None
+                for path, (start, _) in fields.items()
+            )
+        return self._parts[key]
+
+    def alignment(self, type_: str) -> int:
+        """What the addresses of such records are a multiple of, at least: as declared, or as words
+        in it are."""
+        if type_ not in self._words:
+            of = [
+                bits // 8
+                for start, bits in self._fields(type_).values()
+                if bits in (16, 32, 64) and not start % bits
+            ]
+            self._words[type_] = max(*of, self._alignments.get(type_, 0), 1)
+        return self._words[type_]
 
     def _find(self, outer: str, end: str, offset: int) -> str | None:
         fields, found = self._fields(outer), list[str]()
@@ -73,7 +101,7 @@ class Records:
             parts = path.split(".") if type_ not in PRIMITIVES else []
             members = (".".join(parts[:number]) for number in range(1, len(parts)))
             found = (one for one in members if self._is_primitive(type_, one))
-            self._cut[key] = next(found, None) or cut(type_, path, ())
+            self._cut[key] = cut(type_, next(found, path), ())
         return self._cut[key]
 
     def _is_primitive(self, type_: str, member: str) -> bool:
@@ -90,6 +118,13 @@ class Records:
             alike = any(shape and self._fields(one) == shape for one in PRIMITIVES)
             self._inside[type_, member] = alike
         return self._inside[type_, member]
+
+
+def _declared(accesses: DataAccesses) -> Iterator[tuple[str, int]]:
+    """What records are declared to be aligned to."""
+    columns = accesses.layout_type.tolist(), accesses.layout_alignment.tolist()
+    for name, alignment in zip(*columns, strict=True):
+        yield accesses.strings[name], alignment
 
 
 def _members(accesses: DataAccesses) -> Iterator[tuple[str, str]]:

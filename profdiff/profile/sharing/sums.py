@@ -41,13 +41,16 @@ class Sums:
     another one writes; ``untold``: those of which that is not known; ``recycled``: those of lines
     that are not persistent, and ``recycled_misses`` their misses. ``bystanders``: loads of bytes
     that nobody writes, on lines that others write, by their names. ``locked``: executed
-    locked instructions. ``misses``: fetches and upgrades by the innermost function and the
-    innermost one that is not from a header. ``largest``: the line with most transfers."""
+    locked instructions. ``fewest`` and ``most``: the range of misses if vCPUs take other turns.
+    ``misses``: fetches and upgrades by the innermost function and the innermost one that is not
+    from a header. ``largest``: the line with most transfers."""
 
     transfers: int = 0
     read_fetches: int = 0
     write_fetches: int = 0
     upgrades: int = 0
+    fewest: int = 0
+    most: int = 0
     lines: int = 0
     false: int = 0
     untold: int = 0
@@ -87,7 +90,7 @@ class Sums:
 
 _NUMBERS = (
     *("transfers", "read_fetches", "write_fetches", "upgrades", "lines", "false", "untold"),
-    *("recycled", "recycled_misses", "locked"),
+    *("recycled", "recycled_misses", "locked", "fewest", "most"),
 )
 
 

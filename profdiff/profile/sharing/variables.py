@@ -8,10 +8,9 @@ import numpy as np
 
 from profdiff.profile.data.keys import folded
 from profdiff.profile.sharing.instructions import Said
-from profdiff.profile.sharing.names import Kind
+from profdiff.profile.sharing.names import PER_CPU, Kind
 from profdiff.symbolization.data_accesses import DataAccesses
 
-PER_CPU = ".data..percpu"
 _WORD = 1 << 64
 
 
@@ -46,7 +45,7 @@ class Variables:
         self._names: list[str] = []
         self._starts = self._ends = np.empty(0, np.int64)
         self._of_cpus = np.empty(0, np.bool_)
-        self._bias, self._bases = 0, list[int]()
+        self._bias, self._bases, self._cpus = 0, list[int](), cpus
         if accesses is None:
             return
         strings = accesses.strings
@@ -82,6 +81,11 @@ class Variables:
             self._bias = min(static, key=lambda one: (-static[one], abs(one), one))
         sure = [one for one in per_cpu if per_cpu[one]]
         self._bases = sorted(sure, key=lambda one: (-per_cpu[one], one))[:cpus]
+
+    @property
+    def has_cpus(self) -> bool:
+        """Whether it is known where the data of all CPUs is."""
+        return len(self._bases) == self._cpus
 
     def type_of(self, symbol: str) -> str:
         """The record that a variable is, as instructions say; "" where none does."""

@@ -34,7 +34,8 @@ def build(
     titles = _titles(found)
     maker = _Maker(sources, documents, pages, threshold)
     made = [maker.series(one, title) for one, title in zip(found, titles, strict=True)]
-    remarks = [f"{len(made)} machines or workloads: {_APART}"] if len(made) > 1 else []
+    apart = {tuple(pair for pair in one.key if pair[0] != "metric") for one in found}
+    remarks = [f"{len(apart)} machines or workloads: {_APART}"] if len(apart) > 1 else []
     remarks += [f"{one.name} is damaged, and left out: {one.why}" for one in left_out]
     remarks += _left_out(sources)
     remarks += maker.remarks
@@ -89,7 +90,7 @@ class _Maker:
             title=title,
             machine=one.machine,
             metric=metric.name if metric else "",
-            unit=metric.unit if metric else "",
+            unit=making.unit(metric),
             better=metric.better if metric else "lower",
             sources=one.sources,
             releases=[self._release(one, number, found) for number in range(len(one.releases))],
@@ -141,15 +142,10 @@ class _Maker:
             return ""
         before = {step.since for step in here}
         than = one.releases[max(before)].title if len(before) == 1 else "the release before"
-        least = units.percent(self._threshold, "g")
+        said = making.said(one.metric, counts["more"], counts["less"], len(here), self._threshold)
         verb = "depends" if counts["depend"] == 1 else "depend"
         depend = f"; {counts['depend']} {verb} on state" if counts["depend"] else ""
-        return units.printable(
-            f"{one.releases[number].title} against {than}: {counts['more']} of {len(here)} "
-            f"{'cell' if len(here) == 1 else 'cells'} {'costs' if counts['more'] == 1 else 'cost'} "
-            f"at least {least} more, "
-            f"{counts['less']} at least {least} less{depend}"
-        )
+        return units.printable(f"{one.releases[number].title} against {than}: {said}{depend}")
 
     def _cell(
         self, one: ReleaseSeries, name: str, found: Mapping[int, ReleaseStep]

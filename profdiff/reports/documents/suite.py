@@ -2,7 +2,7 @@
 
 from profdiff import __version__
 from profdiff.base import guest_clock, units
-from profdiff.base.metric import Metric
+from profdiff.base.metric import TRANSFERRED, Metric
 from profdiff.evidence.suite.results import SuiteResults
 from profdiff.session.suite import Suite
 from profdiff.views.suite import making, records
@@ -29,7 +29,7 @@ def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.Su
         created=results.created,
         profdiff=__version__,
         metric=metric.name if metric else "",
-        unit=metric.unit if metric else "",
+        unit=making.unit(metric),
         better=metric.better if metric else "lower",
         banner=banner(metric),
         sentence=summaries[-1].sentence if summaries else "there is no second kernel to compare",
@@ -53,7 +53,7 @@ def banner(metric: Metric | None) -> str:
         return ""
     if metric.exact or guest_clock.is_instructions(metric):
         return "Instructions, not time."
-    return ""
+    return "Transfers of cache lines, not time." if metric.kind is TRANSFERRED else ""
 
 
 def _remarks(results: SuiteResults) -> list[str]:

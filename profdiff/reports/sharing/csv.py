@@ -7,8 +7,17 @@ from profdiff.views.sharing.records import Row, SharingDocument, Sums
 
 _NAMES = ("data", "kind", "type", "symbol", "field", "alternatives")
 _SUMS = (
-    *("transfers", "false", "untold", "recycled", "misses", "recycled_misses"),
-    *("read_fetches", "write_fetches", "upgrades", "lines", "bystander_reads", "locked", "verdict"),
+    *("transfers", "false", "untold", "recycled", "misses", "fewest_misses", "most_misses"),
+    *(
+        "recycled_misses",
+        "read_fetches",
+        "write_fetches",
+        "upgrades",
+        "lines",
+        "bystander_reads",
+        "locked",
+        "verdict",
+    ),
 )
 _CHANGES = (
     *("transfers delta", "transfers low", "transfers high"),

@@ -20,13 +20,16 @@ from profdiff.views.sharing.records import (
 )
 
 _FUNCTIONS = 3
+# So many rows have the range of their misses.
+_RANGES = 10
 # What the names of data and functions keep together.
 _NAMES = 28
 _COVERS = (
     "transfers: how often a line changes hands if the vCPUs take turns after each operation. "
     "misses: fetches and upgrades of a coherence protocol as they ran. kind: true if a vCPU "
     "accesses bytes that another one writes, else false. function: which misses most; what is "
-    "inlined from a header belongs to where it is inlined."
+    "inlined from a header belongs to where it is inlined. other turns: of one access each, and at "
+    "random, for vCPUs that run at the same time."
 )
 _SIGNS = {
     UNSURE: f"{UNSURE}: the difference is not certain: a line is recycled, runs differ, or lines "
@@ -38,6 +41,10 @@ _SCHEDULE = (
     "schedule: more than a quarter of the transfers are on lines that change hands less than once "
     "in four operations. Objects there are recycled, and which vCPU gets them depends on the "
     "schedule."
+)
+_CALLS = (
+    "Nothing in the workload marks operations (PROFDIFF_OP), so each system call begins one, also "
+    "where a program starts and ends."
 )
 _RUNS = "differ: the runs of a kernel differ; the one with the median of transfers stands for all."
 
@@ -52,7 +59,8 @@ def render(
     parts: list[Block | str] = [*_missing(document), first]
     if first != NOTHING:
         drawing = _Drawing(document, selection, numbers, width)
-        parts += [*drawing.rows(), *drawing.bystanders(), *drawing.totals(), drawing.notes()]
+        parts += [*drawing.rows(), *drawing.ranges(), *drawing.bystanders()]
+        parts += [*drawing.totals(), drawing.notes()]
     lines: list[str] = []
     for part in parts:
         lines += [*([""] if lines else [])]
@@ -139,6 +147,28 @@ class _Drawing:
         cut = fitted(columns, shown, below, self._width)
         return draw(title, columns, cut, self._width, below)
 
+    def ranges(self) -> list[Block]:
+        """How many misses there are in other orders, where that is not what was seen."""
+        labels = self._document.labels
+        columns = [*(Column(label) for label in labels), Column("data", name=True)]
+        body = []
+        for row in self._shown:
+            told = [(label, row.kernels[label]) for label in labels]
+            if any(
+                one.fewest_misses < one.misses or one.misses < one.most_misses for _, one in told
+            ):
+                body.append([*(self._range(*one) for one in told), row.data.title])
+        if not body:
+            return []
+        title = f"misses if the vCPUs take other turns{self._numbers.title}"
+        return draw(title, columns, body[:_RANGES], self._width)
+
+    def _range(self, label: str, one: Sums) -> str:
+        low, high = (
+            self._numbers.count(label, value) for value in (one.fewest_misses, one.most_misses)
+        )
+        return low if low == high else f"{low} to {high}"
+
     def bystanders(self) -> list[Block]:
         """What is read beside what others write."""
         found = [(row, one) for row in self._shown for one in row.bystanders]
@@ -203,7 +233,8 @@ class _Drawing:
             UNSURE: any(not sure for _, sure in self._drawn),
             ABOUT: any(sure and one.low < one.high for one, sure in self._drawn),
         }
-        told = [_SIGNS[sign] for sign, there in signs.items() if there]
+        told = [_CALLS] if any(one.ops_by == "calls" for one in self._document.kernels) else []
+        told += [_SIGNS[sign] for sign, there in signs.items() if there]
         told += [_SCHEDULE] * ("schedule" in verdicts) + [_RUNS] * ("differ" in verdicts)
         if self._small:
             rows = "1 row has" if len(self._small) == 1 else f"{len(self._small):,} rows have"

@@ -115,6 +115,8 @@ class _Making:
                 untold=one.untold,
                 recycled=one.recycled,
                 misses=one.all_misses,
+                fewest_misses=one.fewest,
+                most_misses=one.most,
                 recycled_misses=one.recycled_misses,
                 read_fetches=one.read_fetches,
                 write_fetches=one.write_fetches,

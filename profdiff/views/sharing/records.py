@@ -83,7 +83,8 @@ class Sums(Record, frozen=True):
     what another one writes; whether ``untold`` ones are false is not known; ``recycled`` ones are
     on lines that change hands less than once in four operations, as ``recycled_misses`` are of
     ``misses``. ``read_fetches``,
-    ``write_fetches`` and ``upgrades``: what a coherence protocol did; ``misses``: their sum.
+    ``write_fetches`` and ``upgrades``: what a coherence protocol did; ``misses``: their sum,
+    and ``fewest_misses`` and ``most_misses`` its range if the vCPUs take other turns.
     ``bystander_reads``: loads of bytes that nobody writes, on lines that others write. ``locked``:
     executed locked instructions on the lines. ``line``: the one with most transfers."""
 
@@ -92,6 +93,8 @@ class Sums(Record, frozen=True):
     untold: int
     recycled: int
     misses: int
+    fewest_misses: int
+    most_misses: int
     recycled_misses: int
     read_fetches: int
     write_fetches: int

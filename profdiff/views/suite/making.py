@@ -54,13 +54,9 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.Sui
         session=relpath(one.folder, results.suite.folder),
         at=",".join(f"{name}={one.setting.value(name)}" for name in one.setting.varied),
         command=shlex.join(shown_command(one.argv)),
-        values={label: one.values.get(label) for label in labels},
+        values=_values(one, labels),
         per_op=one.per_op,
-        changes={
-            label: _change(one.changes[label], threshold)
-            for label in labels
-            if label in one.changes
-        },
+        changes=_changes(one, labels, threshold),
         missing={
             label: records.SuiteMissing(
                 kind=one.absent[label].kind,
@@ -80,7 +76,29 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.Sui
         seats={label: cell_function(one.seats[label]) for label in labels if label in one.seats},
         noise=one.noise,
         reproduce=reproduce(results.suite.command, one.name, alone=results.suite.alone),
+        further=[
+            records.SuiteFurther(
+                metric=other.metric.name,
+                unit=unit(other.metric),
+                values=_values(other, labels),
+                changes=_changes(other, labels, threshold),
+            )
+            for other in one.further
+            if other.metric
+        ],
     )
+
+
+def _values(one: SuiteCell, labels: Sequence[str]) -> dict[str, float | None]:
+    return {label: one.values.get(label) for label in labels}
+
+
+def _changes(
+    one: SuiteCell, labels: Sequence[str], threshold: float
+) -> dict[str, records.SuiteChange]:
+    return {
+        label: _change(one.changes[label], threshold) for label in labels if label in one.changes
+    }
 
 
 def reproduce(command: Sequence[str], name: str, *, alone: bool = False) -> str:
@@ -128,6 +146,9 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
     up = worse == is_worse(metric, 1)
     names = results.functions.names(label, _NAMED, up=up) if relevant else []
     both = name_of(results, label), name_of(results, results.base)
+    counts = more, less, depend, len(compared)
+    told = [_sentence(metric, both, counts, threshold, names)]
+    told += [_further(results, label, threshold, one) for one in _further_metrics(results)]
     return records.SuiteSummary(
         kernel=label,
         compared=len(compared),
@@ -139,7 +160,49 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
         failed=kinds.count("failed"),
         not_recorded=kinds.count("not recorded"),
         functions=names,
-        sentence=_sentence(metric, both, (more, less, depend, len(compared)), threshold, names),
+        sentence="; ".join(told),
+    )
+
+
+def _further_metrics(results: SuiteResults) -> list[Metric]:
+    return list(
+        dict.fromkeys(
+            other.metric for one in results.cells for other in one.further if other.metric
+        )
+    )
+
+
+def _further(results: SuiteResults, label: str, threshold: float, metric: Metric) -> str:
+    """A clause on the changes by a metric beside the suite's."""
+    changes = [
+        other.changes[label]
+        for one in results.cells
+        for other in one.further
+        if other.metric == metric and label in other.changes
+    ]
+    relevant = [one for one in changes if one.relevant(threshold)]
+    more = sum(is_worse(metric, one.delta) for one in relevant)
+    return said(metric, more, len(relevant) - more, len(changes), threshold)
+
+
+def said(metric: Metric | None, more: int, less: int, compared: int, threshold: float) -> str:
+    """In how many cells of those that can be ``compared`` there is relevantly more, or less."""
+    least = units.percent(threshold, "g")
+    cells = "cell" if compared == 1 else "cells"
+    if metric is not None and metric.kind.per_op:
+        what = metric.name.replace("-", " ")
+        verb = "has" if more == 1 else "have"
+        return (
+            f"{more:,} of {compared:,} {cells} {verb} at least {least} more {what}, {less:,} fewer"
+        )
+    verb, up, down = (
+        ("cost" if more != 1 else "costs", "more", "less")
+        if metric is None or metric.better == "lower"
+        else ("are" if more != 1 else "is", "lower", "higher")
+    )
+    return (
+        f"{more:,} of {compared:,} {cells} {verb} at least {least} {up}, "
+        f"{less:,} at least {least} {down}"
     )
 
 
@@ -164,6 +227,11 @@ def name_of(results: SuiteResults, label: str) -> str:
     """What a sentence calls a kernel: its release, if that tells it from all others."""
     own = results.kernels[label].release
     return units.printable(own if own and results.releases[own] == 1 else label)
+
+
+def unit(metric: Metric | None) -> str:
+    """The unit of values, where *per op* is said apart from it."""
+    return metric.unit.removesuffix(" per op") if metric else ""
 
 
 def is_worse(metric: Metric | None, delta: float) -> bool:
@@ -215,22 +283,11 @@ def _sentence(
     more, less, depend, compared = counts
     if not compared:
         return f"{other} against {base}: no cell can be compared"
-    least = units.percent(threshold, "g")
-    verb, up, down = (
-        ("cost" if more != 1 else "costs", "more", "less")
-        if metric is None or metric.better == "lower"
-        else ("are" if more != 1 else "is", "lower", "higher")
-    )
-    cells = "cell" if compared == 1 else "cells"
-    said = (
-        f"{other} against {base}: {more:,} of {compared:,} {cells} {verb} "
-        f"at least {least} {up}, "
-        f"{less:,} at least {least} {down}"
-    )
+    text = f"{other} against {base}: {said(metric, more, less, compared, threshold)}"
     if depend:
-        said += f"; {depend:,} {'depends' if depend == 1 else 'depend'} on state"
+        text += f"; {depend:,} {'depends' if depend == 1 else 'depend'} on state"
     if not names:
-        return said
+        return text
     told = ", ".join(units.printable(name) for name in names)
     what = "functions that make" if len(names) > 1 else "function that makes"
-    return f"{said}; the {what} most of it over all cells: {told}"
+    return f"{text}; the {what} most of it over all cells: {told}"

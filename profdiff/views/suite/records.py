@@ -4,7 +4,7 @@ it."""
 
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from profdiff.base.metric import Better
 from profdiff.views.record import Record, Side, schema_of
@@ -63,6 +63,16 @@ class SuiteCellFunction(Record, frozen=True):
     share: float | None
 
 
+class SuiteFurther(Record, frozen=True):
+    """A cell by another metric than the suite's, which belongs to that: misses beside transfers.
+    ``values`` and ``changes``: as the cell's own."""
+
+    metric: str
+    unit: str
+    values: dict[str, float | None]
+    changes: dict[str, SuiteChange]
+
+
 class SuiteCell(Record, frozen=True):
     """One workload at one point. ``part``: of which architecture or compiler, "" for the only one;
     ``point``: values of parameters; ``op``: what one operation is; ``session``: its folder,
@@ -73,7 +83,7 @@ class SuiteCell(Record, frozen=True):
     compared; ``seats``: the deepest function that holds at least half of the change with all that
     it calls, of kernels where one does. ``noise``: how much the base differs from itself (A/A), as
     a fraction, null where it was not recorded twice. ``reproduce``: the command that records this
-    cell alone."""
+    cell alone. ``further``: its values by other metrics that belong to the suite's."""
 
     name: str
     workload: str
@@ -94,6 +104,7 @@ class SuiteCell(Record, frozen=True):
     seats: dict[str, SuiteCellFunction]
     noise: float | None
     reproduce: str
+    further: list[SuiteFurther] = field(default_factory=list)
 
 
 class SuiteFunction(Record, frozen=True):

@@ -88,10 +88,12 @@ impl DataIndex {
         columns.set_item("field", found.field.into_pyarray(py))?;
         columns.set_item("alternatives", found.alternatives.into_pyarray(py))?;
         columns.set_item("nested", found.nested.into_pyarray(py))?;
+        columns.set_item("origins", found.origins.into_pyarray(py))?;
         columns.set_item("offset", found.offset.into_pyarray(py))?;
         columns.set_item("type_size", found.type_size.into_pyarray(py))?;
         columns.set_item("layout_type", found.layout_type.into_pyarray(py))?;
         columns.set_item("layout_size", found.layout_size.into_pyarray(py))?;
+        columns.set_item("layout_alignment", found.layout_alignment.into_pyarray(py))?;
         columns.set_item("field_type", found.field_type.into_pyarray(py))?;
         columns.set_item("field_name", found.field_name.into_pyarray(py))?;
         columns.set_item("field_offset", found.field_offset.into_pyarray(py))?;

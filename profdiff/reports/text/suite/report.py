@@ -10,7 +10,7 @@ from profdiff.reports.table import MIN_WIDTH, Column
 from profdiff.reports.text.suite import states
 from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows
 from profdiff.views.results.result import ABSENT
-from profdiff.views.suite.records import SuiteCell, SuiteDocument, SuiteFunction
+from profdiff.views.suite.records import SuiteCell, SuiteChange, SuiteDocument, SuiteFunction
 
 _BUILD_ID = 12
 # With more kernels, the table has the base and the last of them.
@@ -122,9 +122,13 @@ def _title(document: SuiteDocument) -> str:
 
 
 def _columns(document: SuiteDocument, labels: Sequence[str]) -> list[Column]:
-    made = [Column("cell", name=True), Column(document.kernels[0].label)]
-    for label in labels:
-        made += [Column(label), Column("change")]
+    made = [Column("cell", name=True)]
+    further = _further(document)
+    for number, metric in enumerate([document.metric, *further]):
+        part, group = (number, metric.replace("-", " ")) if further else (None, "")
+        titles = [document.kernels[0].label]
+        titles += [title for label in labels for title in (label, "change")]
+        made += [Column(title, part=part, group=group) for title in titles]
     return [
         *made,
         Column("op", name=True, spare=2),
@@ -136,17 +140,16 @@ def _columns(document: SuiteDocument, labels: Sequence[str]) -> list[Column]:
 def _row(
     document: SuiteDocument, cell: SuiteCell, labels: Sequence[str], *, ratios: bool
 ) -> list[str]:
-    base = cell.values[document.kernels[0].label]
-    made = [cell.name, _value(cell, base)]
-    for label in labels:
-        value = cell.values[label]
-        made.append(_value(cell, value))
-        if base is None or value is None:
-            made.append("")
-            continue
-        change = (units.ratio if ratios else units.change)(base, value)
-        sure = cell.changes[label].verdict in ("exact", "changed")
-        made.append(change if sure else f"{change} ?")
+    made = [cell.name]
+    known = {one.metric: (one.values, one.changes) for one in cell.further}
+    own = (cell.values, cell.changes)
+    for values, changes in (own, *(known.get(one, ({}, {})) for one in _further(document))):
+        base = values.get(document.kernels[0].label)
+        made.append(_value(cell, base))
+        for label in labels:
+            value, change = values.get(label), changes.get(label)
+            made.append(_value(cell, value))
+            made.append("" if base is None else _change(base, value, change, ratios=ratios))
     changed = [one for one in labels if one in cell.changes and cell.changes[one].relevant]
     first = next((found for one in reversed(changed) if (found := mostly(cell, one))), None)
     share = f" {units.percent(first.share, '.0f')}" if first and first.share else ""
@@ -156,6 +159,18 @@ def _row(
         " ".join(cell.tags),
         f"{first.name}{share}" if first else "",
     ]
+
+
+def _change(base: float, value: float | None, change: SuiteChange | None, *, ratios: bool) -> str:
+    if value is None or change is None:
+        return ""
+    told = (units.ratio if ratios else units.change)(base, value if change.delta else base)
+    return told if change.verdict in ("exact", "changed") else f"{told} ?"
+
+
+def _further(document: SuiteDocument) -> list[str]:
+    """The metrics beside the suite's."""
+    return list(dict.fromkeys(one.metric for cell in document.cells for one in cell.further))
 
 
 def _value(cell: SuiteCell, value: float | None) -> str:

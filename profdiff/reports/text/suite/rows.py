@@ -1,7 +1,7 @@
 """Which cells of a suite's report are rows, and in which order."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
@@ -24,18 +24,21 @@ class Rows(NamedTuple):
 
 
 def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
-    """By the change of the last of ``labels`` that has a relevant one."""
-    more: list[tuple[float, SuiteCell]] = []
-    less: list[tuple[float, SuiteCell]] = []
+    """By the change of the last of ``labels`` that has a relevant one. Those follow of which only
+    another metric than the suite's has one."""
+    more: list[tuple[int, float, SuiteCell]] = []
+    less: list[tuple[int, float, SuiteCell]] = []
     depend: list[tuple[float, SuiteCell]] = []
     once: list[SuiteCell] = []
     other = unsure = 0
     for cell in document.cells:
-        changes = [cell.changes[label] for label in labels if label in cell.changes]
-        relevant = [one for one in changes if one.relevant]
+        every = [cell.changes, *(one.changes for one in cell.further)]
+        changes = [one[label] for one in every for label in labels if label in one]
+        found = ((place, _relevant(one, labels)) for place, one in enumerate(every))
+        place, relevant = next((pair for pair in found if pair[1]), (0, []))
         if relevant:
             size = worsening(document, relevant[-1])
-            (more if size > 0 else less).append((size, cell))
+            (more if size > 0 else less).append((place, size, cell))
             if any(one.states == 1 and one.verdict == "exact" for one in relevant):
                 once.append(cell)
         elif states := [_apart(one) for one in changes if one.depends]:
@@ -44,11 +47,15 @@ def rows(document: SuiteDocument, labels: Sequence[str]) -> Rows:
             unknown = any(one.verdict == "unsure" for one in changes)
             unsure += unknown
             other += not unknown
-    more.sort(key=lambda pair: (-pair[0], pair[1].name))
-    less.sort(key=lambda pair: (pair[0], pair[1].name))
+    more.sort(key=lambda one: (one[0], -one[1], one[2].name))
+    less.sort(key=lambda one: (one[0], one[1], one[2].name))
     depend.sort(key=lambda pair: (-pair[0], pair[1].name))
-    up, down, apart = ([cell for _, cell in some] for some in (more, less, depend))
-    return Rows(up, down, apart, other, unsure, once)
+    up, down = ([cell for *_, cell in some] for some in (more, less))
+    return Rows(up, down, [cell for _, cell in depend], other, unsure, once)
+
+
+def _relevant(changes: Mapping[str, SuiteChange], labels: Sequence[str]) -> list[SuiteChange]:
+    return [changes[label] for label in labels if label in changes and changes[label].relevant]
 
 
 def _apart(change: SuiteChange) -> float:

@@ -70,6 +70,10 @@ impl<'p, 'd> TypeView<'p, 'd> {
         matches!(self.stripped(id).1.kind, Kind::Struct | Kind::Union)
     }
 
+    pub(crate) fn is_array(&self, id: Id) -> bool {
+        self.stripped(id).1.kind == Kind::Array
+    }
+
     /// In bytes; 0 where it is not known.
     pub(crate) fn size(&self, id: Id) -> u64 {
         if let Some(size) = self.sizes.borrow().get(&id) {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::fields::Fields;
+use crate::flow::given::Given;
 use crate::flow::value::Value;
 use crate::kind::Reason;
 use crate::machine::REGISTERS;
@@ -12,8 +13,10 @@ const MOST_SLOTS: usize = 1 << 10;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) registers: [Value; REGISTERS],
+    /// Which registers have what the function was given.
+    pub(crate) given: [Option<Given>; REGISTERS],
     /// By how far a slot of eight bytes is behind the frame's address.
-    stack: BTreeMap<i64, Value>,
+    stack: BTreeMap<i64, (Value, Option<Given>)>,
     /// Whether some way leads here.
     pub(crate) live: bool,
 }
@@ -22,6 +25,7 @@ impl State {
     pub(crate) fn nowhere() -> Self {
         State {
             registers: [Value::Bottom; REGISTERS],
+            given: [None; REGISTERS],
             stack: BTreeMap::new(),
             live: false,
         }
@@ -37,12 +41,17 @@ impl State {
     }
 
     pub(crate) fn slot(&self, at: i64) -> Value {
-        let known = self.stack.get(&at).copied();
-        known.unwrap_or(Value::Unknown(Reason::StackSlot))
+        let known = self.stack.get(&at);
+        known.map_or(Value::Unknown(Reason::StackSlot), |known| known.0)
+    }
+
+    /// Whether a slot has what the function was given.
+    pub(crate) fn given_at(&self, at: i64) -> Option<Given> {
+        self.stack.get(&at).and_then(|known| known.1)
     }
 
     /// Store `size` bytes, or no one knows how many: 0.
-    pub(crate) fn store(&mut self, at: i64, size: u32, value: Value) {
+    pub(crate) fn store(&mut self, at: i64, size: u32, value: Value, given: Option<Given>) {
         // What it covers a part of, too.
         let last = match size {
             0 => i64::MAX,
@@ -54,7 +63,7 @@ impl State {
             self.stack.remove(&slot);
         }
         if size == 8 && self.stack.len() < MOST_SLOTS {
-            self.stack.insert(at, value);
+            self.stack.insert(at, (value, given));
         }
     }
 
@@ -68,7 +77,7 @@ impl State {
     pub(crate) fn change_lists(&mut self) {
         const HEAD: u64 = 8;
         let is_head = |slot: i64, value: &Value| matches!(value, Value::Stack(to) if to.abs_diff(slot) <= HEAD);
-        self.stack.retain(|slot, value| !is_head(*slot, value));
+        self.stack.retain(|slot, (value, _)| !is_head(*slot, value));
     }
 
     /// Let another state lead here, too; whether that changes something.
@@ -84,10 +93,17 @@ impl State {
             changed |= joined != *own;
             *own = joined;
         }
-        for (slot, own) in &mut self.stack {
+        for (own, other) in self.given.iter_mut().zip(&from.given) {
+            changed |= own.is_some() && own != other;
+            *own = own.filter(|one| Some(*one) == *other);
+        }
+        for (slot, (own, given)) in &mut self.stack {
             let joined = own.join(fields, from.slot(*slot));
             changed |= joined != *own;
             *own = joined;
+            let other = from.given_at(*slot);
+            changed |= given.is_some() && *given != other;
+            *given = given.filter(|one| Some(*one) == other);
         }
         changed
     }

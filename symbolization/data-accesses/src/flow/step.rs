@@ -214,20 +214,21 @@ impl<'d> Step<'_, '_, 'd> {
     /// What is known behind an instruction.
     pub(crate) fn step(&self, instruction: usize, state: &mut State) {
         let operation = &self.body.code[instruction].operation;
-        let mut sets = [(0u8, Value::Bottom); 4];
-        let mut stores = [(0i64, 0u32, Value::Bottom); 4];
+        let mut sets = [(0u8, Value::Bottom, None); 4];
+        let mut stores = [(0i64, 0u32, Value::Bottom, None); 4];
         let (mut set, mut stored, mut lists_change) = (0, 0, false);
         for effect in &operation.effects {
             match effect {
                 Effect::Set(register, source) if set < sets.len() => {
-                    sets[set] = (*register, self.source(instruction, state, source));
+                    let value = self.source(instruction, state, source);
+                    sets[set] = (*register, value, self.given_by(state, source));
                     set += 1;
                 }
                 Effect::Store(address, size, source) if stored < stores.len() => {
                     match self.address(state, address) {
                         Value::Stack(slot) => {
                             let value = self.source(instruction, state, source);
-                            stores[stored] = (slot, *size, value);
+                            stores[stored] = (slot, *size, value, self.given_by(state, source));
                             stored += 1;
                         }
                         // A list's neighbour may be on the stack.
@@ -238,18 +239,20 @@ impl<'d> Step<'_, '_, 'd> {
                 Effect::Set(register, _) => {
                     let value = Value::Unknown(Reason::Computed);
                     state.registers[usize::from(*register)] = value;
+                    state.given[usize::from(*register)] = None;
                 }
                 Effect::Store(..) => {}
             }
         }
-        for (register, value) in &sets[..set] {
+        for (register, value, given) in &sets[..set] {
             state.registers[usize::from(*register)] = *value;
+            state.given[usize::from(*register)] = *given;
         }
         if lists_change {
             state.change_lists();
         }
-        for (slot, size, value) in &stores[..stored] {
-            state.store(*slot, *size, *value);
+        for (slot, size, value, given) in &stores[..stored] {
+            state.store(*slot, *size, *value, *given);
         }
         self.call(instruction, &operation.control, state);
     }
@@ -285,6 +288,7 @@ impl<'d> Step<'_, '_, 'd> {
         };
         for register in self.machine().scratch() {
             state.registers[usize::from(*register)] = Value::Unknown(Reason::CallResult);
+            state.given[usize::from(*register)] = None;
         }
         state.registers[usize::from(self.machine().result())] = result;
     }

@@ -1,3 +1,4 @@
+use super::given::Given;
 use super::memory::Step;
 use super::state::State;
 use super::value::Value;
@@ -59,6 +60,12 @@ fn entry(step: &Step<'_, '_, '_>) -> State {
             }
             state.registers[usize::from(*register)] = Value::of_type(step.fields, *id);
         }
+    }
+    for register in machine.arguments() {
+        state.given[usize::from(*register)] = Some(Given {
+            register: *register,
+            offset: 0,
+        });
     }
     let stack = Value::Stack(machine.entry_stack());
     state.registers[usize::from(machine.stack_pointer())] = stack;

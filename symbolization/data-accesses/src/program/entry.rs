@@ -17,6 +17,7 @@ pub(super) struct Entry<'d> {
     pub(super) frame: Option<Expression<Slice<'d>>>,
     pub(super) declared: bool,
     pub(super) external: bool,
+    pub(super) alignment: u64,
 }
 
 /// What is read of most entries: a kernel has millions.
@@ -88,6 +89,7 @@ impl<'d> Entry<'d> {
                 }
                 dw::DW_AT_declaration => entry.declared = true,
                 dw::DW_AT_external => entry.external = true,
+                dw::DW_AT_alignment => entry.alignment = value.udata_value().unwrap_or(0),
                 _ => {}
             }
         }

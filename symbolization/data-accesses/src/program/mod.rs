@@ -123,6 +123,13 @@ impl<'d> Program<'d> {
         found.or_else(|| self.index.named_records.get(name).copied())
     }
 
+    /// What the addresses of a record are declared to be a multiple of; 0: nothing is.
+    pub(crate) fn alignment(&self, id: Id) -> u64 {
+        let place = usize::try_from(id).ok();
+        let found = place.and_then(|at| Entry::at(&self.types.units, at));
+        found.map_or(0, |(_, entry)| entry.alignment)
+    }
+
     /// Variables of a function that is declared at an offset of `.debug_info`.
     pub(crate) fn declared(&self, place: usize) -> Rc<Declared> {
         let mut known = self.declared_variables.borrow_mut();

@@ -3,15 +3,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use data_types::Id;
 use kernel_symbols::{Error, Result};
 
+use super::calls::Calls;
 use super::columns::{Accesses, Flags, Row, Texts};
+use super::container::container;
 use super::layouts;
 use super::memory::Memory;
+use super::origins::Origins;
 use super::target::{reason, variable_of, Target};
 use crate::fields::{choose, Fields, Place};
 use crate::flow::{State, Step, Value};
 use crate::kind::{Kind, Reason};
 use crate::machine::{Access, Role};
-use crate::program::{Location, Static};
+use crate::program::Static;
 
 /// How many names of a union's alternatives are kept.
 const MOST_ALTERNATIVES: usize = 24;
@@ -91,6 +94,8 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                         });
                         after.slot(slot) == Value::Canary
                     };
+                    let given = state.passed(&access.address);
+                    row.given = given.map(|given| (step.body.entry, given));
                     self.plain(step, number, state, access, &mut row, stores_canary);
                 }
             }
@@ -156,7 +161,7 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 let inside = self.fields.has(target, offset, size);
                 let around = match inside {
                     true => None,
-                    false => self.container(step, target, offset, size),
+                    false => container(self.fields, step, target, offset, size),
                 };
                 let Target { id, offset, .. } = around.unwrap_or(Target::at(target, offset));
                 let (offset, is_sure) = self.fields.within(id, offset, moves, size);
@@ -199,79 +204,6 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 None => row.reason = reason(step, value, may_fault) as u8,
             },
         }
-    }
-
-    /// What a pointer `offset` bytes behind the start of something of a type leads to, which lies
-    /// outside of it: that of the only record around it that the function has a variable for
-    /// (container_of()).
-    fn container(
-        &self,
-        step: &Step<'_, 'p, 'd>,
-        inner: Id,
-        offset: i64,
-        size: u64,
-    ) -> Option<Target> {
-        if !self.fields.view.is_record(inner) {
-            // A number beside the one that is pointed to is one of its kind.
-            let whole = i64::try_from(self.fields.view.size(inner)).ok()?;
-            let fits = whole > 0 && offset % whole == 0;
-            return fits.then(|| Target::start(inner));
-        }
-        let function = &step.body.function;
-        let program = self.fields.view.program;
-        let origins = function.origins.iter();
-        let declared: Vec<_> = origins.map(|origin| program.declared(*origin)).collect();
-        // Otherwise it may be another element of an array.
-        if !step.body.has_container {
-            return self.element(inner, offset, size);
-        }
-        let declared = declared.iter().flat_map(|one| one.types.iter().copied());
-        let mut found: Vec<(Target, bool)> = Vec::new();
-        for id in function.types.iter().copied().chain(declared) {
-            let Some(outer) = self.fields.view.pointee(id) else {
-                continue;
-            };
-            let Some(start) = self.fields.position(outer, inner) else {
-                continue;
-            };
-            let offset = offset.wrapping_add_unsigned(start);
-            let known = found
-                .iter()
-                .any(|(one, _)| self.fields.view.same(one.id, outer));
-            if !known && self.fields.has(outer, offset, size) {
-                // Somewhere in the function a register less that much is such a variable.
-                let less = (start as i64).wrapping_neg();
-                let is_made = function.variables.iter().any(|one| {
-                    matches!(one.location, Location::Value(_, add) if add == less)
-                        && start > 0
-                        && self
-                            .fields
-                            .view
-                            .pointee(one.target)
-                            .is_some_and(|id| self.fields.view.same(id, outer))
-                });
-                found.push((Target::at(outer, offset), is_made));
-            }
-        }
-        let mut made = found.iter().filter(|(_, is_made)| *is_made);
-        let only = match (found.as_slice(), made.next(), made.next()) {
-            ([(only, _)], ..) | (_, Some((only, _)), None) => Some(*only),
-            _ => None,
-        };
-        only.or_else(|| {
-            found
-                .is_empty()
-                .then(|| self.element(inner, offset, size))?
-        })
-    }
-
-    /// Another element of the array that page-table entries always lie in.
-    fn element(&self, id: Id, offset: i64, size: u64) -> Option<Target> {
-        const ENTRIES: [&str; 5] = ["pte_t", "pmd_t", "pud_t", "p4d_t", "pgd_t"];
-        let whole = i64::try_from(self.fields.view.size(id)).ok()?;
-        let name = self.fields.view.name(id);
-        let fits = whole > 0 && offset % whole == 0 && size <= whole as u64;
-        (fits && ENTRIES.contains(&&*name)).then(|| Target::start(id))
     }
 
     /// An access to a variable with an address of its own.
@@ -388,8 +320,17 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
         }
     }
 
-    /// All accesses, and how what they access is laid out.
-    pub(super) fn finish(mut self) -> std::result::Result<Accesses, Error> {
+    /// All accesses, and how what they access is laid out. `calls` tell whose parts they are that
+    /// functions are given.
+    pub(super) fn finish(mut self, calls: &Calls) -> std::result::Result<Accesses, Error> {
+        let mut origins = Origins {
+            fields: self.fields,
+            calls,
+            texts: &mut self.texts,
+            types: &mut self.types,
+            statics: &mut self.statics,
+        };
+        origins.name(&mut self.rows)?;
         let mut out = Accesses::of_rows(std::mem::take(&mut self.rows));
         layouts::types(self.fields, &self.types, &mut self.texts, &mut out)?;
         layouts::variables(self.fields, &self.statics, &mut self.texts, &mut out);

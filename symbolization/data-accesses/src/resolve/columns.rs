@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use crate::flow::Given;
+
 /// What an access is, besides its kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u16);
@@ -43,10 +45,12 @@ pub struct Accesses {
     pub field: Vec<u32>,
     pub alternatives: Vec<u32>,
     pub nested: Vec<u32>,
+    pub origins: Vec<u32>,
     pub offset: Vec<i64>,
     pub type_size: Vec<u32>,
     pub layout_type: Vec<u32>,
     pub layout_size: Vec<u32>,
+    pub layout_alignment: Vec<u32>,
     pub field_type: Vec<u32>,
     pub field_name: Vec<u32>,
     pub field_offset: Vec<u64>,
@@ -71,8 +75,11 @@ pub(super) struct Row {
     pub(super) field: u32,
     pub(super) alternatives: u32,
     pub(super) nested: u32,
+    pub(super) origins: u32,
     pub(super) offset: i64,
     pub(super) type_size: u32,
+    /// What of its function's arguments it goes to, and the address of that function.
+    pub(super) given: Option<(u64, Given)>,
 }
 
 impl Accesses {
@@ -90,6 +97,7 @@ impl Accesses {
             field: rows.iter().map(|row| row.field).collect(),
             alternatives: rows.iter().map(|row| row.alternatives).collect(),
             nested: rows.iter().map(|row| row.nested).collect(),
+            origins: rows.iter().map(|row| row.origins).collect(),
             offset: rows.iter().map(|row| row.offset).collect(),
             type_size: rows.iter().map(|row| row.type_size).collect(),
             ..Accesses::default()

@@ -28,6 +28,10 @@ pub(super) fn types(
         out.layout_type.push(texts.number(name));
         out.layout_size
             .push(u32::try_from(fields.view.size(*id)).unwrap_or(u32::MAX));
+        let (defined, _) = fields.view.stripped(*id);
+        let alignment = fields.view.program.alignment(defined);
+        out.layout_alignment
+            .push(u32::try_from(alignment).unwrap_or(0));
         let found = leaves(&fields.view, *id);
         file.spend(found.len() * FIELD)?;
         for leaf in found {

@@ -8,7 +8,7 @@ use crate::program::{Program, Static};
 
 /// Where the file's code and data were in a running kernel.
 pub(super) struct Memory<'p, 'd> {
-    program: &'p Program<'d>,
+    pub(super) program: &'p Program<'d>,
     sections: Vec<LoadedSection>,
     kallsyms: &'p Kallsyms,
     known: RefCell<HashMap<u64, Option<Static>>>,

@@ -1,9 +1,12 @@
 //! From executed instructions to what they access.
 
+mod calls;
 mod classify;
 mod columns;
+mod container;
 mod layouts;
 mod memory;
+mod origins;
 mod target;
 
 use std::cell::RefCell;
@@ -15,6 +18,7 @@ use kernel_symbols::{DebugFile, Error, Kallsyms, LoadedSection, Result};
 
 pub use columns::{Accesses, Flags};
 
+use self::calls::Calls;
 use self::classify::Classifier;
 use self::memory::Memory;
 use crate::fields::{Fields, TypeView};
@@ -87,6 +91,8 @@ fn accesses(
         task: program.record("task_struct"),
     };
     let mut out = Classifier::new(&fields, &memory);
+    let mut calls = Calls::new();
+    let mut operation = Operation::default();
     let mut by_function: BTreeMap<(u32, u64), Vec<(u64, Executed<'_>)>> = BTreeMap::new();
     for one in code {
         if let Some(linked) = memory.linked(one.address) {
@@ -98,14 +104,22 @@ fn accesses(
                 }
             };
             by_function.entry(key).or_default().push((linked, *one));
+        } else {
+            operation.clear();
+            if program
+                .machine
+                .decode(one.address, one.code, &mut operation)
+            {
+                calls.outside(&memory, &operation.control);
+            }
         }
     }
     for ((number, symbol), executed) in by_function {
         file.spend(executed.len() * PER_INSTRUCTION)?;
         let number = (number != u32::MAX).then_some(number);
-        resolver.function(number, symbol, &executed, &mut out)?;
+        resolver.function(number, symbol, &executed, &mut out, &mut calls)?;
     }
-    out.finish()
+    out.finish(&calls)
 }
 
 /// What an instruction takes in memory while its function is looked at.
@@ -126,6 +140,7 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
         symbol: u64,
         executed: &[(u64, Executed<'_>)],
         out: &mut Classifier<'_, 'p, 'd>,
+        calls: &mut Calls,
     ) -> std::result::Result<(), Error> {
         let program = self.fields.view.program;
         let known = number.map(|number| program.function(number));
@@ -190,6 +205,7 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
         };
         for (number, state) in states.iter().enumerate() {
             out.instruction(&step, number, state)?;
+            calls.add_call(self.memory, &step, number, state);
         }
         Ok(())
     }

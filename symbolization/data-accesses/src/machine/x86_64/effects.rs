@@ -31,6 +31,15 @@ fn stack(instruction: &Instruction, out: &mut Operation) -> bool {
             out.effects
                 .push(Effect::Set(RSP, Source::Sum(behind(RSP, -8))));
         }
+        Mnemonic::Pushfq => {
+            out.effects
+                .push(Effect::Store(behind(RSP, -8), 8, Source::Number));
+            out.effects
+                .push(Effect::Set(RSP, Source::Sum(behind(RSP, -8))));
+        }
+        Mnemonic::Popfq => out
+            .effects
+            .push(Effect::Set(RSP, Source::Sum(behind(RSP, 8)))),
         Mnemonic::Pop => {
             let value = Source::Load(behind(RSP, 0));
             out.effects

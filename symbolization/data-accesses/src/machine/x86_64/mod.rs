@@ -3,6 +3,8 @@
 mod control;
 mod effects;
 mod operand;
+#[cfg(test)]
+mod tests;
 
 use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
 

@@ -1,0 +1,42 @@
+"""What the data is called that guests share, where it is known (known.c)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import RESTORED, profdiff
+
+from profdiff.collectors.guest.qemu import Qemu
+
+pytestmark = pytest.mark.guest
+
+PROGRAM = Path(__file__).with_name("known.c")
+OPS = 300
+
+
+# All threads of a program have one lock for signals, which functions take that get a pointer to it
+# alone; of a folder that several read at once the dentry, and a lock that readers count in.
+@pytest.mark.parametrize(
+    ("case", "names"),
+    [
+        ("signalfd-beside", {"sighand_struct.siglock"}),
+        ("entries-same", {"dentry.d_lockref.lock", "inode.i_rwsem"}),
+        ("fstat-same", {"file.f_ref"}),
+    ],
+)
+def test_data_has_the_name_of_the_whole(
+    newest_kernel: Path, qemu: Qemu, tmp_path: Path, case: str, names: set[str]
+) -> None:
+    session = tmp_path / "s.profdiff"
+    options = ["--collector", "sharing", "--cpus", "2", "--ops", OPS, "--kernel", newest_kernel]
+    profdiff("record", *RESTORED, *options, "-o", session, "--", PROGRAM, case, OPS)
+    profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
+    document = json.loads((tmp_path / "sharing.json").read_text())
+    label = document["kernels"][0]["label"]
+    found = set()
+    for row in document["rows"]:
+        transfers = row["kernels"][label]["transfers"] / document["kernels"][0]["ops"]
+        if row["data"]["type"] and transfers > 0.5:
+            found.add(f"{row['data']['type']}.{row['data']['field']}")
+            assert not row["data"]["alternatives"]
+    assert found == names
