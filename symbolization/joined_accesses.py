@@ -47,8 +47,8 @@ def _origins(
     first: NDArray[np.generic],
     strings: dict[str, int],
 ) -> NDArray[np.generic]:
-    """Of the accesses at ``address``, which have those of the ``first`` recording, those of all:
-    each knows the calls that it executed."""
+    """What is known of the objects of each access: that of the ``first`` recording has the calls
+    that all of them executed."""
     texts = list(strings)
     several: dict[tuple[int, int], set[str]] = {}
     for one in every:

@@ -19,24 +19,30 @@ OPS = 300
 @pytest.mark.parametrize(
     ("case", "names"),
     [
-        ("signalfd-beside", {"sighand_struct.siglock"}),
-        ("entries-same", {"dentry.d_lockref.lock", "inode.i_rwsem"}),
-        ("fstat-same", {"file.f_ref"}),
+        ("signalfd-beside", [{"sighand_struct.siglock"}] * 2),
+        ("entries-same", [{"dentry.d_lockref.lock", "inode.i_rwsem"}] * 2),
+        ("fstat-same", [{"file.f_count"}, {"file.f_ref"}]),
     ],
 )
 def test_data_has_the_name_of_the_whole(
-    newest_kernel: Path, qemu: Qemu, tmp_path: Path, case: str, names: set[str]
+    old_kernel: Path,
+    newest_kernel: Path,
+    qemu: Qemu,
+    tmp_path: Path,
+    case: str,
+    names: list[set[str]],
 ) -> None:
     session = tmp_path / "s.profdiff"
-    options = ["--collector", "sharing", "--cpus", "2", "--ops", OPS, "--kernel", newest_kernel]
+    kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={newest_kernel}"]
+    options = ["--collector", "sharing", "--cpus", "2", "--ops", OPS, *kernels]
     profdiff("record", *RESTORED, *options, "-o", session, "--", PROGRAM, case, OPS)
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     document = json.loads((tmp_path / "sharing.json").read_text())
-    label = document["kernels"][0]["label"]
-    found = set()
-    for row in document["rows"]:
-        transfers = row["kernels"][label]["transfers"] / document["kernels"][0]["ops"]
-        if row["data"]["type"] and transfers > 0.5:
-            found.add(f"{row['data']['type']}.{row['data']['field']}")
-            assert not row["data"]["alternatives"]
-    assert found == names
+    for kernel, wanted in zip(document["kernels"], names, strict=True):
+        found = set()
+        for row in document["rows"]:
+            transfers = row["kernels"][kernel["label"]]["transfers"] / kernel["ops"]
+            if row["data"]["type"] and transfers > 0.5:
+                found.add(f"{row['data']['type']}.{row['data']['field']}")
+                assert not row["data"]["alternatives"]
+        assert found == wanted
