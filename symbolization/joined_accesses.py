@@ -68,7 +68,7 @@ def _origins(
 
 
 def _keys(address: NDArray[np.generic]) -> Iterator[tuple[int, int]]:
-    """Of each access its instruction, and which of its accesses it is."""
+    """By access, its instruction, and which of the accesses of that instruction it is."""
     first = np.searchsorted(address, address, "left")
     numbers = np.arange(len(address)) - first
     return zip(address.tolist(), numbers.tolist(), strict=True)

@@ -47,6 +47,7 @@ VALUES = {
     "--classes": (),
     "--layout": (),
     "--types": (),
+    "--sharing": (),
     "--repo": (".",),
     "--attach": ("svg",),
 }
