@@ -83,7 +83,12 @@ static void change_lock(int me, short type)
 {
 	struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = me, .l_len = 1 };
 
-	must_know(fcntl(mine[me].fd, F_SETLK, &lock), "file locks");
+	/* Nobody else has this byte: so refuses a kernel without CONFIG_FILE_LOCKING. */
+	if (fcntl(mine[me].fd, F_SETLK, &lock)) {
+		if (errno == EACCES || errno == EINVAL)
+			not_there("file locks");
+		die("F_SETLK");
+	}
 }
 
 /* A byte each. */

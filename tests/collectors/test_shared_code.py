@@ -143,7 +143,7 @@ def test_a_qemu_that_cannot_tell_is_refused(
 ) -> None:
     """Of plugin API 1."""
     told = replace(qemu, plugin_api=1, version=f"QEMU emulator version {version}")
-    monkeypatch.setattr("profdiff.collectors.guest.qemu.find_qemu", lambda *_: told)
+    monkeypatch.setattr("profdiff.collectors.guest.plugin.find_qemu", lambda *_: told)
     if not elsewhere:
         assert Exact().emulator(X86_64, None) is told
         return

@@ -9,6 +9,7 @@ import pytest
 from support import profdiff
 from synthetic_shared import Values, shared_suite
 
+from profdiff.recording.schedule import has_states
 from profdiff.reports.atlas import site as atlas_site
 from profdiff.reports.csv import suite as suite_csv
 from profdiff.reports.documents import suite as suite_document
@@ -150,6 +151,11 @@ def test_an_atlas_has_a_series_of_each_metric(suite: Suite, tmp_path: Path) -> N
         "transfers",
         "coherence-misses",
     ]
+
+
+def test_transfers_have_states() -> None:
+    assert has_states("sharing")
+    assert not has_states("timed")
 
 
 @pytest.mark.guest
