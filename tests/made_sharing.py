@@ -35,9 +35,21 @@ class On(NamedTuple):
     repeated: bool = False
 
 
+class Hold(NamedTuple):
+    """What a vCPU executes from one store to a word of the line to another one. ``call``: of the
+    function that the first is in."""
+
+    taken: Site
+    released: Site
+    call: Site | None = None
+    offset: int = 0
+    times: int = OPS
+    instructions: int = 10 * OPS
+
+
 class MadeLine(NamedTuple):
-    """A line with those accesses; ``lines``: how many it stands for, where they are summed;
-    ``range``: of its misses in other orders, not known by default."""
+    """A line with those accesses and ``holds``; ``lines``: how many it stands for, where they are
+    summed; ``range``: of its misses in other orders, not known by default."""
 
     address: int
     on: Sequence[On]
@@ -48,14 +60,18 @@ class MadeLine(NamedTuple):
     user: bool = False
     lines: int = 0
     range: tuple[int, int] = (1, 0)
+    holds: Sequence[Hold] = ()
 
 
 def sites(made: Sequence[MadeLine]) -> list[Site]:
     """All instructions, in order."""
     found: dict[object, Site] = {}
     for line in made:
-        for one in line.on:
-            found.setdefault(_key(one.site), one.site)
+        for site in (
+            *(one.site for one in line.on),
+            *(site for one in line.holds for site in (one.taken, one.released, one.call) if site),
+        ):
+            found.setdefault(_key(site), site)
     return list(found.values())
 
 
@@ -68,7 +84,12 @@ def _key(site: Site) -> object:
 
 
 def encoded(
-    made: Sequence[MadeLine], *, vcpus: int = 2, ops: int = OPS, line_size: int = 64
+    made: Sequence[MadeLine],
+    *,
+    vcpus: int = 2,
+    ops: int = OPS,
+    line_size: int = 64,
+    instructions: int = 100 * OPS,
 ) -> bytes:
     """What the plugin writes."""
     known = {_key(site): number for number, site in enumerate(sites(made))}
@@ -78,11 +99,13 @@ def encoded(
         "line": np.zeros(len(made), files._LINE),
         "touch": np.zeros(0, files._TOUCH),
         "access": np.zeros(sum(len(line.on) for line in made), files._ACCESS),
+        "hold": np.zeros(sum(len(line.holds) for line in made), files._HOLD),
     }
+    tables["vcpu"]["instructions"] = instructions // vcpus
     tables["vcpu"]["ops"] = [ops // vcpus + (one < ops % vcpus) for one in range(vcpus)]
     tables["place"]["address"] = [KERNEL_BASE + 4 * number for number in known.values()]
     tables["place"]["code"] = np.void(bytes([2, 0x89, 0x07]) + bytes(13))
-    at = 0
+    at = hold = 0
     for number, line in enumerate(made):
         tables["line"][number] = (
             line.address,
@@ -97,8 +120,14 @@ def encoded(
             where = number, place, one.vcpu, one.offset, one.size, flags, 0
             tables["access"][at] = (*where, one.count, one.misses)
             at += 1
-    head = struct.pack("<8sIIII", b"PDSHARED", 1, 2, line_size, 1)
-    head += struct.pack("<8Q", 1, 1, 0, *map(len, tables.values()))
+        for each in line.holds:
+            taken, released = known[_key(each.taken)], known[_key(each.released)]
+            call = files._NO_CALL if each.call is None else known[_key(each.call)]
+            of = number, taken, released, call, each.offset, 0
+            tables["hold"][hold] = (*of, each.times, each.instructions)
+            hold += 1
+    head = struct.pack("<8sIIII", b"PDSHARED", 2, 2, line_size, 1)
+    head += struct.pack("<9Q", 1, 1, 0, *map(len, tables.values()))
     return head + b"".join(table.tobytes() for table in tables.values())
 
 

@@ -18,8 +18,8 @@ from profdiff.base.errors import SessionError
 MAX_BYTES = 1 << 30
 """The largest file that is read: 20 million accesses."""
 
-_HEADER = struct.Struct("<8sIIII8Q")
-_VCPU = np.dtype([("ops", "<u8")])
+_HEADER = struct.Struct("<8sIIII9Q")
+_VCPU = np.dtype([("ops", "<u8"), ("instructions", "<u8")])
 _PLACE = np.dtype([("address", "<u8"), ("code", "V16")])
 _LINE = np.dtype(
     [
@@ -48,10 +48,23 @@ _ACCESS = np.dtype(
         ("misses", "<u8"),
     ]
 )
+_HOLD = np.dtype(
+    [
+        ("line", "<u4"),
+        ("taken", "<u4"),
+        ("released", "<u4"),
+        ("call", "<u4"),
+        ("offset", "<u4"),
+        ("padding", "<u4"),
+        ("times", "<u8"),
+        ("instructions", "<u8"),
+    ]
+)
 _WINDOWS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 _OPS: dict[int, Literal["calls", "marks"]] = {0: "calls", 1: "marks"}
 _USER, _SUMMED = 1, 2
 _STORE, _LOCKED, _REPEATED = 1, 2, 4
+_NO_CALL = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,8 @@ class SharedLines:
 
     ``kind``: whose marks opened the window, ``opened``, ``closed`` and ``misplaced`` how often.
     ``line_size``: bytes. ``ops_by``: what ends an operation, a system call or the program's own
-    mark. ``ops``: int64[V], complete operations of each vCPU.
+    mark. ``ops``: int64[V], complete operations of each vCPU; ``instructions``: int64[V], the
+    kernel's that it executed.
 
     N places, the instructions that accessed: ``address``, uint64[N], rising; ``executed``:
     uint8[N, 16], the length of the instruction and its bytes.
@@ -84,6 +98,13 @@ class SharedLines:
     instruction that reads and writes at once; its load is one, too) and ``repeated`` (the whole
     line stands for what it accesses): bool[A]; ``count`` and ``misses``: int64[A], how often, and
     how often that was a fetch or an upgrade.
+
+    H holds of a word, by line: a locked instruction stores to it, and the next one of the same vCPU
+    that does, which lets a lock go if the first one took it. ``hold_line``, ``hold_offset`` (in the
+    line), ``hold_taken`` and ``hold_released``: int64[H], the places of the two; ``hold_call``:
+    int64[H], that of the call which led to the function of the first, -1 where that is not known;
+    ``hold_times``: int64[H]; ``hold_instructions``: int64[H], the kernel's that the vCPU executed
+    from the one to the other, by blocks that began: one that an exception ended counts as a whole.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -93,6 +114,7 @@ class SharedLines:
     line_size: int
     ops_by: Literal["calls", "marks"]
     ops: NDArray[np.int64]
+    instructions: NDArray[np.int64]
     address: NDArray[np.uint64]
     executed: NDArray[np.uint8]
     line: NDArray[np.uint64]
@@ -119,6 +141,13 @@ class SharedLines:
     repeated: NDArray[np.bool_]
     count: NDArray[np.int64]
     misses: NDArray[np.int64]
+    hold_line: NDArray[np.int64]
+    hold_offset: NDArray[np.int64]
+    hold_taken: NDArray[np.int64]
+    hold_released: NDArray[np.int64]
+    hold_call: NDArray[np.int64]
+    hold_times: NDArray[np.int64]
+    hold_instructions: NDArray[np.int64]
 
     @property
     def vcpus(self) -> int:
@@ -147,10 +176,10 @@ class SharedLines:
             raise SessionError(f"{path} is not a file of shared lines, or was cut short")
         _, version, kind, line_size, ops_by, *numbers = _HEADER.unpack_from(data)
         opened, closed, misplaced, *rows = numbers
-        if version != 1 or kind not in _WINDOWS or ops_by not in _OPS or line_size not in (64, 128):
+        if version != 2 or kind not in _WINDOWS or ops_by not in _OPS or line_size not in (64, 128):
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        tables = list(zip((_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS), rows, strict=True))
+        tables = list(zip((_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS, _HOLD), rows, strict=True))
         # An access has its vCPU in a byte.
         if (
             len(data) - _HEADER.size != sum(dtype.itemsize * length for dtype, length in tables)
@@ -161,13 +190,19 @@ class SharedLines:
         for dtype, length in tables:
             found.append(np.frombuffer(data, dtype, length, start))
             start += dtype.itemsize * length
-        vcpus, places, lines, touches, accesses = found
+        vcpus, places, lines, touches, accesses, holds = found
+        calls = holds["call"][holds["call"] != _NO_CALL]
         for column, rows_there in (
             (touches["line"], len(lines)),
             (touches["vcpu"], len(vcpus)),
             (accesses["line"], len(lines)),
             (accesses["place"], len(places)),
             (accesses["vcpu"], len(vcpus)),
+            (holds["line"], len(lines)),
+            (holds["taken"], len(places)),
+            (holds["released"], len(places)),
+            (calls, len(places)),
+            (holds["offset"], line_size),
         ):
             if len(column) and int(column.max()) >= rows_there:
                 raise damaged
@@ -175,7 +210,7 @@ class SharedLines:
         address = places["address"].astype(np.uint64)
         if executed[:, 0].max(initial=0) > 15 or (address[1:] < address[:-1]).any():
             raise damaged
-        for table in (vcpus, lines, touches, accesses):
+        for table in (vcpus, lines, touches, accesses, holds):
             for name in table.dtype.names or ():
                 # A sum beyond 2**62 cannot come from a recording and would overflow.
                 counts = table.dtype[name] == np.dtype("<u8") and name != "address"
@@ -205,6 +240,7 @@ class SharedLines:
             line_size=line_size,
             ops_by=_OPS[ops_by],
             ops=number(vcpus, "ops"),
+            instructions=number(vcpus, "instructions"),
             address=address,
             executed=executed,
             line=lines["address"].astype(np.uint64),
@@ -231,4 +267,11 @@ class SharedLines:
             repeated=flag(accesses, _REPEATED),
             count=number(accesses, "count"),
             misses=number(accesses, "misses"),
+            hold_line=number(holds, "line"),
+            hold_offset=number(holds, "offset"),
+            hold_taken=number(holds, "taken"),
+            hold_released=number(holds, "released"),
+            hold_call=np.where(holds["call"] == _NO_CALL, -1, number(holds, "call")),
+            hold_times=number(holds, "times"),
+            hold_instructions=number(holds, "instructions"),
         )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from profdiff.base import units
 from profdiff.mail.letter import Notes, Part, Prose
 from profdiff.mail.tables import WIDTH, table
+from profdiff.reports.sharing import locks
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind
 from profdiff.reports.sharing.sentences import NOTHING, sentence
@@ -34,7 +35,10 @@ def parts(document: SharingDocument, label: str) -> list[Part]:
     drawing = _Drawing(document, label)
     blocks = drawing.blocks()
     with_kind = any("kind" in block.shown for block in blocks)
-    return [Prose(told), *map(table, blocks), Notes(list(drawing.notes(with_kind=with_kind)))]
+    found: list[Part] = [Prose(told), *map(table, blocks)]
+    found.append(Notes(list(drawing.notes(with_kind=with_kind))))
+    bound = locks.bound(document)
+    return [*found, Prose(bound)] if bound else found
 
 
 class _Drawing:

@@ -5,6 +5,7 @@ import { at, button, clipped, element, fill, heading, scrollByKeys } from "../pa
 import { count } from "../page/numbers.js";
 import { state, writeAddress } from "../page/state.js";
 import { onOtherRoom } from "../sharing/line_drawing.js";
+import { heldLocks } from "../sharing/held_locks.js";
 import { heldSharing, sharingOf } from "../sharing/shared.js";
 import {
   sharedColumns, sharedDetails, sharedLine, sharedNotes, sharedNumbers,
@@ -66,6 +67,7 @@ function drawUnpackedSharing(page) {
   }));
   sharingFoot(page);
   at("sharing-table").hidden = !page.rows.length;
+  at("sharing-locks").replaceChildren(...heldLocks(page, sharedLink));
   const left = page.rows.length - shown.length;
   at("sharing-more").hidden = !left;
   at("sharing-more").textContent = `Show ${count(left)} more`;

@@ -10,14 +10,18 @@ from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_accesses import STORE, Site
-from made_sharing import MadeLine, On
+from made_sharing import Hold, MadeLine, On
 
 from profdiff.base.errors import SessionError
 from profdiff.collectors.sharing.lines import SharedLines
 
 _SITE = Site("f", 1, does=frozenset({STORE}))
 _LINES = [
-    MadeLine(0xFFFF_8880_0000_1040, [On(_SITE, vcpu, 8, store=True) for vcpu in (0, 1)]),
+    MadeLine(
+        0xFFFF_8880_0000_1040,
+        [On(_SITE, vcpu, 8, store=True) for vcpu in (0, 1)],
+        holds=[Hold(_SITE, _SITE, None, 8, 9, 99)],
+    ),
     MadeLine(0, [On(_SITE, 0, 0, store=True, misses=3)], transfers=7, lines=12),
     MadeLine(0x7F00_0000_0000, [On(_SITE, 1, 60, size=4, locked=True)], user=True),
 ]
@@ -35,6 +39,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.access_line.tolist() == [0, 0, 1, 2]
     assert found.locked.tolist() == [False, False, False, True]
     assert found.misses.sum() == 3
+    assert found.instructions.tolist() == [5000, 5000]
+    assert (found.hold_line.tolist(), found.hold_call.tolist()) == ([0], [-1])
+    assert (found.hold_times.tolist(), found.hold_instructions.tolist()) == ([9], [99])
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
@@ -72,7 +79,7 @@ def test_only_session_errors_come_of_other_bytes(
 def test_counts_that_would_overflow_are_refused(tmp_path: Path) -> None:
     data = bytearray(made.encoded(_LINES))
     # The operations of the first vCPU.
-    struct.pack_into("<Q", data, 24 + 64, 2**63)
+    struct.pack_into("<Q", data, 24 + 72, 2**63)
     (tmp_path / "file").write_bytes(data)
     with pytest.raises(SessionError, match="impossible counts"):
         SharedLines.load(tmp_path / "file")
@@ -80,4 +87,4 @@ def test_counts_that_would_overflow_are_refused(tmp_path: Path) -> None:
 
 def test_the_columns_have_the_documented_size(tmp_path: Path) -> None:
     sizes = len(made.encoded([])) - len(made.encoded([], vcpus=1))
-    assert sizes == np.dtype("<u8").itemsize
+    assert sizes == 2 * np.dtype("<u8").itemsize

@@ -8,7 +8,7 @@ from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_accesses import LOAD, STORE, Layout, Site
-from made_sharing import OPS, MadeLine, On
+from made_sharing import OPS, Hold, MadeLine, On
 from synthetic import KERNEL_BASE
 
 from profdiff.collectors.sharing.lines import SharedLines
@@ -293,6 +293,19 @@ _ON = st.builds(
     st.booleans(),
     st.booleans(),
 )
+_LOCKS = [
+    Site("count.counter", 1, name, does=BOTH, type="rw_semaphore")
+    for name in ("down_read", "down_write", "up_read", "up_write", "fget")
+]
+_HOLD = st.builds(
+    Hold,
+    st.sampled_from(_LOCKS),
+    st.sampled_from(_LOCKS),
+    st.sampled_from([None, *_SITES]),
+    st.integers(0, 56),
+    st.integers(0, 90),
+    st.integers(0, 900),
+)
 _LINE = st.builds(
     MadeLine,
     st.sampled_from([HEAP, HEAP + 64, KERNEL_BASE + 0x200_0000, 0x7F00_0000_0000]),
@@ -301,6 +314,7 @@ _LINE = st.builds(
     st.booleans(),
     st.sampled_from([0, 0, 9]),
     range=st.sampled_from([(1, 0), (0, 500), (3, 3)]),
+    holds=st.lists(_HOLD, max_size=3),
 )
 
 

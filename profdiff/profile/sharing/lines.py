@@ -10,6 +10,7 @@ import numpy as np
 
 from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.sharing.instructions import Instructions
+from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
 from profdiff.profile.sharing.objects import Touched, objects, weighed
@@ -23,10 +24,11 @@ from profdiff.symbolization.places import KERNEL_HALF
 
 class Code(NamedTuple):
     """By place: the number of its innermost function, and of the innermost one that is not from a
-    header."""
+    header; and the locks that they take."""
 
     inner: Sequence[int]
     site: Sequence[int]
+    locks: Locks
 
 
 def named_sums(
@@ -91,6 +93,8 @@ class _Run:
             sums.false = sums.transfers
         if sums.transfers < PERSISTENT * max(lines.all_ops, 1):
             sums.recycled, sums.recycled_misses = sums.transfers, sums.all_misses
+        else:
+            sums.held = self._held(line, touched, names)
         everywhere = reduce(or_, written.values(), 0)
         for one, own in zip(touched, names, strict=True):
             others = written.keys() - {one.vcpu}
@@ -173,6 +177,22 @@ class _Run:
             counts[self._code.site[one.place]] += one.times
         most = min(weights, key=lambda one: (-weights[one], -counts[one], one), default=-1)
         return Named(Name("unnamed", function=most))
+
+    def _held(self, line: int, touched: Sequence[Touched], names: Sequence[Named | None]) -> Held:
+        """What executes while locks on a line are held."""
+        found = Held.none()
+        known = {
+            (one.place, one.offset): (own or self._unnamed([one])).name
+            for one, own in zip(touched, names, strict=True)
+            if one.store
+        }
+        for pair in self._code.locks.on(line):
+            # Not known: one that took it before it was known that the line misses often.
+            if (name := known.get((pair.place, pair.offset))) is not None:
+                lock = Lock(name, pair.function, pair.mode)
+                found.times[lock] += pair.times
+                found.instructions[lock] += pair.instructions
+        return found
 
     def _misses(self, touched: Sequence[Touched]) -> Counter[tuple[int, int]]:
         found: Counter[tuple[int, int]] = Counter()

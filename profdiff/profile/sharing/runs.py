@@ -14,6 +14,7 @@ from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
+from profdiff.profile.sharing.locks import Locks
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.sums import Sums
 from profdiff.session import points
@@ -142,7 +143,8 @@ def rows_of(
     functions = ChainFunctions.of(chains, lines.address >= KERNEL_HALF)
     inner, site, _ = functions.seats()
     rows: dict[Name, Sums] = {}
-    for name, sums in named_sums(lines, accesses, Code(inner.tolist(), site.tolist())):
+    code = Code(inner.tolist(), site.tolist(), Locks(lines, functions))
+    for name, sums in named_sums(lines, accesses, code):
         rows.setdefault(name, Sums()).add(sums)
     return functions.functions, rows
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from profdiff.profile.sharing.locks import Held
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.naming import Named
 
@@ -43,7 +44,8 @@ class Sums:
     that nobody writes, on lines that others write, by their names. ``locked``: executed
     locked instructions. ``fewest`` and ``most``: the range of misses if vCPUs take other turns.
     ``misses``: fetches and upgrades by the innermost function and the innermost one that is not
-    from a header. ``largest``: the line with most transfers."""
+    from a header. ``held``: what executes while locks on persistent lines are held. ``largest``:
+    the line with most transfers."""
 
     transfers: int = 0
     read_fetches: int = 0
@@ -60,6 +62,7 @@ class Sums:
     alternatives: set[str] = field(default_factory=set)
     bystanders: Counter[Name] = field(default_factory=Counter)
     misses: Counter[tuple[int, int]] = field(default_factory=Counter)
+    held: Held = field(default_factory=Held.none)
     largest: LineUse | None = None
 
     @property
@@ -82,6 +85,7 @@ class Sums:
         self.alternatives |= other.alternatives
         self.bystanders.update(other.bystanders)
         self.misses.update(other.misses)
+        self.held.add(other.held)
         if other.largest is not None and (
             self.largest is None or _size(other.largest) > _size(self.largest)
         ):

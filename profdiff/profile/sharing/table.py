@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from profdiff.profile.function_identity import MatchedFunctions, match
+from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.runs import KernelLines
 from profdiff.profile.sharing.sums import Sums
@@ -77,6 +78,26 @@ class SharingTable:
         """All of them, what changed for certain first."""
         made = [self._row(name, sums) for name, sums in self._rows.items()]
         return sorted(made, key=self._order)
+
+    def held(self) -> dict[Lock, list[tuple[int, int]]]:
+        """By kernel, how often each lock is taken and what executes while it is held, the largest
+        share of the kernel's instructions first."""
+        found: dict[Lock, list[tuple[int, int]]] = {}
+        for kernel, each in enumerate(zip(*self._rows.values(), strict=True)):
+            for sums in each:
+                for lock, times in sums.held.times.items():
+                    own = found.setdefault(lock, [(0, 0) for _ in self.kernels])
+                    before = own[kernel]
+                    executed = sums.held.instructions[lock]
+                    own[kernel] = before[0] + times, before[1] + executed
+        executed = [max(int(one.lines.instructions.sum()), 1) for one in self.kernels]
+
+        def share(lock: Lock) -> float:
+            pairs = zip(found[lock], executed, strict=True)
+            shares: list[float] = [own / whole for (_, own), whole in pairs]
+            return max(shares)
+
+        return {lock: found[lock] for lock in sorted(found, key=lambda one: (-share(one), one))}
 
     @property
     def total(self) -> SharingRow:
@@ -185,4 +206,5 @@ def _with_functions(sums: Sums, numbers: Sequence[int]) -> Sums:
     bystanders: Counter[Name] = Counter()
     for name, count in sums.bystanders.items():
         bystanders[_renumbered(name, numbers)] += count
-    return replace(sums, misses=misses, bystanders=bystanders)
+    held = sums.held.renamed(lambda name: _renumbered(name, numbers), numbers)
+    return replace(sums, misses=misses, bystanders=bystanders, held=held)

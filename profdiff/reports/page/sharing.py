@@ -10,6 +10,7 @@ from profdiff.profile.sharing.runs import has_lines
 from profdiff.reports.documents import session
 from profdiff.reports.page import sharing_records as records
 from profdiff.reports.page.element import element
+from profdiff.reports.sharing import locks
 from profdiff.reports.sharing.numbers import Numbers
 from profdiff.reports.sharing.rows import is_small, kind, verdict
 from profdiff.reports.sharing.sentences import sentence
@@ -20,6 +21,7 @@ from profdiff.views.sharing.records import Change, FieldUse, Line, Row, SharingD
 MOST = 100
 ROOM = 100_000
 FIELDS, FUNCTIONS, BYSTANDERS = 64, 12, 12
+LOCKS = 20
 
 
 class ShownSharing(NamedTuple):
@@ -62,7 +64,11 @@ def packed(document: SharingDocument, most: int) -> records.PageSharing:
     return records.PageSharing(
         kernels=[
             records.SharingKernel(
-                label=one.label, ops=one.ops, by_vcpu=one.by_vcpu, missing=one.missing
+                label=one.label,
+                ops=one.ops,
+                by_vcpu=one.by_vcpu,
+                instructions=one.instructions,
+                missing=one.missing,
             )
             for one in document.kernels
         ],
@@ -72,6 +78,16 @@ def packed(document: SharingDocument, most: int) -> records.PageSharing:
         transfers={label: total.kernels[label].transfers for label in document.labels},
         misses={label: total.kernels[label].misses for label in document.labels},
         changes=_changes(total.changes),
+        locks=[
+            records.HeldLock(
+                name=one.data.title,
+                function=one.function,
+                mode=one.mode,
+                instructions={label: sums.instructions for label, sums in one.kernels.items()},
+            )
+            for one in locks.shown(document)[:LOCKS]
+        ],
+        bound=locks.bound(document),
     )
 
 

@@ -1,5 +1,6 @@
 """What a page has of lines that change hands, as records."""
 
+from profdiff.profile.sharing.locks import Mode
 from profdiff.profile.sharing.table import Cause
 from profdiff.reports.sharing.rows import Verdict
 from profdiff.views.record import Counts, Record
@@ -14,12 +15,13 @@ class HeldSharing(Record, frozen=True):
 
 
 class SharingKernel(Record, frozen=True):
-    """``ops``: complete operations of all vCPUs, ``by_vcpu`` of each; ``missing``: why data has no
-    names."""
+    """``ops``: complete operations of all vCPUs, ``by_vcpu`` of each; ``instructions``: the
+    kernel's that they executed; ``missing``: why data has no names."""
 
     label: str
     ops: int
     by_vcpu: list[int]
+    instructions: int
     missing: str
 
 
@@ -104,11 +106,20 @@ class SharedRow(Record, frozen=True):
     bystanders: list[SharedReads]
 
 
+class HeldLock(Record, frozen=True):
+    """The kernel's instructions while a function holds a lock."""
+
+    name: str
+    function: str
+    mode: Mode
+    instructions: Counts
+
+
 class PageSharing(Record, frozen=True):
     """The lines that change hands, in an element of its own. ``per_op``: whether all kernels have
     complete operations; ``rows``: what changed for certain first; ``rest``: how many rows the page
-    has not. ``transfers``, ``misses`` and
-    ``changes``: of all rows."""
+    has not. ``transfers``, ``misses`` and ``changes``: of all rows. ``locks``: those that are held
+    for long, and ``bound``: what follows of that, "" if nothing."""
 
     kernels: list[SharingKernel]
     per_op: bool
@@ -117,3 +128,5 @@ class PageSharing(Record, frozen=True):
     transfers: Counts
     misses: Counts
     changes: dict[str, SharedChange]
+    locks: list[HeldLock]
+    bound: str

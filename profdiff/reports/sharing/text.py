@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from profdiff.base import units
+from profdiff.reports.sharing import locks
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind, verdict
 from profdiff.reports.sharing.sentences import NOTHING, sentence
@@ -60,7 +61,10 @@ def render(
     if first != NOTHING:
         drawing = _Drawing(document, selection, numbers, width)
         parts += [*drawing.rows(), *drawing.ranges(), *drawing.bystanders()]
-        parts += [*drawing.totals(), drawing.notes()]
+        parts += [*drawing.totals()]
+        if held := locks.table(document, numbers, selection.top, width):
+            parts += [*held, *filter(None, [locks.bound(document)])]
+        parts += [drawing.notes()]
     lines: list[str] = []
     for part in parts:
         lines += [*([""] if lines else [])]
@@ -239,7 +243,8 @@ class _Drawing:
         if self._small:
             rows = "1 row has" if len(self._small) == 1 else f"{len(self._small):,} rows have"
             told.append(f"{rows} less than {LEAST} transfers and misses per op: --absolute.")
-        return " ".join([*told, _COVERS])
+        told += [_COVERS] + [locks.COVERS] * bool(locks.shown(self._document))
+        return " ".join(told)
 
     def _columns(
         self, group: str, spare: int, *, deltas: bool = True, delta_spare: int = 0

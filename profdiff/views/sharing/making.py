@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from profdiff import __version__
 from profdiff.profile.sharing import sums as summed
+from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.runs import chosen, lines_at, nearest
 from profdiff.profile.sharing.table import Change, Difference, SharingRow, SharingTable
@@ -45,6 +46,7 @@ def of_table(table: SharingTable, at: str = "") -> SharingDocument:
                 ops=one.lines.all_ops,
                 by_vcpu=one.lines.ops.tolist(),
                 ops_by=one.lines.ops_by,
+                instructions=int(one.lines.instructions.sum()),
                 runs=one.runs,
                 missing=one.missing,
             )
@@ -55,6 +57,7 @@ def of_table(table: SharingTable, at: str = "") -> SharingDocument:
         line_size=table.kernels[0].lines.line_size,
         persistent=summed.PERSISTENT,
         rows=[making.row(row) for row in rows],
+        held=[making.held(lock, counts) for lock, counts in table.held().items()],
         total=making.total(table.total, rows),
         not_covered=["time", "waiting-for-locks", "page-walks", "devices"],
     )
@@ -73,6 +76,16 @@ class _Making:
             changes=self._changes(row.changes),
             functions=self._parts(row.sums),
             bystanders=self._bystanders(row.sums),
+        )
+
+    def held(self, lock: Lock, counts: Sequence[tuple[int, int]]) -> records.HeldLock:
+        """The record of a lock, of its times and instructions by kernel."""
+        sums = [records.HeldSums(times=times, instructions=those) for times, those in counts]
+        return records.HeldLock(
+            data=self._data(lock.name, lock.name.among),
+            function=self._function(lock.function) if lock.function >= 0 else "",
+            mode=lock.mode,
+            kernels=by_label(self._labels, sums),
         )
 
     def total(self, total: SharingRow, rows: Sequence[SharingRow]) -> records.Total:

@@ -4,6 +4,7 @@
 
 from typing import Any, Final, Literal
 
+from profdiff.profile.sharing.locks import Mode
 from profdiff.profile.sharing.names import Kind
 from profdiff.profile.sharing.table import Cause
 from profdiff.views.record import Counts, Record, schema_of
@@ -140,6 +141,24 @@ class Row(Record, frozen=True):
     bystanders: list[Bystander]
 
 
+class HeldSums(Record, frozen=True):
+    """How often a lock is taken and released in the window, and the kernel's ``instructions`` that
+    the vCPU executes from the one to the other, interrupts included."""
+
+    times: int
+    instructions: int
+
+
+class HeldLock(Record, frozen=True):
+    """A lock on a persistent line, as one ``function`` takes it ("": not known). ``mode``:
+    *exclusive* of writers, *shared* of readers. ``kernels``: by label."""
+
+    data: Data
+    function: str
+    mode: Mode
+    kernels: dict[str, HeldSums]
+
+
 class Total(Record, frozen=True):
     """The sums of all rows; of these, ``unnamed`` and ``user`` transfers: of data without a name,
     and of programs' memory."""
@@ -152,20 +171,23 @@ class Total(Record, frozen=True):
 
 class KernelSide(Record, frozen=True):
     """A kernel that is compared. ``ops``: complete operations of all vCPUs, ``by_vcpu`` of each;
-    ``ops_by``: what ends one, a system call or the program's own mark. ``runs``: how many recorded
-    it; the one with the median of transfers stands for all. ``missing``: why data has no names."""
+    ``ops_by``: what ends one, a system call or the program's own mark. ``instructions``: the
+    kernel's that they executed. ``runs``: how many recorded it; the one with the median of
+    transfers stands for all. ``missing``: why data has no names."""
 
     label: str
     release: str | None
     ops: int
     by_vcpu: list[int]
     ops_by: Literal["calls", "marks"]
+    instructions: int
     runs: int
     missing: str
 
 
 class SharingDocument(Record, frozen=True):
-    """All lines that change hands in the window. ``at``: the point of the sweep. ``persistent``: a
+    """All lines that change hands in the window, and the locks that are ``held`` on them, by their
+    largest share of the kernel's instructions. ``at``: the point of the sweep. ``persistent``: a
     line with at least so many transfers per op does not depend on the schedule. Transfers are not
     time. ``not_covered``: what no number here holds."""
 
@@ -177,6 +199,7 @@ class SharingDocument(Record, frozen=True):
     line_size: int
     persistent: float
     rows: list[Row]
+    held: list[HeldLock]
     total: Total
     not_covered: list[Literal["time", "waiting-for-locks", "page-walks", "devices"]]
 

@@ -5,7 +5,7 @@ from random import Random
 
 import made_sharing as made
 from made_accesses import LOAD, STORE, Layout, Site, accesses, row
-from made_sharing import MadeLine, On
+from made_sharing import Hold, MadeLine, On
 from synthetic import KERNEL_BASE, chains, manifest
 
 from fuzz.mutation import integer
@@ -26,15 +26,16 @@ _SITES = [
 ]
 _LAYOUTS: dict[str, Layout] = {"file": (184, {"f_count.counter": (0, 8), "f_mode": (12, 4)})}
 _VARIABLES = {"jiffies": (".data", KERNEL_BASE + 0x100_0000, 8)}
-_HEADER = 24 + 8 * 8
+_HEADER = 24 + 9 * 8
 
 
 def _lines() -> list[MadeLine]:
     every = [
         On(site, vcpu, 8 * n, store=n != 1) for n, site in enumerate(_SITES) for vcpu in (0, 1)
     ]
+    holds = [Hold(_SITES[0], _SITES[3], _SITES[2]), Hold(_SITES[3], _SITES[0], offset=24)]
     return [
-        MadeLine(0xFFFF_8880_0000_0000, every),
+        MadeLine(0xFFFF_8880_0000_0000, every, holds=holds),
         MadeLine(0, every, lines=90),
         MadeLine(KERNEL_BASE + 0x100_0000, every[-2:]),
         MadeLine(0x7F00_0000_0000, every[:3], user=True),

@@ -38,6 +38,11 @@ impl Place {
         place
     }
 
+    /// Its code.
+    pub fn bytes(&self) -> &[u8] {
+        &self.code[..usize::from(self.length)]
+    }
+
     /// The same instruction at another address.
     pub fn at(self, address: u64) -> Place {
         Place { address, ..self }

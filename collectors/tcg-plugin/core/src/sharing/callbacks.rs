@@ -12,6 +12,7 @@ use crate::counting::Api;
 use crate::ffi;
 use crate::memory::{refuse, say};
 use crate::sharing::file::Recorded;
+use crate::sharing::kernel_path::{Block, Ends as BlockEnds};
 use crate::sharing::recorder::{Ends, Instruction, Recorder};
 use crate::sharing::window::Window;
 use crate::sharing::MOST_VCPUS;
@@ -113,7 +114,7 @@ impl Collector {
         }
         if self.instructions[at].is_null() {
             let (locked, repeated) = (memory == Memory::Locked, memory == Memory::Repeated);
-            let made = Instruction::new(number, locked, repeated);
+            let made = Instruction::new(number, place.address, locked, repeated);
             self.instructions[at] = Box::into_raw(Box::new(made));
         }
         self.instructions[at]
@@ -128,6 +129,31 @@ impl Collector {
         if !std::mem::replace(&mut self.is_executed[at], true) {
             self.executed.push(at as PlaceNumber);
         }
+    }
+
+    /// What the callback of a block of the kernel gets.
+    ///
+    /// # Safety
+    /// QEMU is translating `tb`.
+    unsafe fn follow(&mut self, tb: *mut ffi::Tb, instructions: &[Place]) {
+        let (Some(first), Some(last)) = (instructions.first(), instructions.last()) else {
+            return;
+        };
+        let ends = match self.architecture.does(last.bytes(), last.address).end {
+            End::Call => BlockEnds::Calling(self.slots.number(*last)),
+            End::Return => BlockEnds::Returning,
+            _ => BlockEnds::Otherwise,
+        };
+        let does = self.architecture.does(first.bytes(), first.address);
+        let block = Block {
+            addresses: instructions.iter().map(|one| one.address).collect(),
+            behind: last.address + u64::from(last.length),
+            ends,
+            repeats: does.iterates.is_some(),
+        };
+        let (flags, block) = (ffi::CB_NO_REGS, Box::into_raw(Box::new(block)));
+        // SAFETY: as promised; the block lives as long as the process.
+        unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_begins, flags, block.cast()) };
     }
 
     /// The command begins. Until here the guest ran nearly as without the plugin.
@@ -243,6 +269,7 @@ extern "C" fn translated(first: usize, second: usize) {
     let tb = collector.api.block(first, second);
     // SAFETY: `tb` is valid during this callback.
     let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
+    let mut kernels = Vec::new();
     for index in 0..n_insns {
         // SAFETY: `index` is below the block's number of instructions.
         let (insn, address) = unsafe {
@@ -270,6 +297,9 @@ extern "C" fn translated(first: usize, second: usize) {
         if in_kernel && collector.recorder.as_ref().is_some_and(|one| one.open) {
             collector.executes(place);
         }
+        if in_kernel {
+            kernels.push(place);
+        }
         if !in_kernel
             && collector.ends == Ends::Calls
             && architecture.does(code, address).end == End::Enter
@@ -296,6 +326,8 @@ extern "C" fn translated(first: usize, second: usize) {
             );
         }
     }
+    // SAFETY: QEMU is translating `tb`.
+    unsafe { collector.follow(tb, &kernels) };
 }
 
 extern "C" fn mark_executed(_vcpu: c_uint, mark: *mut c_void) {
@@ -308,6 +340,13 @@ extern "C" fn mark_executed(_vcpu: c_uint, mark: *mut c_void) {
 extern "C" fn call_executed(_vcpu: c_uint, _none: *mut c_void) {
     if let Some(collector) = collector().filter(|one| one.ends == Ends::Calls) {
         collector.operation_ends();
+    }
+}
+
+extern "C" fn block_begins(_vcpu: c_uint, block: *mut c_void) {
+    if let Some(recorder) = collector().and_then(|one| one.recorder.as_mut()) {
+        // SAFETY: `follow` made it; nobody changes it, and it lives as long as the process.
+        recorder.block_begins(unsafe { &*block.cast::<Block>() });
     }
 }
 

@@ -4,16 +4,16 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDSHARED` |
-//! | 4 | version of this format: 1 |
+//! | 4 | version of this format: 2 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 4 | bytes of a line |
 //! | 4 | what ends an operation: 0 a system call, 1 a mark |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
 //! | 8 | misplaced marks |
-//! | 8 each | numbers of vCPUs, places, lines, touches, accesses |
+//! | 8 each | numbers of vCPUs, places, lines, touches, accesses, holds |
 //!
-//! A vCPU has its complete operations (8). A place is an instruction: address (8), length (1), bytes
+//! A vCPU has its complete operations and the kernel's instructions that it executed (8 each). A place is an instruction: address (8), length (1), bytes
 //! (15); they are sorted. A line has 64 bytes: virtual address (8), how many lines it stands for (4),
 //! flags (4; 1: a program's memory, 2: a sum of several, which has neither address nor touches),
 //! transfers, read fetches, write fetches, upgrades, and the fewest and the most misses if vCPUs
@@ -21,6 +21,10 @@
 //! that touch it (8), operations that write it (8). An access: line (4), place (4), vCPU, offset in
 //! the line, bytes, flags (1 each; 1: stores, 2: locked, 4: repeated, and the whole line stands for
 //! what it accesses), zero (4), how often (8), how often that was a miss (8); sorted.
+//! A hold: line, the place of a locked instruction that stores, of the next instruction of the vCPU
+//! that stores to the same word, and of the call that led to the function of the first (4 each;
+//! 0xffffffff: not known), offset in the line (4), zero (4), how often, and the kernel's instructions
+//! from the one to the other (8 each).
 //!
 //! Lines that do not change hands are left out. Of those that change hands less than once in a
 //! hundred operations, the kernel's are one line and the programs' another, the last ones: objects
@@ -36,6 +40,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::sharing::accesses::{Access, Counted};
+use crate::sharing::holds::{Held, Hold, NO_CALL};
 use crate::sharing::lines::{Line, LineNumber, Lines};
 use crate::sharing::memory_map::Page;
 use crate::sharing::recorder::{Ends, Recorder};
@@ -43,7 +48,7 @@ use crate::sharing::window::Window;
 use crate::slots::{Place, PlaceNumber};
 
 const MAGIC: &[u8; 8] = b"PDSHARED";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const IN_USER: u32 = 1;
 const SUMMED: u32 = 2;
 const STORE: u8 = 1;
@@ -133,6 +138,11 @@ impl Recorded<'_> {
         let mut accesses = self.accesses(&chosen);
         let mut used: Vec<PlaceNumber> = accesses.iter().map(|(access, _)| access.place).collect();
         used.extend(self.executed);
+        let mut holds = self.holds(&chosen);
+        for (hold, _) in &holds {
+            let all = [hold.taken, hold.released, hold.call];
+            used.extend(all.iter().filter(|place| **place != NO_CALL));
+        }
         used.sort_unstable_by_key(|place| self.places[*place as usize]);
         used.dedup();
         let flags: Vec<u8> = used.iter().map(|place| (self.flags)(*place)).collect();
@@ -144,6 +154,14 @@ impl Recorded<'_> {
             access.place = record[access.place as usize];
         }
         accesses.sort_unstable_by_key(|(access, _)| *access);
+        for (hold, _) in &mut holds {
+            for place in [&mut hold.taken, &mut hold.released, &mut hold.call] {
+                if *place != NO_CALL {
+                    *place = record[*place as usize];
+                }
+            }
+        }
+        holds.sort_unstable_by_key(|(hold, _)| *hold);
         let touches = self.touches(&chosen);
 
         out.write_all(MAGIC)?;
@@ -162,11 +180,13 @@ impl Recorded<'_> {
             n_lines as u64,
             touches.len() as u64,
             accesses.len() as u64,
+            holds.len() as u64,
         ] {
             out.write_all(&number.to_le_bytes())?;
         }
-        for number in operations {
+        for (number, path) in operations.iter().zip(&self.recorder.paths) {
             out.write_all(&number.to_le_bytes())?;
+            out.write_all(&path.executed().to_le_bytes())?;
         }
         for place in used {
             let Place {
@@ -194,6 +214,15 @@ impl Recorded<'_> {
             out.write_all(&[access.vcpu, access.offset, access.size, flags, 0, 0, 0, 0])?;
             out.write_all(&counted.count.to_le_bytes())?;
             out.write_all(&counted.misses.to_le_bytes())?;
+        }
+        for (hold, held) in holds {
+            let offset = u32::from(hold.offset);
+            for number in [hold.line, hold.taken, hold.released, hold.call, offset, 0] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+            for number in [held.times, held.instructions] {
+                out.write_all(&number.to_le_bytes())?;
+            }
         }
         out.flush()
     }
@@ -254,6 +283,17 @@ impl Recorded<'_> {
             }
         }
         found
+    }
+
+    /// What was held on lines that are told alone.
+    fn holds(&self, chosen: &Chosen) -> Vec<(Hold, Held)> {
+        let every = self.recorder.holds.all().into_iter();
+        let told = every.map(|(hold, held)| {
+            let line = chosen.row[hold.line as usize];
+            (Hold { line, ..hold }, held)
+        });
+        told.filter(|(hold, _)| (hold.line as usize) < chosen.alone.len())
+            .collect()
     }
 
     /// The accesses to lines of the file. Those of the sum are told by instruction, and only what

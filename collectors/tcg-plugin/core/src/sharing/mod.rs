@@ -11,6 +11,8 @@
 //! - [`lines`]: what is known of each line
 //! - [`accesses`]: which instructions access which bytes of a line
 //! - [`recorder`]: all of that together
+//! - [`kernel_path`]: what each vCPU executes of the kernel
+//! - [`holds`]: what executes while a lock is held
 //! - [`replay`]: the accesses in other orders
 //! - [`window`]: when it records
 //! - [`file`]: the result, as written for the host
@@ -20,6 +22,8 @@ pub mod accesses;
 pub mod callbacks;
 pub mod coherence;
 pub mod file;
+pub mod holds;
+pub mod kernel_path;
 pub mod lines;
 pub mod memory_map;
 pub mod recorder;

@@ -2,6 +2,8 @@
 
 use crate::ffi;
 use crate::sharing::accesses::{Access, AccessNumber, Accesses};
+use crate::sharing::holds::{Hold, Holds, NO_CALL};
+use crate::sharing::kernel_path::{Block, KernelPath};
 use crate::sharing::lines::{LineNumber, Lines, Operation};
 use crate::sharing::memory_map::MemoryMap;
 use crate::sharing::replay::Trace;
@@ -14,6 +16,8 @@ use crate::turns::Turns;
 pub struct Instruction {
     /// Its number.
     pub place: PlaceNumber,
+    /// Where it is.
+    pub address: u64,
     /// Whether it reads and writes at once, so that its load asks for the line as its store does.
     pub locked: bool,
     /// Whether it goes on to the next bytes until it is done (`rep movsb`).
@@ -33,7 +37,7 @@ struct Last {
 
 impl Instruction {
     /// One that did nothing yet.
-    pub fn new(place: PlaceNumber, locked: bool, repeated: bool) -> Instruction {
+    pub fn new(place: PlaceNumber, address: u64, locked: bool, repeated: bool) -> Instruction {
         let nothing = Last {
             above: u64::MAX,
             line: 0,
@@ -41,6 +45,7 @@ impl Instruction {
         };
         Instruction {
             place,
+            address,
             locked,
             repeated,
             last: [nothing; MOST_VCPUS],
@@ -79,6 +84,10 @@ pub struct Recorder {
     pub seldom: Accesses,
     /// What they did, one after the other.
     pub trace: Trace,
+    /// What each vCPU executes of the kernel.
+    pub paths: Vec<KernelPath>,
+    /// What executes while locks are held.
+    pub holds: Holds,
     /// The last access of a repeated instruction: its place, vCPU and operation, the line's address.
     last: (PlaceNumber, usize, Operation, u64),
     /// Whether a window is open.
@@ -96,6 +105,8 @@ impl Recorder {
             accesses: Accesses::default(),
             seldom: Accesses::default(),
             trace: Trace::new(vcpus),
+            paths: (0..vcpus).map(|_| KernelPath::default()).collect(),
+            holds: Holds::new(vcpus),
             last: (0, usize::MAX, 0, 0),
             open: false,
         }
@@ -107,7 +118,10 @@ impl Recorder {
         self.now.fill(0);
         self.accesses = Accesses::default();
         self.seldom = Accesses::default();
-        self.trace = Trace::new(self.now.len());
+        let vcpus = self.now.len();
+        self.trace = Trace::new(vcpus);
+        self.paths = (0..vcpus).map(|_| KernelPath::default()).collect();
+        self.holds = Holds::new(vcpus);
         self.last = (0, usize::MAX, 0, 0);
         self.open = open;
     }
@@ -131,6 +145,17 @@ impl Recorder {
     pub fn close(&mut self) {
         self.open = false;
         self.lines.close(&self.now);
+    }
+
+    /// A block of the kernel begins.
+    #[inline]
+    pub fn block_begins(&mut self, block: &'static Block) {
+        if !self.open {
+            return;
+        }
+        if let Some(vcpu) = self.turns.current().filter(|vcpu| self.now[*vcpu] > 0) {
+            self.paths[vcpu].begins(block);
+        }
     }
 
     /// An instruction has accessed memory, as QEMU's `info` says, in its callback.
@@ -225,5 +250,18 @@ impl Recorder {
             self.accesses.again(*last, access, misses);
         }
         self.trace.push(vcpu, *last);
+        if store && instruction.address >> 63 == 1 {
+            let path = &self.paths[vcpu];
+            let stored = Hold {
+                line,
+                offset: offset as u8,
+                taken: instruction.place,
+                call: path.caller().unwrap_or(NO_CALL),
+                released: instruction.place,
+            };
+            let executed = path.executed_until(instruction.address);
+            self.holds
+                .stores(vcpu, stored, instruction.locked, executed);
+        }
     }
 }
