@@ -25,7 +25,7 @@ from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
 LIMIT = 3.0
-FEW, MANY = 200, {"open": 10_200, "read": 20_200, "mmap": 10_200, "faults": 2_200}
+FEW, MANY = 200, {"open": 60_200, "read": 150_200, "mmap": 20_200, "faults": 2_200}
 OPTIONS = {"exact": {"call_tree": False}, "sharing": {"line_size": 64}}
 HERE = Path(__file__).resolve().parent
 GUEST = Guest(memory=512, append="", settle=0, timeout=600, restored=True)

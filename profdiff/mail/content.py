@@ -37,7 +37,7 @@ from profdiff.views.sharing.records import SharingDocument
 from profdiff.views.types.records import TypesDocument
 
 _MARKS = "profdiff.h"
-_NO_MARKS = "'-DPROFDIFF_START()=' '-DPROFDIFF_STOP()='"
+_NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,9 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
-            built = f"touch {_MARKS}; cc -O2 -pthread {_NO_MARKS} {shlex.quote(reproducer.name)}"
+            used = [one for one in _NO_MARKS if one.removesuffix("()") in reproducer.text]
+            words = [*(f"-D{one}=" for one in used), reproducer.name]
+            built = f"touch {_MARKS}; cc -O2 -pthread {shlex.join(words)}"
             why = f"To build it without profdiff ({_MARKS} only marks the region to count):"
             parts += [Prose(why), Verbatim(built, 2)]
     elif reproducer:

@@ -91,3 +91,28 @@ def test_lines_may_be_longer(restorer: Restorer) -> None:
     lines = recorded(longer, "a-line-each")
     assert lines.line_size == 128
     assert lines.transfers.sum() < 0.05 * lines.all_ops
+
+
+def test_marks_of_operations_change_no_exact_count_and_turns_hardly_any(
+    restorer: Restorer, newest_kernel: Path, qemu: Qemu, tmp_path: Path
+) -> None:
+    """The same program with PROFDIFF_OP() and without it, counted; and what the kernel executes
+    while vCPUs take turns after each operation."""
+    marked, plain = tmp_path / "marked.c", tmp_path / "plain.c"
+    source = PROGRAM.read_text()
+    include = '#include "profdiff.h"'
+    assert include in source and "PROFDIFF_OP();" in source
+    marked.write_text(source)
+    unmarked = f"{include}\n#undef PROFDIFF_OP\n#define PROFDIFF_OP() ((void)0)"
+    plain.write_text(source.replace(include, unmarked))
+    counts = Restorer(qemu, newest_kernel / "bzImage", tmp_path / "exact", GUEST, 2)
+    kernels = []
+    for program in (marked, plain):
+        result, _ = counts.run([program, "fstat-same", str(10 * OPS)])
+        assert result.instructions is not None
+        kernels.append(result.instructions.kernel)
+    # What is left: the barriers at the window's ends, where threads wait for each other.
+    assert kernels[0] == pytest.approx(kernels[1], rel=0.002)
+    _, folder = restorer.run([marked, "fstat-same", str(10 * OPS)])
+    turned = int(SharedLines.load(folder / "sharing.bin").instructions.sum())
+    assert turned == pytest.approx(kernels[0], rel=0.01)

@@ -11,7 +11,7 @@ import made_sharing as made
 import pytest
 from browsed_page import HOSTILE, Page, browser
 from made_accesses import Site
-from made_sharing import OPS, MadeLine, On
+from made_sharing import OPS, Hold, MadeLine, On
 from shared_file import BOTH, COUNT, FREED, HEAP, LAYOUTS, MASK, counted, kernels
 from support import ROOT
 from synthetic import compare, frame
@@ -370,3 +370,32 @@ def test_every_transfer_is_on_the_page(opened: Page) -> None:
         assert float(rows(opened)[-1][column]) == total / OPS
         assert sum(float(row[column]) for row in rows(opened)[:-1]) == pytest.approx(total / OPS)
     assert not re.search(r"\bNaN\b|undefined", opened.page.inner_text("#sharing"))
+
+
+def test_locks_that_are_held_stand_below_the_table(browser: Any, tmp_path: Path) -> None:
+    taken, released = (
+        Site(
+            "count.counter", 1, name, does=BOTH, type="rw_semaphore", nested=["rw_semaphore:count"]
+        )
+        for name in ("down_write", "up_write")
+    )
+    on = [On(taken, vcpu, 0, store=True, locked=True) for vcpu in (0, 1)]
+    calls = Site("", 1, "do_mmap<b>").hidden()
+
+    def lines(instructions: int) -> list[list[MadeLine]]:
+        hold = Hold(taken, released, calls, instructions=instructions)
+        return [[MadeLine(HEAP, on, holds=[hold])]]
+
+    kernels_of = {"base": lines(20 * OPS), "new": lines(50 * OPS)}
+    page = opened_page(browser, tmp_path, findings(tmp_path, kernels_of, instructions=100 * OPS))
+    cells = page.page.eval_on_selector_all(
+        "#sharing-locks tbody > tr > *", "every => every.map(one => one.innerText)"
+    )
+    numbers = ["20.00", "20%", "50.00", "50%", "+30.00"]
+    assert cells == ["rw_semaphore", *numbers, "alone", "do_mmap<b>"]
+    assert "at most 2.0 vCPUs" in page.page.inner_text("#sharing-locks")
+    page.close()
+
+
+def test_without_locks_nothing_stands_there(opened: Page) -> None:
+    assert not opened.page.inner_text("#sharing-locks")

@@ -220,7 +220,11 @@ def _work(known: Grounds) -> _Judged:
         return True, f"{ops:,} ops, counts per op"
     results = findings.results.at(findings.setting)
     own = [one.metric for one in results if "/" in one.metric.unit]
-    own = [metric for metric in own if is_time(metric) or guest_clock.is_instructions(metric)]
+    own = [
+        metric
+        for metric in own
+        if is_time(metric) or guest_clock.is_instructions(metric) or metric.kind.per_op
+    ]
     told = ", ".join(f"{metric.name} in {metric.unit}" for metric in own[:_NAMED])
     return bool(own), told or "the number of ops is unknown"
 

@@ -68,7 +68,9 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         units.counted(number, "marked window") if kind == "marks" else "whole command"
         for kind, number in sorted(windows)
     )
-    facts = [f"{setting.ops:,} ops"] if setting.ops else []
+    copies = manifest.workload.copies
+    facts = [f"{copies} copies"] if copies > 1 else []
+    facts += [f"{setting.ops:,} ops"] if setting.ops else []
     pair = points.lengths(manifest, setting)
     facts += [f"{name} {long} minus {name} {short}" for name, (short, long) in pair.items()]
     others = [f"{name} {setting.value(name)}" for name in setting.varied if name not in pair]

@@ -36,17 +36,48 @@ pub struct Counted {
     pub misses: u64,
 }
 
+/// So many numbers are found without hashing.
+const RECENT: usize = 1 << 12;
+
 /// All accesses, numbered in the order of their first execution.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Accesses {
     numbers: HashTable<AccessNumber>,
     hasher: DefaultHashBuilder,
+    recent: Box<[AccessNumber]>,
     all: Vec<(Access, Counted)>,
 }
 
+impl Default for Accesses {
+    fn default() -> Accesses {
+        Accesses {
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            recent: vec![AccessNumber::MAX; RECENT].into(),
+            all: Vec::new(),
+        }
+    }
+}
+
 impl Accesses {
+    /// Count an access; its number.
+    #[inline]
+    pub fn count(&mut self, access: Access, misses: bool) -> AccessNumber {
+        let mixed = access.place.wrapping_mul(0x9e37_79b1) ^ access.line.wrapping_mul(0x85eb_ca6b);
+        let mixed = mixed ^ u32::from(access.vcpu) << 20 ^ u32::from(access.store) << 21;
+        let at = (mixed >> 20) as usize % RECENT;
+        let recent = self.recent[at];
+        if self.again(recent, access, misses) {
+            return recent;
+        }
+        let number = self.number(access);
+        self.recent[at] = number;
+        self.again(number, access, misses);
+        number
+    }
+
     /// The number of an access.
-    pub fn number(&mut self, access: Access) -> AccessNumber {
+    fn number(&mut self, access: Access) -> AccessNumber {
         let (all, hasher) = (&mut self.all, &self.hasher);
         let entry = self.numbers.entry(
             hasher.hash_one(access),
@@ -64,7 +95,7 @@ impl Accesses {
     /// Count it. Returns whether `number` is that access's: an instruction often does the same
     /// again.
     #[inline]
-    pub fn again(&mut self, number: AccessNumber, access: Access, misses: bool) -> bool {
+    fn again(&mut self, number: AccessNumber, access: Access, misses: bool) -> bool {
         match self.all.get_mut(number as usize) {
             Some((known, counted)) if *known == access => {
                 counted.count += 1;

@@ -145,11 +145,10 @@ impl Collector {
             _ => BlockEnds::Otherwise,
         };
         let does = self.architecture.does(first.bytes(), first.address);
-        let block = Block {
-            addresses: instructions.iter().map(|one| one.address).collect(),
-            behind: last.address + u64::from(last.length),
-            ends,
-            repeats: does.iterates.is_some(),
+        let addresses = instructions.iter().map(|one| one.address).collect();
+        let behind = last.address + u64::from(last.length);
+        let Some(block) = Block::new(addresses, behind, ends, does.iterates.is_some()) else {
+            return;
         };
         let (flags, block) = (ffi::CB_NO_REGS, Box::into_raw(Box::new(block)));
         // SAFETY: as promised; the block lives as long as the process.

@@ -16,17 +16,33 @@ pub enum Ends {
     Otherwise,
 }
 
-/// A block of the kernel.
+/// A block of the kernel. What each of its executions needs is in one line of the cache.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Block {
-    /// The addresses of its instructions, at least one.
-    pub addresses: Box<[u64]>,
-    /// The address behind it.
-    pub behind: u64,
-    /// How it ends.
-    pub ends: Ends,
-    /// Whether it begins with an instruction that goes on to the next bytes until it is done.
-    pub repeats: bool,
+    first: u64,
+    last: u64,
+    behind: u64,
+    length: u32,
+    ends: Ends,
+    repeats: bool,
+    addresses: Box<[u64]>,
+}
+
+impl Block {
+    /// Of instructions at these addresses, which end before ``behind``; None without any.
+    /// ``repeats``: it begins with an instruction that goes on to the next bytes until it is done.
+    pub fn new(addresses: Box<[u64]>, behind: u64, ends: Ends, repeats: bool) -> Option<Block> {
+        Some(Block {
+            first: *addresses.first()?,
+            last: *addresses.last()?,
+            behind,
+            length: addresses.len() as u32,
+            ends,
+            repeats,
+            addresses,
+        })
+    }
 }
 
 /// The path of one vCPU.
@@ -43,8 +59,8 @@ impl KernelPath {
     /// came first: then a call is remembered twice, until an outer one returns.
     #[inline]
     pub fn begins(&mut self, block: &'static Block) {
-        let first = block.addresses[0];
-        let mut length = block.addresses.len() as u64;
+        let first = block.first;
+        let mut length = u64::from(block.length);
         if let Some(before) = self.block {
             match before.ends {
                 Ends::Calling(place) => {
@@ -61,7 +77,7 @@ impl KernelPath {
                 Ends::Otherwise => {}
             }
             // Each of its rounds is a block; it is one instruction.
-            length -= u64::from(block.repeats && before.addresses.last() == Some(&first));
+            length -= u64::from(block.repeats && before.last == first);
         }
         self.executed += length;
         self.block = Some(block);
@@ -94,53 +110,50 @@ impl KernelPath {
 mod tests {
     use super::*;
 
-    fn block(addresses: &[u64], ends: Ends, repeats: bool) -> &'static Block {
-        Box::leak(Box::new(Block {
-            addresses: addresses.into(),
-            behind: addresses[addresses.len() - 1] + 4,
-            ends,
-            repeats,
-        }))
+    fn begins(path: &mut KernelPath, addresses: &[u64], ends: Ends, repeats: bool) {
+        let behind = addresses.last().map_or(0, |last| last + 4);
+        if let Some(block) = Block::new(addresses.into(), behind, ends, repeats) {
+            path.begins(Box::leak(Box::new(block)));
+        }
     }
 
     #[test]
     fn calls_and_returns_are_followed() {
         let mut path = KernelPath::default();
-        path.begins(block(&[0, 4, 8], Ends::Calling(7), false));
+        begins(&mut path, &[0, 4, 8], Ends::Calling(7), false);
         assert_eq!((path.executed_until(4), path.executed()), (2, 3));
-        path.begins(block(&[100, 104], Ends::Calling(8), false));
+        begins(&mut path, &[100, 104], Ends::Calling(8), false);
         assert_eq!(path.caller(), Some(7));
-        path.begins(block(&[200], Ends::Returning, false));
+        begins(&mut path, &[200], Ends::Returning, false);
         assert_eq!((path.caller(), path.executed()), (Some(8), 6));
-        path.begins(block(&[108], Ends::Returning, false));
+        begins(&mut path, &[108], Ends::Returning, false);
         assert_eq!(path.caller(), Some(7));
-        path.begins(block(&[12], Ends::Otherwise, false));
+        begins(&mut path, &[12], Ends::Otherwise, false);
         assert_eq!((path.caller(), path.executed()), (None, 8));
     }
 
     #[test]
     fn a_call_that_an_exception_kept_from_executing_ends_with_its_caller() {
         let mut path = KernelPath::default();
-        path.begins(block(&[0], Ends::Calling(1), false));
-        let faults = block(&[100, 104], Ends::Calling(2), false);
-        path.begins(faults);
-        path.begins(block(&[900], Ends::Otherwise, false));
-        path.begins(faults);
-        path.begins(block(&[200], Ends::Returning, false));
+        begins(&mut path, &[0], Ends::Calling(1), false);
+        begins(&mut path, &[100, 104], Ends::Calling(2), false);
+        begins(&mut path, &[900], Ends::Otherwise, false);
+        begins(&mut path, &[100, 104], Ends::Calling(2), false);
+        begins(&mut path, &[200], Ends::Returning, false);
         assert_eq!(path.caller(), Some(2));
-        path.begins(block(&[108], Ends::Returning, false));
-        path.begins(block(&[4], Ends::Otherwise, false));
+        begins(&mut path, &[108], Ends::Returning, false);
+        begins(&mut path, &[4], Ends::Otherwise, false);
         assert_eq!(path.caller(), None);
     }
 
     #[test]
     fn rounds_of_one_instruction_count_once() {
         let mut path = KernelPath::default();
-        path.begins(block(&[0, 4], Ends::Otherwise, false));
+        begins(&mut path, &[0, 4], Ends::Otherwise, false);
         for _ in 0..5 {
-            path.begins(block(&[4], Ends::Otherwise, true));
+            begins(&mut path, &[4], Ends::Otherwise, true);
         }
-        path.begins(block(&[8], Ends::Otherwise, false));
+        begins(&mut path, &[8], Ends::Otherwise, false);
         assert_eq!(path.executed(), 3);
     }
 
@@ -148,7 +161,12 @@ mod tests {
     fn calls_that_never_return_are_bounded() {
         let mut path = KernelPath::default();
         for number in 0..1000 {
-            path.begins(block(&[number * 8], Ends::Calling(number as u32), false));
+            begins(
+                &mut path,
+                &[number * 8],
+                Ends::Calling(number as u32),
+                false,
+            );
         }
         assert!(path.calls.len() <= MOST);
         assert_eq!(path.caller(), Some(998));

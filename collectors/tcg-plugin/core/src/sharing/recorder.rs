@@ -1,7 +1,7 @@
 //! All that is recorded: operations of vCPUs, and what they access.
 
 use crate::ffi;
-use crate::sharing::accesses::{Access, AccessNumber, Accesses};
+use crate::sharing::accesses::{Access, Accesses};
 use crate::sharing::holds::{Hold, Holds, NO_CALL};
 use crate::sharing::kernel_path::{Block, KernelPath};
 use crate::sharing::lines::{LineNumber, Lines, Operation};
@@ -11,8 +11,10 @@ use crate::sharing::MOST_VCPUS;
 use crate::slots::PlaceNumber;
 use crate::turns::Turns;
 
-/// An instruction that accesses memory.
+/// An instruction that accesses memory. What an access of one of the first vCPUs needs is in one
+/// line of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Instruction {
     /// Its number.
     pub place: PlaceNumber,
@@ -32,7 +34,6 @@ struct Last {
     /// The line of the kernel's memory, of all lines, and its number.
     above: u64,
     line: LineNumber,
-    access: AccessNumber,
 }
 
 impl Instruction {
@@ -41,7 +42,6 @@ impl Instruction {
         let nothing = Last {
             above: u64::MAX,
             line: 0,
-            access: AccessNumber::MAX,
         };
         Instruction {
             place,
@@ -90,8 +90,32 @@ pub struct Recorder {
     pub holds: Holds,
     /// The last access of a repeated instruction: its place, vCPU and operation, the line's address.
     last: (PlaceNumber, usize, Operation, u64),
+    extents: Extents,
     /// Whether a window is open.
     pub open: bool,
+}
+
+/// What QEMU says of each sort of access, which is asked for once: its `info` tells bytes and
+/// direction, and little else.
+struct Extents {
+    /// By `info`: 0 unknown, else a number of bytes, and the highest bit of a store.
+    known: Box<[u16]>,
+}
+
+impl Extents {
+    const MOST: usize = 1 << 18;
+
+    #[inline]
+    fn of(&mut self, info: u32) -> (u32, bool) {
+        let Some(known) = self.known.get_mut(info as usize) else {
+            return ffi::extent(info);
+        };
+        if *known == 0 {
+            let (size, store) = ffi::extent(info);
+            *known = size as u16 | u16::from(store) << 15;
+        }
+        (u32::from(*known & 0x7fff), *known >> 15 == 1)
+    }
 }
 
 impl Recorder {
@@ -108,6 +132,9 @@ impl Recorder {
             paths: (0..vcpus).map(|_| KernelPath::default()).collect(),
             holds: Holds::new(vcpus),
             last: (0, usize::MAX, 0, 0),
+            extents: Extents {
+                known: vec![0; Extents::MOST].into(),
+            },
             open: false,
         }
     }
@@ -169,12 +196,15 @@ impl Recorder {
         };
         let (now, above) = (self.now[vcpu], self.lines.above(address));
         if instruction.repeated {
+            let same = (instruction.place, vcpu, now, above);
             // The line was counted; nobody else accessed anything since.
-            if self.last == (instruction.place, vcpu, now, above) {
+            if self.last == same {
                 return;
             }
+            self.last = same;
+        } else {
+            self.last.0 = instruction.place;
         }
-        self.last = (instruction.place, vcpu, now, above);
         let last = instruction.last[vcpu];
         let line = if last.above == above {
             last.line
@@ -190,7 +220,7 @@ impl Recorder {
             }
             line
         };
-        let (size, store) = ffi::extent(info);
+        let (size, store) = self.extents.of(info);
         let offset = self.lines.offset(address);
         let inside = size.min(self.lines.size() as u32 - offset);
         self.line(instruction, vcpu, line, (offset, inside), store);
@@ -240,16 +270,11 @@ impl Recorder {
                 offset: 0,
                 ..access
             };
-            let number = self.seldom.number(access);
-            self.seldom.again(number, access, true);
+            self.seldom.count(access, true);
             return;
         }
-        let last = &mut instruction.last[vcpu].access;
-        if !self.accesses.again(*last, access, misses) {
-            *last = self.accesses.number(access);
-            self.accesses.again(*last, access, misses);
-        }
-        self.trace.push(vcpu, *last);
+        let number = self.accesses.count(access, misses);
+        self.trace.push(vcpu, number);
         if store && instruction.address >> 63 == 1 {
             let path = &self.paths[vcpu];
             let stored = Hold {
