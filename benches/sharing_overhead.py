@@ -4,7 +4,8 @@ ratio to flat counts (--collector exact --no-call-tree), on the same guest with 
     python benches/sharing_overhead.py [--kernel FOLDER] [--pairs N]
 
 Each workload (benches/sharing/*.c) runs with many operations and with few, and the difference is
-the window's. Exits with 1 when the median ratio of a workload is above 3.
+the window's. Then the guest boots with the collector and without any. Exits with 1 when the median
+ratio of a workload is above 3, or that of boots above 1.15.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
 from profdiff.base.cache import cache_folder
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
@@ -24,14 +27,17 @@ from profdiff.collectors.recorder import Recorder, RunJob
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
-LIMIT = 3.0
+LIMIT, BOOT_LIMIT = 3.0, 1.15
 FEW, MANY = 200, {"open": 60_200, "read": 150_200, "mmap": 20_200, "faults": 2_200}
 OPTIONS = {"exact": {"call_tree": False}, "sharing": {"line_size": 64}}
+ALL_OPTIONS: dict[str, dict[str, object]] = {**OPTIONS, "timed": {"boot_runs": 1, "metrics": ()}}
 HERE = Path(__file__).resolve().parent
 GUEST = Guest(memory=512, append="", settle=0, timeout=600, restored=True)
 
 
-def seconds(image: Path, collector: str, workload: str, ops: int, folder: Path) -> float:
+def seconds(
+    image: Path, collector: str, workload: str, ops: int, folder: Path, guest: Guest = GUEST
+) -> float:
     """Processor time of a guest, from its start to its end."""
     one = registry.collector(collector)
     qemu = one.emulator(ARCHITECTURES[0], None)
@@ -39,7 +45,8 @@ def seconds(image: Path, collector: str, workload: str, ops: int, folder: Path) 
     source = str(HERE / f"sharing/{workload}.c")
     prepared = prepare([source], [], *folders, qemu.architecture)
     argv = (*prepared.guest_argv[:1], "processes", "2", str(ops))
-    recorder = Recorder(one, OPTIONS[collector], prepared, GUEST, qemu, False, folder / "work")
+    options = ALL_OPTIONS[collector]
+    recorder = Recorder(one, options, prepared, guest, qemu, False, folder / "work")
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         before = os.times()
         kernel = KernelFiles("k", str(image), image)
@@ -53,6 +60,22 @@ def seconds(image: Path, collector: str, workload: str, ops: int, folder: Path) 
     return (after.children_user - before.children_user) + (
         after.children_system - before.children_system
     )
+
+
+def boots(image: Path, folder: Path, pairs: int) -> float:
+    """The median of how much longer a guest takes that boots with the collector."""
+    booted = msgspec.structs.replace(GUEST, restored=False)
+    ratios = []
+    for _ in range(pairs):
+        shared, plain = (
+            seconds(image, collector, "read", FEW, folder, booted)
+            for collector in ("sharing", "timed")
+        )
+        ratios.append(shared / plain)
+    ratio = statistics.median(ratios)
+    print(f"boot     {plain:.2f} s, with sharing {shared:.2f} s; ratio {ratio:.2f}", end=" ")
+    print(f"(limit {BOOT_LIMIT:g})", flush=True)
+    return ratio
 
 
 def main() -> int:
@@ -83,6 +106,7 @@ def main() -> int:
                 f"operations of two vCPUs; ratio {ratio:.2f} (limit {LIMIT:g})",
                 flush=True,
             )
+        missed |= boots(image, folder, asked.pairs) > BOOT_LIMIT
     return int(missed)
 
 

@@ -138,6 +138,32 @@ def test_a_record_in_another_one_has_the_name_of_the_whole(tmp_path: Path) -> No
     assert set(made.named(one(lines, tmp_path))) == {"rw_semaphore"}
 
 
+def test_what_is_in_a_union_with_a_part_has_the_shorter_name(tmp_path: Path) -> None:
+    """``struct folio`` has its first page in a union with fields of the same names."""
+    layouts: dict[str, Layout] = {
+        "folio": (
+            64,
+            {
+                "mapping": (24, 8),
+                "_refcount.counter": (52, 4),
+                "page.mapping": (24, 8),
+                "page._refcount.counter": (52, 4),
+            },
+        ),
+        "page": (64, {"mapping": (24, 8), "_refcount.counter": (52, 4)}),
+    }
+    mapping = Site("mapping", 1, "filemap_get_entry", type="folio", offset=24)
+    count = Site(
+        *("_refcount.counter", 1, "page_ref_add", "", BOTH),
+        type="page",
+        offset=52,
+        nested=["atomic_t:counter"],
+    )
+    lines = [MadeLine(HEAP, [*both(count, 52), *both(mapping, 24, store=False)])]
+    table = made.table({"base": lines}, tmp_path, layouts)
+    assert list(made.named(table)) == ["folio._refcount"]
+
+
 def test_what_most_accesses_say_wins(tmp_path: Path) -> None:
     wrong = Site("f_mode", 1, "wrong", type="file", offset=12)
     total = Site("total_vm", 1, "do_mmap", does=BOTH, type="mm_struct", offset=120)

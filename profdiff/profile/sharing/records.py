@@ -34,8 +34,12 @@ class Records:
 
     def embedded(self, outer: str, said: Said, offset: int) -> str | None:
         """The path in the record ``outer`` of what an instruction names as a part of a smaller
-        record, at ``offset`` in the outer one; None where that has no such member there."""
-        return self.at(outer, said.path, offset) if said.kind == "field" else None
+        record, at ``offset`` in the outer one; None where that has no such member there. Where the
+        outer one has the same in a union with it, that is it: ``folio._refcount``, not
+        ``folio.page._refcount``."""
+        path = self.at(outer, said.path, offset) if said.kind == "field" else None
+        own = self._fields(outer).get(said.path)
+        return said.path if path and own and own[0] == 8 * offset else path
 
     def at(self, outer: str, inner: str, offset: int) -> str | None:
         """The path in a record that ends with the path ``inner``, and is at an offset."""

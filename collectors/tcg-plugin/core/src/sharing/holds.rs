@@ -7,8 +7,6 @@ use hashbrown::HashMap;
 use crate::sharing::lines::LineNumber;
 use crate::slots::PlaceNumber;
 
-/// So many words may be held at once by each vCPU.
-const MOST: usize = 64;
 /// So many different holds are counted; the others are left out.
 const MOST_HOLDS: usize = 1 << 20;
 
@@ -39,7 +37,7 @@ pub struct Held {
     pub instructions: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Open {
     hold: Hold,
     executed: u64,
@@ -48,7 +46,8 @@ struct Open {
 /// Those of all vCPUs.
 #[derive(Debug)]
 pub struct Holds {
-    open: Vec<Vec<Open>>,
+    /// By vCPU and word, the last store if that was of a locked instruction.
+    open: Vec<HashMap<(LineNumber, u8), Open>>,
     found: HashMap<Hold, Held>,
 }
 
@@ -56,36 +55,48 @@ impl Holds {
     /// None yet, of so many vCPUs.
     pub fn new(vcpus: usize) -> Holds {
         Holds {
-            open: (0..vcpus).map(|_| Vec::new()).collect(),
+            open: vec![HashMap::new(); vcpus],
             found: HashMap::new(),
         }
     }
 
-    /// A vCPU stores, after so many instructions. ``stored`` is of the word, the instruction and its
-    /// call; ``locked``: whether it can take a lock.
-    pub fn stores(&mut self, vcpu: usize, stored: Hold, locked: bool, executed: u64) {
+    /// A vCPU stores. ``stored`` is of the word, the instruction and its call; ``locked``: whether
+    /// it can take a lock; ``executed``: how many instructions the vCPU has executed.
+    #[inline]
+    pub fn stores(
+        &mut self,
+        vcpu: usize,
+        stored: Hold,
+        locked: bool,
+        executed: impl FnOnce() -> u64,
+    ) {
+        let word = (stored.line, stored.offset);
         let open = &mut self.open[vcpu];
-        let word = |one: &Open| (one.hold.line, one.hold.offset) == (stored.line, stored.offset);
-        if let Some(at) = open.iter().rposition(word) {
-            let before = open.remove(at);
-            let hold = Hold {
-                released: stored.taken,
-                ..before.hold
-            };
-            if self.found.len() < MOST_HOLDS || self.found.contains_key(&hold) {
-                let held = self.found.entry(hold).or_default();
-                held.times += 1;
-                held.instructions += executed - before.executed;
-            }
+        if !locked && !open.contains_key(&word) {
+            return;
         }
-        if locked {
-            if open.len() == MOST {
-                open.remove(0);
-            }
-            open.push(Open {
-                hold: stored,
-                executed,
-            });
+        let executed = executed();
+        let before = match locked {
+            true => open.insert(
+                word,
+                Open {
+                    hold: stored,
+                    executed,
+                },
+            ),
+            false => open.remove(&word),
+        };
+        let Some(before) = before else {
+            return;
+        };
+        let hold = Hold {
+            released: stored.taken,
+            ..before.hold
+        };
+        if self.found.len() < MOST_HOLDS || self.found.contains_key(&hold) {
+            let held = self.found.entry(hold).or_default();
+            held.times += 1;
+            held.instructions += executed - before.executed;
         }
     }
 
@@ -119,12 +130,12 @@ mod tests {
     fn stores_to_one_word_are_pairs() {
         let mut holds = Holds::new(2);
         for start in [100, 200] {
-            holds.stores(0, store(1, 10), true, start);
-            holds.stores(1, store(1, 10), true, start + 1);
-            holds.stores(0, store(2, 11), true, start + 5);
-            holds.stores(0, store(2, 12), false, start + 8);
-            holds.stores(0, store(1, 13), false, start + 20);
-            holds.stores(0, store(1, 13), false, start + 30);
+            holds.stores(0, store(1, 10), true, || start);
+            holds.stores(1, store(1, 10), true, || start + 1);
+            holds.stores(0, store(2, 11), true, || start + 5);
+            holds.stores(0, store(2, 12), false, || start + 8);
+            holds.stores(0, store(1, 13), false, || start + 20);
+            holds.stores(0, store(1, 13), false, || start + 30);
         }
         let found: Vec<_> = holds
             .all()
@@ -143,17 +154,5 @@ mod tests {
                 (2, 11, 12, held(2, 6)),
             ]
         );
-    }
-
-    #[test]
-    fn what_is_never_released_is_bounded() {
-        let mut holds = Holds::new(1);
-        for line in 0..1000 {
-            holds.stores(0, store(line, 1), true, 0);
-        }
-        holds.stores(0, store(999, 2), false, 9);
-        holds.stores(0, store(0, 2), false, 9);
-        assert!(holds.open[0].len() < MOST);
-        assert_eq!(holds.all().len(), 1);
     }
 }

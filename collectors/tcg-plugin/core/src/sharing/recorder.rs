@@ -284,7 +284,7 @@ impl Recorder {
                 call: path.caller().unwrap_or(NO_CALL),
                 released: instruction.place,
             };
-            let executed = path.executed_until(instruction.address);
+            let executed = || path.executed_until(instruction.address);
             self.holds
                 .stores(vcpu, stored, instruction.locked, executed);
         }
