@@ -152,6 +152,7 @@ def _show(
         for line in registry.collector(name).preview(options):
             say(f"  in the sample, {line}")
     shown = pending[:most]
+    longest = max((len(run.recorder.collector.name) for run in shown), default=0)
     for number, run in enumerate(shown, 1):
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
@@ -162,7 +163,7 @@ def _show(
         words = [points.substitute(word, point.parameters) for word in manifest.workload.argv]
         say(
             printable(
-                f"{number:4}  {run.recorder.collector.name:5}  {run.kernel.label:16}  "
+                f"{number:4}  {run.recorder.collector.name:{longest}}  {run.kernel.label:16}  "
                 f"{', '.join(told):24}  {' '.join(words)}"
             ).rstrip()
         )

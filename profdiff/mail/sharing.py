@@ -10,9 +10,11 @@ from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind
 from profdiff.reports.sharing.sentences import NOTHING, sentence
 from profdiff.reports.table import Block, Column, draw
-from profdiff.views.sharing.records import Change, Row, SharingDocument, Sums
+from profdiff.views.sharing.records import Bystander, Change, Row, SharingDocument, Sums
 
-_MOST = 6
+_MOST, _READS = 6, 4
+# Reads that differ by a smaller share are left out.
+_CHANGED = 0.25
 # Of a line, so many fields beside the one that is named are told.
 _BESIDE = 4
 # Names are not to be longer than a line.
@@ -52,7 +54,7 @@ class _Drawing:
         self._shown = rows[:_MOST]
 
     def blocks(self) -> list[Block]:
-        """Rows, the rest, and the sum."""
+        """Rows, the rest, and the sum; and what is read beside them."""
         base, label = self._base, self._label
         alone = label == base
         columns: list[Column] = []
@@ -74,7 +76,47 @@ class _Drawing:
         ]
         each = " per op" if self._numbers.per_op else ""
         title = f"Lines that change hands{each}{''.join(f'; {one}' for one in signs)}:"
-        return draw(title, columns, body, WIDTH, tail)
+        return [*draw(title, columns, body, WIDTH, tail), *self._bystanders()]
+
+    def _bystanders(self) -> list[Block]:
+        """What is read beside what others write, on lines that do not depend on the schedule, where
+        that differs most."""
+        labels = list(dict.fromkeys((self._base, self._label)))
+        rows = [
+            row
+            for row in self._document.rows
+            if all(row.kernels[label].verdict == "exact" for label in labels)
+        ]
+        every = [(abs(self._more(one)), row, one) for row in rows for one in row.bystanders]
+        found = [
+            (more, row, one)
+            for more, row, one in every
+            if more >= max(LEAST, _CHANGED * max(self._each(one, label) for label in labels))
+        ]
+        found.sort(key=lambda each: -each[0])
+        if not found:
+            return []
+        columns = [*map(Column, labels)]
+        if len(labels) > 1:
+            columns.append(Column("delta"))
+        columns += [Column("read", name=True), Column("on the line of", name=True)]
+        body = []
+        for _, row, one in found[:_READS]:
+            cells = [self._numbers.count(label, one.reads[label]) for label in labels]
+            if len(labels) > 1:
+                cells.append(self._numbers.delta(self._base, self._label, one.reads))
+            body.append([*cells, one.data.title, row.data.title])
+        each = " per op" if self._numbers.per_op else ""
+        title = f"Reads of bytes that nobody writes, on lines that others write{each}:"
+        return draw(title, columns, body, WIDTH)
+
+    def _more(self, one: Bystander) -> float:
+        """How much more reads there are than on the base; all of them where it stands alone."""
+        theirs = self._each(one, self._base)
+        return theirs if self._label == self._base else self._each(one, self._label) - theirs
+
+    def _each(self, one: Bystander, label: str) -> float:
+        return one.reads[label] / (self._numbers.ops[label] if self._numbers.per_op else 1)
 
     def notes(self, *, with_kind: bool) -> Iterator[str]:
         """What words mean; which functions miss the lines, and what else lies in them."""

@@ -14,6 +14,7 @@ from profdiff.session.session import Session
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/profdiff.toml"))
 # Points of the sweep times numbers of vCPUs; runs of each kernel at each of them.
 EXPECTED = {
+    "memcg-false-sharing": (1, 2),
     "mincore-present-pte": (3, 6),
     "mprotect-large-folios": (4, 1),
     "mprotect-pte-batching": (4, 6),
@@ -37,7 +38,7 @@ def test_anyone_can_get_its_kernels(folder: Path) -> None:
     experiment = tomllib.loads((folder / "profdiff.toml").read_text())
     assert len(experiment["kernel"]) >= 2
     for kernel in experiment["kernel"]:
-        assert re.fullmatch(r"[\w.]+=debian:[\w.-]+", kernel), kernel
+        assert re.fullmatch(r"[\w.]+=(debian:[\w.-]+|git:linux@v[\w./,=+-]+)", kernel), kernel
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
@@ -61,10 +62,10 @@ def test_its_plan(folder: Path, old_kernel: Path, new_kernel: Path, tmp_path: Pa
     twin = file.get("aa", 0)
     assert f"{2 + bool(twin)} kernels, {points} point{'s' * (points > 1)}, " in shown
     assert f" {points * (2 * runs + twin)} to do\n" in shown
-    rows = re.findall(r"^ *\d+  (?:timed|exact) .*$", shown, re.MULTILINE)
+    rows = re.findall(r"^ *\d+  (?:timed|exact|sharing) .*$", shown, re.MULTILINE)
     assert len(rows) == points * (2 * runs + twin)
     program = file["command"][0]
-    assert all(f"{program} " in row for row in rows)
+    assert all(program in row.split() for row in rows)
     assert not re.search(r"\{\w+\}", shown)
     assert list(tmp_path.iterdir()) == []
 

@@ -198,6 +198,15 @@ def test_static_variables_are_found_wherever_the_kernel_was_loaded(
     assert set(rows) == {"jiffies", "tasklist_lock"}
 
 
+def test_a_variable_of_a_record_without_a_tag_has_no_other_ones_fields(tmp_path: Path) -> None:
+    start = KERNEL_BASE + 0x200_0000
+    layouts: dict[str, Layout] = {"(anonymous)": (16, {"needs_update": (8, 8)})}
+    first = Site("first", 1, "fs", does=BOTH, kind="global", type="(anonymous)", symbol="reads")
+    lines = [MadeLine(start, [*both(first, 0), *both(unknown("fs"), 8), *both(unknown("fs"), 8)])]
+    table = made.table({"base": lines}, tmp_path, layouts, {"reads": (".data", start, 16)})
+    assert set(made.named(table)) == {"reads"}
+
+
 def test_a_variable_of_each_cpu_is_one_row(tmp_path: Path) -> None:
     variables = {
         "call_single_queue": (".data..percpu", 0x2_1740, 8),

@@ -9,6 +9,9 @@ Kind = Literal["field", "variable", "per-cpu", "pointed", "stack", "user-memory"
 PER_CPU = ".data..percpu"
 """The section of variables of each CPU."""
 
+ANONYMOUS = "(anonymous)"
+"""What all records without a tag are called."""
+
 PRIMITIVES = frozenset(
     {
         *("atomic_t", "atomic64_t", "refcount_struct", "kref", "file_ref_t", "rcuref_t", "local_t"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from profdiff.profile.data.keys import folded
 from profdiff.profile.sharing.instructions import Said
-from profdiff.profile.sharing.names import PER_CPU, Kind
+from profdiff.profile.sharing.names import ANONYMOUS, PER_CPU, Kind
 from profdiff.symbolization.data_accesses import DataAccesses
 
 _WORD = 1 << 64
@@ -67,7 +67,9 @@ class Variables:
         static: Counter[int] = Counter()
         per_cpu: Counter[int] = Counter()
         for said, address, count in votes:
-            self._types[folded(said.symbol)][said.type] += count
+            # Records without a tag have one name, and several layouts.
+            if said.type != ANONYMOUS:
+                self._types[folded(said.symbol)][said.type] += count
             if said.offset is None:
                 continue
             of_cpu = said.kind == "per-cpu"
