@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = sorted(
     source
     for source in ROOT.glob("examples/*/*.c")
-    if source.parent.name != "suite" and "main(" in source.read_text()
+    if source.parent.name != "suite" and "\nint main(" in source.read_text()
 )
 PAGE_KIB = os.sysconf("SC_PAGESIZE") // 1024
 
