@@ -207,6 +207,24 @@ def test_a_variable_of_a_record_without_a_tag_has_no_other_ones_fields(tmp_path:
     assert set(made.named(table)) == {"reads"}
 
 
+def test_what_one_line_names_is_known_on_the_next_one(tmp_path: Path) -> None:
+    """Of the line with the lock alone, nothing tells whose it is."""
+    total = Site("total_vm", 1, "do_mmap", does=BOTH, type="mm_struct", offset=120)
+    array = Site("saved[]", 1, "dup", does=STORES, type="mm_struct", offset=128)
+    lines = [MadeLine(HEAP + 64, both(total, 56)), MadeLine(HEAP + 128, both(array, 0))]
+    lines.append(MadeLine(HEAP, both(unknown("down_read"), 0)))
+    rows = made.named(one(lines, tmp_path))
+    assert set(rows) == {"mm_struct.total_vm", "mm_struct.saved[]", "mm_struct.mm_count"}
+
+
+def test_no_object_begins_inside_a_word(tmp_path: Path) -> None:
+    """A pointer with a flag in its lowest bit leads to one byte behind where the object is not."""
+    flagged = Site("f_op", 1, "fput", does=BOTH, type="file", offset=17)
+    lines = [MadeLine(HEAP, [*both(flagged, 0), *both(unknown("fput"), 16)])]
+    rows = made.named(one(lines, tmp_path))
+    assert not [name for name in rows if name != "file.f_op" and name.startswith("file")]
+
+
 def test_a_variable_of_each_cpu_is_one_row(tmp_path: Path) -> None:
     variables = {
         "call_single_queue": (".data..percpu", 0x2_1740, 8),
@@ -279,7 +297,7 @@ def test_recycled_lines_depend_on_the_schedule(tmp_path: Path) -> None:
 def test_differences_are_claimed_where_they_are_certain(tmp_path: Path) -> None:
     base, twice = (MadeLine(HEAP, both(COUNT, 0), transfers=n * OPS) for n in (1, 2))
     recycled = MadeLine(HEAP, both(COUNT, 0), transfers=OPS // 5)
-    lost = MadeLine(HEAP, both(unknown("fget"), 0), transfers=OPS)
+    lost = MadeLine(HEAP + 4096, both(unknown("fget"), 0), transfers=OPS)
     other = MadeLine(HEAP, both(unknown("elsewhere"), 0), transfers=OPS)
     for new, sure, causes in (
         ([twice], True, set()),

@@ -13,13 +13,18 @@ from profdiff.profile.sharing.instructions import Instructions
 from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
-from profdiff.profile.sharing.objects import Touched, objects, weighed
+from profdiff.profile.sharing.objects import Touched, implied, objects, weighed
 from profdiff.profile.sharing.owners import Owners, alone
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.sums import PERSISTENT, FieldUse, LineUse, Sums, shares
-from profdiff.profile.sharing.variables import Variables, Vote
+from profdiff.profile.sharing.variables import Object, Variables, Vote
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF
+
+# A larger record is not looked for on the lines beside the one that names it.
+_LARGEST = 16384
+# A folio has the size of several pages, of which small ones have one (include/linux/mm_types.h).
+_OVERLAID = frozenset({"folio"})
 
 
 class Code(NamedTuple):
@@ -51,6 +56,8 @@ class _Run:
         self.touched = _touched(lines, Instructions(accesses, lines.address))
         self._variables = Variables(accesses, self._votes(), lines.vcpus)
         self._known = frozenset(self._named())
+        self._near = self._by_line()
+        self._persistent = PERSISTENT * max(lines.all_ops, 1)
 
     def _votes(self) -> Iterator[Vote]:
         for line, touched in enumerate(self.touched):
@@ -68,8 +75,22 @@ class _Run:
                 address = int(self._lines.line[line])
                 for one in touched:
                     for said in one.said:
-                        if said.kind == "field" and not said.origins and said.offset is not None:
-                            yield said.type, address + one.offset - said.offset
+                        size = self._lines.line_size
+                        found = implied(said, one.offset, size, self._records)
+                        if found is not None and found.kind == "field" and not said.origins:
+                            yield found.name, address + found.base
+
+    def _by_line(self) -> dict[int, list[Object]]:
+        """Where those that are larger than a line lie on others, too. Elsewhere than on persistent
+        lines, that can have been at another time."""
+        size = self._lines.line_size
+        found: defaultdict[int, list[Object]] = defaultdict(list)
+        for name, start in self._known:
+            length = self._records.size(name)
+            if length <= _LARGEST and name not in _OVERLAID:
+                for line in range(start // size * size, start + length, size):
+                    found[line].append(Object("field", name, start - line, length))
+        return found
 
     def one(self, line: int, touched: Sequence[Touched]) -> tuple[Name, Sums]:
         """A line by itself."""
@@ -80,6 +101,8 @@ class _Run:
             names = [Named(USER_MEMORY)] * len(touched)
         else:
             there = self._variables.on(address := int(lines.line[line]), size)
+            if sums.transfers >= self._persistent:
+                there += self._near.get(address, [])
             weights = weighed(touched)
             found = objects(weights, there, size, self._records)
             of_line = self._records, self._variables, self._known, address, weights, found
@@ -91,7 +114,7 @@ class _Run:
         written = _written(touched)
         if not _is_true(touched, written):
             sums.false = sums.transfers
-        if sums.transfers < PERSISTENT * max(lines.all_ops, 1):
+        if sums.transfers < self._persistent:
             sums.recycled, sums.recycled_misses = sums.transfers, sums.all_misses
         else:
             sums.held = self._held(line, touched, names)

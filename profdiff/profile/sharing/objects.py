@@ -39,7 +39,11 @@ def implied(said: Said, offset: int, line_size: int, records: Records) -> Object
     # A variable or record of unknown size has at least what is accessed.
     size = known or said.offset + 1
     name = said.type if said.kind == "field" else folded(said.symbol)
-    return Object(said.kind, name, offset - said.offset, size)
+    base = offset - said.offset
+    if said.kind == "field" and base % records.alignment(said.type):
+        # A pointer with flags in its lowest bits was taken for one without.
+        return None
+    return Object(said.kind, name, base, size)
 
 
 def weighed(touched: Iterable[Touched]) -> dict[Key, int]:
@@ -51,10 +55,10 @@ def weighed(touched: Iterable[Touched]) -> dict[Key, int]:
 
 
 def objects(
-    weights: Mapping[Key, int], variables: Iterable[Object], line_size: int, records: Records
+    weights: Mapping[Key, int], there: Iterable[Object], line_size: int, records: Records
 ) -> list[Object]:
-    """The objects on a line, without overlaps, by their place. ``variables``: those that are known
-    to lie there. Each time it is the one that explains most of the accesses that are left."""
+    """The objects on a line, without overlaps, by their place. ``there``: those that are known to
+    lie there. Each time it is the one that explains most of the accesses that are left."""
     votes: Counter[Object] = Counter()
     for (offset, several), count in weights.items():
         for said in several:
@@ -62,7 +66,7 @@ def objects(
             if found is not None:
                 votes[found] += count
     most = sorted(votes, key=lambda one: (-votes[one], one))[:MOST]
-    candidates = {*variables, *most}
+    candidates = {*there, *most}
     left = dict(weights)
     chosen: list[Object] = []
     while left and candidates:
