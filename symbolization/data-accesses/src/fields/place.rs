@@ -92,6 +92,19 @@ impl<'p, 'd> Fields<'p, 'd> {
         !crosses && !self.places(id, offset, size).is_empty()
     }
 
+    /// Whether an access begins inside of a field and ends behind it, whichever alternative of unions
+    /// it is: then its pointer is not what it was taken for, as where it has flags in its lowest
+    /// bits.
+    pub(crate) fn splits(&self, id: Id, offset: i64, size: u64) -> bool {
+        let places = self.places(id, offset, size);
+        !places.is_empty()
+            && places.iter().all(|place| {
+                let whole = self.view.size(place.leaf);
+                let inside = place.leaf_offset > 0 && !place.is_hole && !place.is_bit_field;
+                inside && whole > 0 && place.leaf_offset.saturating_add(size) > whole
+            })
+    }
+
     /// Whether a pointer `offset` bytes behind the start of `outer` is one `inner_offset` bytes
     /// behind the start of `inner`, which is in `outer`.
     pub(crate) fn contains(&self, outer: Id, offset: i64, inner: Id, inner_offset: i64) -> bool {

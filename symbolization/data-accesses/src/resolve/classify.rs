@@ -166,7 +166,9 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
                 let Target { id, offset, .. } = around.unwrap_or(Target::at(target, offset));
                 let (offset, is_sure) = self.fields.within(id, offset, moves, size);
                 let known = is_sure || inside || around.is_some();
-                (known && self.fields.has(id, offset, size)).then_some(Target {
+                let fits =
+                    self.fields.has(id, offset, size) && !self.fields.splits(id, offset, size);
+                (known && fits).then_some(Target {
                     id,
                     offset,
                     is_sure,
