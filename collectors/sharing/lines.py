@@ -104,7 +104,8 @@ class SharedLines:
     line), ``hold_taken`` and ``hold_released``: int64[H], the places of the two; ``hold_call``:
     int64[H], that of the call which led to the function of the first, -1 where that is not known;
     ``hold_times``: int64[H]; ``hold_instructions``: int64[H], the kernel's that the vCPU executed
-    from the one to the other, by blocks that began: one that an exception ended counts as a whole.
+    from the one to the other, without interrupts, by blocks that began: one that an exception ended
+    counts as a whole.
     """
 
     kind: Literal["none", "command", "marks"]

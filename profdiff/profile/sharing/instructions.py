@@ -84,6 +84,18 @@ class Instructions:
             found = self._found[asked] = self._said(place, store, size)
         return found
 
+    def given(self, place: int) -> Sequence[Origin] | None:
+        """What the call at a place gives to its function in the first register: one thing, or none
+        where that is not known. None where nothing is known of a call there."""
+        accesses = self._accesses
+        if accesses is None:
+            return None
+        for row in range(int(self._first[place]), int(self._end[place])):
+            if KINDS[int(accesses.kind[row])] == "call":
+                text = accesses.strings[int(accesses.origins[row])]
+                return tuple(_origins([text], self._per_cpu)) if "|" not in text else ()
+        return None
+
     def _said(self, place: int, store: bool, size: int) -> Sequence[Said]:
         accesses = self._accesses
         if accesses is None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.profile.sharing.calls import led_by_calls
 from profdiff.profile.sharing.instructions import Instructions
 from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
@@ -53,7 +54,8 @@ class _Run:
     def __init__(self, lines: SharedLines, accesses: DataAccesses | None, code: Code) -> None:
         self._lines, self._code = lines, code
         self._records = Records(accesses)
-        self.touched = _touched(lines, Instructions(accesses, lines.address))
+        instructions = Instructions(accesses, lines.address)
+        self.touched = led_by_calls(_touched(lines, instructions), lines, instructions)
         self._variables = Variables(accesses, self._votes(), lines.vcpus)
         self._known = frozenset(self._named())
         self._near = self._by_line()

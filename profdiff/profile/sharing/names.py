@@ -54,6 +54,11 @@ class Name(NamedTuple):
         return self.kind != "unnamed"
 
     @property
+    def is_part(self) -> bool:
+        """Whether it says what the data is, but not of what: some lock, some counter."""
+        return self.kind == "field" and self.type in PRIMITIVES and not self.path
+
+    @property
     def title(self) -> str:
         """``mm_struct.mmap_lock``."""
         return ".".join(filter(None, (self.type or self.symbol, self.path)))

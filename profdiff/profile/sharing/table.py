@@ -147,14 +147,16 @@ class SharingTable:
         return Difference(delta, delta, delta)
 
     def _difference(self, row: SharingRow, kernel: int, of: "_Of") -> Difference:
-        """With what lines without a name in its functions could be of the same data, or those with
-        several names; for data without a name, what named lines there have less or more."""
+        """With what lines without a name in its functions could be of the same data, those of some
+        lock or counter there, or those with several names; for data without a name, what named
+        lines there have less or more."""
         delta, _, _ = self._exactly(row.sums, kernel, of)
         less = more = 0.0
         mine = row.functions
         for name, sums in self._rows.items():
             lost = row.name.known and not name.known and name.function in mine
-            if lost or (name != row.name and name.may_be(row.name)):
+            part = name.is_part != row.name.is_part and any(_in(one, sums) for one in mine)
+            if lost or (name != row.name and (part or name.may_be(row.name))):
                 less += of(sums[0]) / self.ops[0]
                 more += of(sums[kernel]) / self.ops[kernel]
             elif not row.name.known and name.known and _in(row.name.function, sums):

@@ -8,8 +8,8 @@ from profdiff.reports.table import Block, Column, draw
 from profdiff.views.sharing.records import HeldLock, KernelSide, SharingDocument
 
 COVERS = (
-    "held: from the instruction that takes the lock to the one that releases it, by one vCPU, with "
-    "what interrupts it; alone: by a writer, with others: by a reader."
+    "held: from the instruction that takes the lock to the one that releases it, by one vCPU, "
+    "without interrupts; alone: by a writer, with others: by a reader."
 )
 LEAST = 0.01
 """A lock that is held for a smaller share of the kernel's instructions is not shown."""

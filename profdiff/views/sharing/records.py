@@ -143,7 +143,7 @@ class Row(Record, frozen=True):
 
 class HeldSums(Record, frozen=True):
     """How often a lock is taken and released in the window, and the kernel's ``instructions`` that
-    the vCPU executes from the one to the other, interrupts included."""
+    the vCPU executes from the one to the other, without interrupts."""
 
     times: int
     instructions: int

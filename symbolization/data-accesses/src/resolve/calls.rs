@@ -59,27 +59,31 @@ impl Calls {
         }
     }
 
-    /// Add what an instruction calls, if it does, given what is known before it.
+    /// Add what an instruction calls, if it does, given what is known before it. Returns its first
+    /// argument, if that is a pointer.
     pub(super) fn add_call(
         &mut self,
         memory: &Memory<'_, '_>,
         step: &Step<'_, '_, '_>,
         number: usize,
         state: &State,
-    ) {
+    ) -> Option<Argument> {
         let control = &step.body.code[number].operation.control;
-        let Some(entry) = called(memory, control) else {
-            return;
-        };
+        let entry = called(memory, control)?;
         // A loop that leads to the function's start is no call.
         if entry == step.body.entry && !matches!(control, Control::Call(_)) {
-            return;
+            return None;
         }
-        for register in memory.program.machine.arguments() {
+        let mut first = None;
+        for (at, register) in memory.program.machine.arguments().iter().enumerate() {
             if let Some(found) = self.argument(memory, step, number, state, *register) {
+                if at == 0 {
+                    first = Some(found.clone());
+                }
                 self.add(entry, *register, found);
             }
         }
+        first
     }
 
     fn add(&mut self, entry: u64, register: Register, argument: Argument) {

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use data_types::Id;
 use kernel_symbols::{Error, Result};
 
-use super::calls::Calls;
+use super::calls::{Argument, Calls};
 use super::columns::{Accesses, Flags, Row, Texts};
 use super::container::container;
 use super::layouts;
@@ -102,6 +102,14 @@ impl<'c, 'p, 'd> Classifier<'c, 'p, 'd> {
             self.rows.push(row);
         }
         Ok(())
+    }
+
+    /// What an instruction gives to what it calls, if it is a call that pushes an address.
+    pub(super) fn gives(&mut self, address: u64, first: Option<Argument>) {
+        let is_call = |row: &&mut Row| row.address == address && row.kind == Kind::Call as u8;
+        if let Some(row) = self.rows.last_mut().filter(is_call) {
+            row.gives = first;
+        }
     }
 
     fn plain(

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use super::calls::Argument;
 use crate::flow::Given;
 
 /// What an access is, besides its kind.
@@ -80,6 +81,8 @@ pub(super) struct Row {
     pub(super) type_size: u32,
     /// What of its function's arguments it goes to, and the address of that function.
     pub(super) given: Option<(u64, Given)>,
+    /// What a call gives in the first register.
+    pub(super) gives: Option<Argument>,
 }
 
 impl Accesses {

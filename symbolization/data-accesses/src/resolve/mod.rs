@@ -205,7 +205,8 @@ impl<'p, 'd> Resolver<'_, 'p, 'd> {
         };
         for (number, state) in states.iter().enumerate() {
             out.instruction(&step, number, state)?;
-            calls.add_call(self.memory, &step, number, state);
+            let first = calls.add_call(self.memory, &step, number, state);
+            out.gives(body.code[number].address, first);
         }
         Ok(())
     }

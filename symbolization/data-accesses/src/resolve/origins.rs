@@ -48,6 +48,12 @@ impl Origins<'_, '_, '_> {
         let mut known: HashMap<(u64, Register, usize), Found> = HashMap::new();
         let mut named = HashMap::new();
         for row in rows {
+            if let Some(argument) = row.gives.take() {
+                let mut found = BTreeSet::new();
+                self.add(&mut known, &argument, MOST_CALLS, &mut found);
+                row.origins = self.text(&found, 0, 1, &[]);
+                continue;
+            }
             let whole = row.kind == Kind::Field as u8 && u64::from(row.type_size) > LARGEST_PART;
             let Some((entry, given)) = row.given.filter(|_| !whole) else {
                 continue;

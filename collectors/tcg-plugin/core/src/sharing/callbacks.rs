@@ -142,6 +142,8 @@ impl Collector {
         let ends = match self.architecture.does(last.bytes(), last.address).end {
             End::Call => BlockEnds::Calling(self.slots.number(*last)),
             End::Return => BlockEnds::Returning,
+            End::Leave => BlockEnds::Leaving,
+            End::Next { target } | End::Branch { target } => BlockEnds::Going(target),
             _ => BlockEnds::Otherwise,
         };
         let does = self.architecture.does(first.bytes(), first.address);

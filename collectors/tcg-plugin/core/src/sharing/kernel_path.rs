@@ -5,6 +5,9 @@ use crate::slots::PlaceNumber;
 /// So many calls are remembered. Those that never return, as a task switches, make room.
 const MOST: usize = 128;
 
+/// So many interrupts may nest.
+const MOST_NESTED: usize = 16;
+
 /// How a block ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
@@ -12,6 +15,10 @@ pub enum Ends {
     Calling(PlaceNumber),
     /// With a return.
     Returning,
+    /// With the end of an interrupt or exception.
+    Leaving,
+    /// With a jump to the address, 0 if there is none, or behind it.
+    Going(u64),
     /// In another way.
     Otherwise,
 }
@@ -23,8 +30,8 @@ pub struct Block {
     first: u64,
     last: u64,
     behind: u64,
-    length: u32,
     ends: Ends,
+    length: u32,
     repeats: bool,
     addresses: Box<[u64]>,
 }
@@ -43,6 +50,15 @@ impl Block {
             addresses,
         })
     }
+
+    /// Whether an address may come next, unless an exception ended the block early.
+    fn may_lead_to(&self, address: u64) -> bool {
+        match self.ends {
+            Ends::Going(target) => address == self.behind || target != 0 && address == target,
+            Ends::Leaving => false,
+            _ => !self.addresses.contains(&address),
+        }
+    }
 }
 
 /// The path of one vCPU.
@@ -52,35 +68,79 @@ pub struct KernelPath {
     block: Option<&'static Block>,
     /// The address behind each call that is under way, and the call.
     calls: Vec<(u64, PlaceNumber)>,
+    /// What was interrupted, and how many instructions had executed.
+    interrupted: Vec<(&'static Block, u64)>,
+    /// Where interrupts and exceptions were seen to lead.
+    vectors: Vec<u64>,
 }
 
 impl KernelPath {
     /// A block begins. A call or return that ended the one before has executed, unless an exception
-    /// came first: then a call is remembered twice, until an outer one returns.
+    /// came first: then a call is remembered twice, until an outer one returns. What interrupts
+    /// execute does not count: where nothing else than the block before leads to this one, they come.
     #[inline]
     pub fn begins(&mut self, block: &'static Block) {
         let first = block.first;
         let mut length = u64::from(block.length);
         if let Some(before) = self.block {
             match before.ends {
-                Ends::Calling(place) => {
-                    if self.calls.len() == MOST {
-                        self.calls.drain(..MOST / 2);
+                Ends::Going(target) if first == before.behind || first == target => {}
+                Ends::Going(_) => self.interrupts(before, first),
+                Ends::Leaving => self.resumes(first),
+                ends => {
+                    match ends {
+                        Ends::Calling(place) => self.calls(before.behind, place),
+                        Ends::Returning => self.returns(first),
+                        _ => {}
                     }
-                    self.calls.push((before.behind, place));
-                }
-                Ends::Returning => {
-                    if let Some(at) = self.calls.iter().rposition(|call| call.0 == first) {
-                        self.calls.truncate(at);
+                    if self.vectors.contains(&first) {
+                        self.interrupts(before, first);
                     }
                 }
-                Ends::Otherwise => {}
             }
             // Each of its rounds is a block; it is one instruction.
             length -= u64::from(block.repeats && before.last == first);
         }
         self.executed += length;
         self.block = Some(block);
+    }
+
+    fn calls(&mut self, behind: u64, place: PlaceNumber) {
+        if self.calls.len() == MOST {
+            self.calls.drain(..MOST / 2);
+        }
+        self.calls.push((behind, place));
+    }
+
+    fn returns(&mut self, to: u64) {
+        if let Some(at) = self.calls.iter().rposition(|call| call.0 == to) {
+            self.calls.truncate(at);
+        }
+    }
+
+    #[cold]
+    fn interrupts(&mut self, before: &'static Block, vector: u64) {
+        if !self.vectors.contains(&vector) {
+            self.vectors.push(vector);
+        }
+        if self.interrupted.len() == MOST_NESTED {
+            self.interrupted.clear();
+        }
+        self.interrupted.push((before, self.executed));
+    }
+
+    /// What was interrupted goes on. An exception was its own doing.
+    #[cold]
+    fn resumes(&mut self, first: u64) {
+        let Some((before, executed)) = self.interrupted.pop() else {
+            return;
+        };
+        if before.may_lead_to(first) {
+            self.executed = executed;
+            if before.ends == Ends::Returning {
+                self.returns(first);
+            }
+        }
     }
 
     /// Instructions that have executed, with the one at an address of the present block.
@@ -91,7 +151,7 @@ impl KernelPath {
                 .position(|one| *one == address)
                 .map_or(0, |at| all.len() - 1 - at)
         });
-        self.executed - left as u64
+        self.executed.saturating_sub(left as u64)
     }
 
     /// Instructions of all blocks that have begun.
@@ -147,11 +207,39 @@ mod tests {
     }
 
     #[test]
+    fn what_interrupts_execute_does_not_count() {
+        let mut path = KernelPath::default();
+        begins(&mut path, &[0, 4], Ends::Going(100), false);
+        // Nothing else leads there.
+        begins(&mut path, &[900, 904], Ends::Calling(9), false);
+        begins(&mut path, &[1000], Ends::Returning, false);
+        begins(&mut path, &[908], Ends::Leaving, false);
+        begins(&mut path, &[100], Ends::Calling(1), false);
+        assert_eq!(path.executed(), 3);
+        // Here, something else might; it is known by now.
+        begins(&mut path, &[900, 904], Ends::Leaving, false);
+        begins(&mut path, &[200, 204], Ends::Returning, false);
+        assert_eq!((path.executed(), path.caller()), (5, Some(1)));
+        begins(&mut path, &[900, 904], Ends::Leaving, false);
+        begins(&mut path, &[104], Ends::Going(0), false);
+        assert_eq!((path.executed(), path.caller()), (6, None));
+    }
+
+    #[test]
+    fn exceptions_count_as_what_causes_them() {
+        let mut path = KernelPath::default();
+        begins(&mut path, &[0, 4, 8], Ends::Going(0), false);
+        begins(&mut path, &[900], Ends::Leaving, false);
+        begins(&mut path, &[4, 8], Ends::Going(0), false);
+        assert_eq!(path.executed(), 6);
+    }
+
+    #[test]
     fn rounds_of_one_instruction_count_once() {
         let mut path = KernelPath::default();
-        begins(&mut path, &[0, 4], Ends::Otherwise, false);
+        begins(&mut path, &[0, 4], Ends::Going(4), false);
         for _ in 0..5 {
-            begins(&mut path, &[4], Ends::Otherwise, true);
+            begins(&mut path, &[4], Ends::Going(4), true);
         }
         begins(&mut path, &[8], Ends::Otherwise, false);
         assert_eq!(path.executed(), 3);

@@ -1,0 +1,63 @@
+"""Which calls led to what was stored on a line: they know whose part it is."""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.profile.sharing.instructions import Instructions, Origin, Said
+from profdiff.profile.sharing.objects import Touched
+
+# A lock that is given begins at most so many bytes before what is stored to.
+_NEAR = 64
+
+
+def led_by_calls(
+    touched: list[list[Touched]], lines: SharedLines, instructions: Instructions
+) -> list[list[Touched]]:
+    """The accesses to each line, whose instructions are known to be given only what the calls give
+    that led there. ``_raw_spin_lock`` takes all locks, but few of them on one line."""
+    calls: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    columns = (lines.hold_line, lines.hold_taken, lines.hold_released, lines.hold_call)
+    for line, taken, released, call in zip(*(one.tolist() for one in columns), strict=True):
+        # What is released is what was taken.
+        calls[line, taken].add(call)
+        calls[line, released].add(call)
+    given = {key: _given(found, instructions) for key, found in calls.items()}
+    return [
+        [
+            one
+            if (gives := given.get((line, one.place))) is None
+            else one._replace(said=tuple(_only(said, gives) for said in one.said))
+            for one in each
+        ]
+        for line, each in enumerate(touched)
+    ]
+
+
+class _Given(NamedTuple):
+    """What some calls give; ``whole``: whether that is known of all of them."""
+
+    origins: list[Origin]
+    whole: bool
+
+
+def _given(calls: set[int], instructions: Instructions) -> _Given | None:
+    """None where nothing is known of one of them."""
+    each = [instructions.given(call) if call >= 0 else None for call in sorted(calls)]
+    known = [one for one in each if one is not None]
+    if len(known) < len(each):
+        return None
+    return _Given([origin for one in known for origin in one], all(known))
+
+
+def _only(said: Said, given: _Given) -> Said:
+    """The same of these objects alone, if its function is given what it accesses."""
+    if not said.origins:
+        return said
+    kept = tuple(one for one in said.origins if any(_near(one, call) for call in given.origins))
+    found = all(any(_near(one, call) for one in said.origins) for call in given.origins)
+    return said._replace(origins=kept, whole=given.whole and found)
+
+
+def _near(one: Origin, given: Origin) -> bool:
+    return one.name == given.name and 0 <= one.offset - given.offset < _NEAR
