@@ -59,8 +59,8 @@ class DataAccesses:
     ``rw_semaphore:count.counter``). ``origins``: of an access to a part of something through a
     pointer that the function was given, what the executed calls gave it, separated by ``|``:
     ``TYPE:PATH@OFFSET``, a place in a record, bytes from its start, or ``SYMBOL+OFFSET`` in a
-    variable; last ``?`` where there are others that are not known. Of a *call*: what it gives in
-    the first register. ``offset``: int64[A], bytes from
+    variable; last ``?`` where there are others that are not known. A *call*
+    has what it gives in the first register. ``offset``: int64[A], bytes from
     the start of the type; ``type_size``: uint32[A], 0: unknown.
 
     T types that are accessed: ``layout_type``, ``layout_size`` and ``layout_alignment``
