@@ -1,6 +1,6 @@
 """The lines that change hands between vCPUs: one sentence, a table, and what else lies in them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
 from profdiff.mail.letter import Notes, Part, Prose
@@ -91,7 +91,7 @@ class _Drawing:
         found = [
             (more, row, one)
             for more, row, one in every
-            if more >= max(LEAST, _CHANGED * max(self._each(one, label) for label in labels))
+            if more >= max(LEAST, _CHANGED * self._most(one, labels))
         ]
         found.sort(key=lambda each: -each[0])
         if not found:
@@ -110,13 +110,15 @@ class _Drawing:
         title = f"Reads of bytes that nobody writes, on lines that others write{each}:"
         return draw(title, columns, body, WIDTH)
 
+    def _most(self, one: Bystander, labels: Sequence[str]) -> float:
+        return max(self._numbers.each(label, one.reads[label]) for label in labels)
+
     def _more(self, one: Bystander) -> float:
         """How much more reads there are than on the base; all of them where it stands alone."""
-        theirs = self._each(one, self._base)
-        return theirs if self._label == self._base else self._each(one, self._label) - theirs
-
-    def _each(self, one: Bystander, label: str) -> float:
-        return one.reads[label] / (self._numbers.ops[label] if self._numbers.per_op else 1)
+        theirs = self._numbers.each(self._base, one.reads[self._base])
+        if self._label == self._base:
+            return theirs
+        return self._numbers.each(self._label, one.reads[self._label]) - theirs
 
     def notes(self, *, with_kind: bool) -> Iterator[str]:
         """What words mean; which functions miss the lines, and what else lies in them."""

@@ -28,6 +28,10 @@ class Numbers:
         told = list(dict.fromkeys(f"{one:,}" for one in self.ops.values()))
         return f" per op ({' and '.join(told)} ops)" if self.per_op else ""
 
+    def each(self, label: str, value: int) -> float:
+        """The same as a number."""
+        return value / self.ops[label] if self.per_op else value
+
     def count(self, label: str, value: int) -> str:
         """A count of one kernel."""
         return units.count(value / self.ops[label], per_op=True) if self.per_op else f"{value:,}"

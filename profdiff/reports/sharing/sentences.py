@@ -9,6 +9,8 @@ from profdiff.views.sharing.records import Row, SharingDocument, Sums
 _FEW = 3
 # A smaller difference per op is not worth a sentence.
 _LEAST = 0.05
+# Fewer reads per op, or a smaller share of them, are not worth one either.
+_LEAST_READS, _CHANGED = 0.9, 0.25
 _TURNS = "f the vCPUs take turns after each operation"
 _NOT_TIME = "This counts transfers, not time."
 NOTHING = "No line of the cache changes hands between vCPUs in this window."
@@ -33,50 +35,82 @@ def sentence(document: SharingDocument, numbers: Numbers) -> str:
         told.append(f"{number} on {label}{doubt}")
     start = f"At {document.at}, i" if document.at else "I"
     whole = f"{start}{_TURNS}, {', '.join(told)}"
-    largest = _largest(document, labels[-1], numbers) if len(labels) > 1 else ""
-    return units.printable(f"{whole}{'; ' if largest else ''}{largest}. {_NOT_TIME}")
+    # Of several, the last one where others do not differ more.
+    every = [_largest(document, label, numbers) for label in reversed(labels[1:])]
+    found = [one for one in every if one is not None]
+    largest = max(found, key=lambda one: one[0])[1] if found else ""
+    beside = _beside(document, numbers)
+    return units.printable(f"{whole}{'; ' if largest else ''}{largest}. {beside}{_NOT_TIME}")
 
 
-def _largest(document: SharingDocument, label: str, numbers: Numbers) -> str:
-    """What differs most for certain on one kernel; first by transfers, then by misses."""
+def _beside(document: SharingDocument, numbers: Numbers) -> str:
+    """Which reads come or go most that wait for lines without need, where that does not depend on
+    the schedule; "" where there are none."""
+    base, *others = document.labels
+    best: tuple[float, str] = (_LEAST_READS, "")
+    for label in reversed(others):
+        for row in document.rows:
+            if any(row.kernels[one].verdict != "exact" for one in (base, label)):
+                continue
+            for one in row.bystanders:
+                mine, theirs = (numbers.each(of, one.reads[of]) for of in (label, base))
+                more, most = abs(mine - theirs), max(mine, theirs)
+                if more > best[0] and more >= _CHANGED * most:
+                    who, whom = (label, base) if mine > theirs else (base, label)
+                    told = [numbers.count(of, one.reads[of]) for of in (who, whom)]
+                    rest = "does not" if not one.reads[whom] else f"does so {told[1]} times"
+                    text = (
+                        f"On the line of `{row.data.title}`, {who} reads `{one.data.title}` "
+                        f"{told[0]} times, {whom} {rest}. "
+                    )
+                    best = more, text
+    return best[1]
+
+
+def _largest(
+    document: SharingDocument, label: str, numbers: Numbers
+) -> tuple[tuple[bool, float], str] | None:
+    """What differs most for certain on one kernel; first by transfers, then by misses. How much
+    that is, and what it is."""
     base = document.labels[0]
     for measure, verb in (("transfers", "transfers"), ("misses", "fetches or upgrades")):
         sure = [row for row in document.rows if row.changes[label].verdict == "exact"]
         changed = [row for row in sure if abs(_delta(row, label, measure)) >= _LEAST]
         # A field that only one kernel has, and what the other has instead, are one difference.
         pairs = {id(row): instead(row, changed, base, label) for row in changed}
-        left = [row for row in changed if pairs[id(row)] is None or _differs(row, pairs, measure)]
+        left = [row for row in changed if _differs(row, pairs[id(row)], measure, (base, label))]
         if not left:
             continue
         row = max(left, key=lambda one: abs(_delta(one, label, measure)))
+        size = measure == "transfers", round(abs(_delta(row, label, measure)), 2)
         other = pairs[id(row)]
         mine, theirs = (row.kernels[one] for one in (label, base))
         if other is not None:
             if not has_any(mine):
                 row, other = other, row
             now, then = row.kernels[label], other.kernels[base]
-            return (
+            return size, (
                 f"{label} {verb} {_what(row)} {_times(numbers, label, now, measure)} where "
                 f"{base} {verb} {_what(other)} {_times(numbers, base, then, measure)}"
             )
         if not has_any(theirs) or not has_any(mine):
             who, sums, lacks = (label, mine, base) if has_any(mine) else (base, theirs, label)
             times = _times(numbers, who, sums, measure)
-            return f"{who} {verb} {_what(row)} {times}, {lacks} does not"
-        return (
+            return size, f"{who} {verb} {_what(row)} {times}, {lacks} does not"
+        return size, (
             f"{label} {verb} {_what(row)} {_times(numbers, label, mine, measure)} where "
             f"{base} does so {_times(numbers, base, theirs, measure)}"
         )
-    return ""
+    return None
 
 
-def _differs(row: Row, pairs: "dict[int, Row | None]", measure: str) -> bool:
+def _differs(row: Row, other: Row | None, measure: str, labels: tuple[str, str]) -> bool:
     """Whether a row and what stands for it on the other kernel differ."""
-    other = pairs[id(row)]
     if other is None:
         return True
-    deltas = (sum(getattr(one, measure) for one in each.kernels.values()) for each in (row, other))
-    first, second = deltas
+    first, second = (
+        sum(getattr(one.kernels[label], measure) for label in labels) for one in (row, other)
+    )
     return bool(first != second)
 
 
