@@ -161,13 +161,13 @@ def _options() -> list[click.Parameter]:
         _option(
             "--ops",
             "Number of operations in the window: a number, or a product of numbers and swept "
-            "{NAME}s. {ops} in COMMAND stands for it. With --copies, those of each copy.",
+            "{NAME}s. {ops} in COMMAND stands for it.",
             metavar="N",
         ),
         _shown(
             "--copies",
             "Copies of COMMAND that run at the same time, each on a vCPU of its own (--cpus). "
-            "{copy} in COMMAND stands for the number of each, from 0.",
+            "{copy} in COMMAND stands for the number of each, from 0; --ops are those of each.",
             click.IntRange(1, 1024),
             1,
             metavar="N",
