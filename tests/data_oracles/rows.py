@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from data_oracles.records import Place
 
 from profdiff.symbolization.data_accesses import KINDS, REASONS, DataAccesses
@@ -34,6 +35,8 @@ class Answer(NamedTuple):
 def answers(found: DataAccesses) -> list[Answer]:
     """All rows."""
     texts, rows = found.strings, []
+    # What a call gives is no place that it accesses.
+    origins = np.where(found.is_kind("call"), 0, found.origins)
     for row in range(len(found)):
         nested = texts[found.nested[row]]
         others = texts[found.alternatives[row]]
@@ -51,7 +54,7 @@ def answers(found: DataAccesses) -> list[Answer]:
                 int(found.offset[row]),
                 int(found.size[row]),
                 int(found.type_size[row]),
-                tuple(filter(None, texts[found.origins[row]].split("|"))),
+                tuple(filter(None, texts[origins[row]].split("|"))),
             )
         )
     return rows

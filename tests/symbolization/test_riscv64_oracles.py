@@ -122,11 +122,12 @@ def test_chains_are_llvm_symbolizers(recorded_riscv64: Path, riscv64_kernel: Ker
     assert len(addresses) > 300
     different = []
     inlined = 0
-    compared = 0
+    compared = assembly = 0
     for i, other in enumerate(others):
         # What ftrace patches, before what the debug information calls the function: "entry" in
-        # differences.md.
+        # differences.md; and the exception's entry, which some kernels do not call a function.
         if not other[0][0]:
+            assembly += frames(result, i)[0][2].endswith(".S")
             continue
         compared += 1
         own = frames(result, i)
@@ -136,7 +137,8 @@ def test_chains_are_llvm_symbolizers(recorded_riscv64: Path, riscv64_kernel: Ker
         ):
             different.append((kind, hex(int(addresses[i])), own, other))
     assert inlined > 50
-    assert compared > 0.9 * len(addresses)
+    assert compared > 0.9 * (len(addresses) - assembly)
+    assert assembly < 0.2 * len(addresses)
     assert len(different) < 0.01 * compared, different[:5]
 
 
