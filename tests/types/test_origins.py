@@ -140,6 +140,7 @@ def test_code_of_other_files_counts(tmp_path: Path) -> None:
     assert texts and all(text.endswith("|?") for text in texts)
 
 
+@pytest.mark.build
 def test_a_call_has_what_it_gives(tmp_path: Path) -> None:
     made = Built(COMPILERS[0], ("-O2", "-gdwarf-5"), tmp_path)
     queued = [one for one in made.code if one.line == LINES["queued"]]
