@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import whole_run
 from perf_data.stacks import perf_stacks
 from perf_data.writer import Writer
 from support import need_profile, need_program
@@ -111,7 +112,10 @@ def test_a_group_has_the_counts_of_each_member(tmp_path: Path) -> None:
 
 def test_statistics_of_threads_are_no_multiplexing(tmp_path: Path) -> None:
     path = tmp_path / "perf.data"
-    record(path, OPTIONS["statistics of threads"])
+    # A thread of some milliseconds that waits for a processor is counted as one that waits for the
+    # PMU.
+    with whole_run.processors(2):
+        record(path, OPTIONS["statistics of threads"])
     times = PerfData.open(str(path)).statistics["enabled_running"]
     assert times
     for enabled, running in times.values():
