@@ -42,8 +42,8 @@ def _word(word: str) -> str:
 
 def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     """The command line of a recording: a kernel that was given as a path or a machine is named by
-    its release, the workload by its file's name. Whether a kernel is. A commit
-    tells anybody which kernel it is, also with patches from a folder."""
+    its release, the workload by its file's name. Whether a kernel is. A commit tells
+    anybody which kernel it is, also with patches from a folder."""
     workload = manifest.workload
     kernels = {
         one.spec: one

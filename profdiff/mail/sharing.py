@@ -1,20 +1,19 @@
 """The lines that change hands between vCPUs: one sentence, a table, and what else lies in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from profdiff.base import units
 from profdiff.mail.letter import Notes, Part, Prose
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.sharing import locks
+from profdiff.reports.sharing.bystanders import changed
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind
 from profdiff.reports.sharing.sentences import NOTHING, sentence
 from profdiff.reports.table import Block, Column, draw
-from profdiff.views.sharing.records import Bystander, Change, Row, SharingDocument, Sums
+from profdiff.views.sharing.records import Change, Row, SharingDocument, Sums
 
 _MOST, _READS = 6, 4
-# Reads that differ by a smaller share are left out.
-_CHANGED = 0.25
 # Of a line, so many fields beside the one that is named are told.
 _BESIDE = 4
 # Names are not to be longer than a line.
@@ -82,18 +81,8 @@ class _Drawing:
         """What is read beside what others write, on lines that do not depend on the schedule, where
         that differs most."""
         labels = list(dict.fromkeys((self._base, self._label)))
-        rows = [
-            row
-            for row in self._document.rows
-            if all(row.kernels[label].verdict == "exact" for label in labels)
-        ]
-        every = [(abs(self._more(one)), row, one) for row in rows for one in row.bystanders]
-        found = [
-            (more, row, one)
-            for more, row, one in every
-            if more >= max(LEAST, _CHANGED * self._most(one, labels))
-        ]
-        found.sort(key=lambda each: -each[0])
+        every = changed(self._document, self._label, self._numbers)
+        found = [one for one in every if abs(one.more) >= LEAST]
         if not found:
             return []
         columns = [*map(Column, labels)]
@@ -101,24 +90,14 @@ class _Drawing:
             columns.append(Column("delta"))
         columns += [Column("read", name=True), Column("on the line of", name=True)]
         body = []
-        for _, row, one in found[:_READS]:
-            cells = [self._numbers.count(label, one.reads[label]) for label in labels]
+        for _, row, read in found[:_READS]:
+            cells = [self._numbers.count(label, read.reads[label]) for label in labels]
             if len(labels) > 1:
-                cells.append(self._numbers.delta(self._base, self._label, one.reads))
-            body.append([*cells, one.data.title, row.data.title])
+                cells.append(self._numbers.delta(self._base, self._label, read.reads))
+            body.append([*cells, read.data.title, row.data.title])
         each = " per op" if self._numbers.per_op else ""
         title = f"Reads of bytes that nobody writes, on lines that others write{each}:"
         return draw(title, columns, body, WIDTH)
-
-    def _most(self, one: Bystander, labels: Sequence[str]) -> float:
-        return max(self._numbers.each(label, one.reads[label]) for label in labels)
-
-    def _more(self, one: Bystander) -> float:
-        """How much more reads there are than on the base; all of them where it stands alone."""
-        theirs = self._numbers.each(self._base, one.reads[self._base])
-        if self._label == self._base:
-            return theirs
-        return self._numbers.each(self._label, one.reads[self._label]) - theirs
 
     def notes(self, *, with_kind: bool) -> Iterator[str]:
         """What words mean; which functions miss the lines, and what else lies in them."""

@@ -1,7 +1,7 @@
 // What executes while locks are held that lie on lines which change hands.
 
 import { element, heading } from "../page/elements.js";
-import { fixed, signed } from "../page/numbers.js";
+import { count, fixed, signed } from "../page/numbers.js";
 import { perOperation, sharedCount } from "./shared.js";
 
 /** @import { HeldLock, PageSharing } from "../page.d.ts" */
@@ -23,7 +23,8 @@ function lockNumbers(page, lock) {
     if (!n) return cells;
     const theirs = lock.instructions[base.label];
     const delta = page.per_op ? own / ops - theirs / base.ops : own - theirs;
-    return [...cells, element("td", delta ? signed(delta, perOperation) : "0", "number")];
+    const told = delta ? signed(delta, page.per_op ? perOperation : count) : "0";
+    return [...cells, element("td", told, "number")];
   });
 }
 

@@ -1,6 +1,7 @@
 """What changes hands, in sentences."""
 
 from profdiff.base import units
+from profdiff.reports.sharing.bystanders import changed
 from profdiff.reports.sharing.numbers import Numbers
 from profdiff.reports.sharing.rows import has_any, instead
 from profdiff.views.sharing.records import Row, SharingDocument, Sums
@@ -9,8 +10,8 @@ from profdiff.views.sharing.records import Row, SharingDocument, Sums
 _FEW = 3
 # A smaller difference per op is not worth a sentence.
 _LEAST = 0.05
-# Fewer reads per op, or a smaller share of them, are not worth one either.
-_LEAST_READS, _CHANGED = 0.9, 0.25
+# Fewer reads per op are not worth one either.
+_LEAST_READS = 0.9
 _TURNS = "f the vCPUs take turns after each operation"
 _NOT_TIME = "This counts transfers, not time."
 NOTHING = "No line of the cache changes hands between vCPUs in this window."
@@ -47,24 +48,21 @@ def _beside(document: SharingDocument, numbers: Numbers) -> str:
     """Which reads come or go most that wait for lines without need, where that does not depend on
     the schedule; "" where there are none."""
     base, *others = document.labels
-    best: tuple[float, str] = (_LEAST_READS, "")
-    for label in reversed(others):
-        for row in document.rows:
-            if any(row.kernels[one].verdict != "exact" for one in (base, label)):
-                continue
-            for one in row.bystanders:
-                mine, theirs = (numbers.each(of, one.reads[of]) for of in (label, base))
-                more, most = abs(mine - theirs), max(mine, theirs)
-                if more > best[0] and more >= _CHANGED * most:
-                    who, whom = (label, base) if mine > theirs else (base, label)
-                    told = [numbers.count(of, one.reads[of]) for of in (who, whom)]
-                    rest = "does not" if not one.reads[whom] else f"does so {told[1]} times"
-                    text = (
-                        f"On the line of `{row.data.title}`, {who} reads `{one.data.title}` "
-                        f"{told[0]} times, {whom} {rest}. "
-                    )
-                    best = more, text
-    return best[1]
+    most = [
+        (found[0], label)
+        for label in reversed(others)
+        if (found := changed(document, label, numbers)) and abs(found[0].more) > _LEAST_READS
+    ]
+    if not most:
+        return ""
+    (more, row, read), label = max(most, key=lambda one: abs(one[0].more))
+    who, whom = (label, base) if more > 0 else (base, label)
+    told = [numbers.count(one, read.reads[one]) for one in (who, whom)]
+    rest = "does not" if not read.reads[whom] else f"does so {told[1]} times"
+    return (
+        f"On the line of `{row.data.title}`, {who} reads `{read.data.title}` {told[0]} times, "
+        f"{whom} {rest}. "
+    )
 
 
 def _largest(
@@ -75,10 +73,10 @@ def _largest(
     base = document.labels[0]
     for measure, verb in (("transfers", "transfers"), ("misses", "fetches or upgrades")):
         sure = [row for row in document.rows if row.changes[label].verdict == "exact"]
-        changed = [row for row in sure if abs(_delta(row, label, measure)) >= _LEAST]
+        differing = [row for row in sure if abs(_delta(row, label, measure)) >= _LEAST]
         # A field that only one kernel has, and what the other has instead, are one difference.
-        pairs = {id(row): instead(row, changed, base, label) for row in changed}
-        left = [row for row in changed if _differs(row, pairs[id(row)], measure, (base, label))]
+        pairs = {id(row): instead(row, differing, base, label) for row in differing}
+        left = [row for row in differing if _differs(row, pairs[id(row)], measure, (base, label))]
         if not left:
             continue
         row = max(left, key=lambda one: abs(_delta(one, label, measure)))

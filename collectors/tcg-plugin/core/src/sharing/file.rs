@@ -13,8 +13,8 @@
 //! | 8 | misplaced marks |
 //! | 8 each | numbers of vCPUs, places, lines, touches, accesses, holds |
 //!
-//! A vCPU has its complete operations and the kernel's instructions that it executed (8 each). A place is an instruction: address (8), length (1), bytes
-//! (15); they are sorted. A line has 64 bytes: virtual address (8), how many lines it stands for (4),
+//! A vCPU has its complete operations and the kernel's instructions that it executed (8 each). A
+//! place is an instruction: address (8), length (1), bytes (15); they are sorted. A line has 64 bytes: virtual address (8), how many lines it stands for (4),
 //! flags (4; 1: a program's memory, 2: a sum of several, which has neither address nor touches),
 //! transfers, read fetches, write fetches, upgrades, and the fewest and the most misses if vCPUs
 //! take other turns (8 each; more than the most: not known). A touch: line (4), vCPU (4), operations
