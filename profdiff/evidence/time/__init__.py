@@ -1,0 +1,1 @@
+"""Time: what of its change instructions explain."""
