@@ -135,10 +135,12 @@ class Sampling(Part, frozen=True):
 class Measured(Part, frozen=True, kw_only=False):
     """One metric of a run: its values, one for each execution of the workload in that boot.
     ``is_total``: they are of the whole window, so that operations divide them; what a workload says
-    of itself is not."""
+    of itself is not. ``counted_part``: of the time, in how much it was counted; below 1 the values
+    are scaled."""
 
     name: Text
     unit: Text
     better: Better
     is_total: bool
     values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]
+    counted_part: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0

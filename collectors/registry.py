@@ -6,17 +6,20 @@ name, and the object.
 
 from functools import cache
 
+import click
+
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
 from profdiff.collectors.contention.entry import Contention
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.perf.entry import Imported, Perf
 from profdiff.collectors.sharing.entry import Sharing
+from profdiff.collectors.stat.entry import Stat
 from profdiff.collectors.timed.entry import Timed
 
 # The first that can record in a place is taken where none is named.
 _COLLECTORS: tuple[Collector, ...] = (
-    *(Exact(), Perf(), Timed(), Sharing(), Contention()),
+    *(Exact(), Perf(), Timed(), Stat(), Sharing(), Contention()),
     Imported(),
 )
 _OWN = {one.name: one for one in _COLLECTORS}
@@ -51,6 +54,11 @@ def recording() -> dict[str, Collector]:
     return {name: one for name, one in {**_OWN, **_installed()}.items() if one.records}
 
 
+def options() -> list[click.Option]:
+    """Those of all collectors that can record; one that several have, once."""
+    return list(dict.fromkeys(option for one in recording().values() for option in one.options))
+
+
 def collector(name: str) -> Collector:
     """The one of that name. Raises InputError."""
     found = _OWN.get(name) or _installed().get(name)
@@ -67,8 +75,7 @@ def is_default(name: str) -> bool:
 
 def spelled(name: str, value: object) -> str:
     """An option of a collector as the command line has it: ``--boot-runs 3``."""
-    options = [option for one in recording().values() for option in one.options]
-    option = next((option for option in options if option.name == name), None)
+    option = next((option for option in options() if option.name == name), None)
     if option is None:
         return f"{name} {value}"
     if option.is_flag:

@@ -62,7 +62,8 @@ class Left:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run: the files to keep, why it failed if it did, and what it says of itself."""
+    """A finished run: the files to keep, why it failed if it did, and what it says of itself.
+    ``remarks``: what a reader of its values must know, a clause each."""
 
     files: Mapping[str, str]
     exit_status: int | None = None
@@ -71,6 +72,7 @@ class Result:
     sampling: Sampling | None = None
     instructions: Instructions | None = None
     measured: list[Measured] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def agents_result(left: Left, measure: Callable[[Left], list[Measured]]) -> Result:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profdiff.collectors.messages import short
+from profdiff.collectors.perf.events import grouped, members
 
 # Sampled in one group, so that both count over the same time.
 DEFAULT_EVENTS = ("cycles", "instructions")
@@ -32,7 +33,8 @@ def attempts(options: Mapping[str, Any], *, emulated: bool) -> list[Attempt]:
     and instructions where the machine has them, else the fallback; without ``count`` and
     ``frequency`` the default period. ``emulated``: in a guest without a processor of its own."""
     if options["events"] is not None:
-        return [_attempt(options, tuple(options["events"]), emulated)]
+        named = tuple(event for word in options["events"] for event in members(word))
+        return [_attempt(options, named, emulated)]
     return [_attempt(options, events, emulated) for events in (DEFAULT_EVENTS, (FALLBACK_EVENT,))]
 
 
@@ -44,12 +46,11 @@ def default_period(events: Sequence[str], *, emulated: bool) -> int:
 
 
 def _attempt(options: Mapping[str, Any], events: tuple[str, ...], emulated: bool) -> Attempt:
-    group = "{" + ",".join(events) + "}" if len(events) > 1 else events[0]
     rate = ["-c", str(options["count"] or default_period(events, emulated=emulated))]
     if options["frequency"] is not None:
         rate = ["-F", str(options["frequency"])]
     more = ["--call-graph", options["call_graph"], *options["perf_args"]]
-    return Attempt(events, ("-e", group, *rate, *more))
+    return Attempt(events, ("-e", grouped(events), *rate, *more))
 
 
 def fallback_reason(used: Attempt, wanted: Attempt, refusal: str) -> str | None:

@@ -13,6 +13,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.metric import SAMPLED, event_metric
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.perf.command import Attempt, attempts, fallback_reason, refusal_line
+from profdiff.collectors.perf.events import EVENTS, words
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
@@ -31,12 +32,7 @@ class Perf(Collector):
     kind = SAMPLED
     help = "samples of perf record"
     options: ClassVar[Sequence[click.Option]] = (
-        click.Option(
-            ["--event", "events"],
-            metavar="EVENT,...",
-            help="Events that perf samples, in one group.  [default: cycles,instructions; without "
-            "a PMU cpu-clock]",
-        ),
+        EVENTS,
         click.Option(
             ["--count"],
             type=click.IntRange(1, 2**62),
@@ -76,13 +72,12 @@ class Perf(Collector):
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         if given["count"] and given["frequency"]:
             raise InputError("--count and --frequency cannot be used together")
-        events, more = given["events"], given["perf_args"]
+        more = given["perf_args"]
         try:
-            words = shlex.split(more)
+            arguments = shlex.split(more)
         except ValueError as error:
             raise InputError(f"--perf-args {more}: {error}") from error
-        split = events.split(",") if events else None
-        return super().settings({**given, "events": split, "perf_args": words})
+        return super().settings({**given, "events": words(given["events"]), "perf_args": arguments})
 
     def script(self) -> str:
         return (Path(__file__).parent / "collector.sh").read_text()

@@ -211,9 +211,10 @@ def _experiment(options: dict[str, Any], folder: Path) -> Asked:
     from profdiff.session import manifest as m
 
     context = click.get_current_context()
-    every = [option for one in registry.recording().values() for option in one.options]
     collected = {
-        one.name: options.get(one.name, one.get_default(context)) for one in every if one.name
+        one.name: options.get(one.name, one.get_default(context))
+        for one in registry.options()
+        if one.name
     }
     if len(options["cpus"]) > 1:
         raise InputError("--cpus: a bisection measures one point: give one number of vCPUs")

@@ -253,6 +253,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         window=result.window,
         instructions=result.instructions,
         measured=result.measured,
+        remarks=result.remarks,
     )
     manifest = session.manifest
     kernels = [

@@ -137,7 +137,7 @@ class Run(Part, frozen=True, kw_only=True):
     ``boot``: the machine's boot, in which other runs were too; a guest's run has one of its own.
     ``program``: of a recording that exists, the thread's name with most samples; "" where it does
     not tell. ``files`` maps what a file is (``counts``, ``perf-data``, ``stdout``,
-    ``dmesg`` …) to its path in the session."""
+    ``dmesg`` …) to its path in the session. ``remarks``: what a reader of its values must know."""
 
     id: Label
     kernel: Label
@@ -158,6 +158,7 @@ class Run(Part, frozen=True, kw_only=True):
     program: Text = ""
     instructions: Instructions | None = None
     measured: list[Measured] = msgspec.field(default_factory=list)
+    remarks: list[Text] = msgspec.field(default_factory=list)
 
     @property
     def folder(self) -> str:

@@ -281,7 +281,7 @@ def _options() -> list[click.Parameter]:
             multiple=True,
             metavar="[ARCH=]FILE",
         ),
-        *(option for one in known.values() for option in one.options),
+        *registry.options(),
         click.Argument(["command"], nargs=-1, type=click.UNPROCESSED),
     ]
 
@@ -349,7 +349,7 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
     kernels, series = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
-    own = {option.name or "" for one in registry.recording().values() for option in one.options}
+    own = {option.name or "" for option in registry.options()}
     return Asked(
         kernels=kernels,
         series=series,

@@ -1,0 +1,1 @@
+"""The stat collector: counts of events by perf stat."""

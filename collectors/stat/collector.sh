@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The workload under perf stat: collector.sh FOLDER OUT.
+# FOLDER/attempt.N holds arguments of perf stat, each ended by a NUL. The first with which perf counts
+# all events is used, or the last with which it starts; its number goes to OUT/attempt. FOLDER/argv
+# holds the workload.
+folder=$1
+out=$2
+export LC_ALL=C
+tab=$(printf '\t')
+[ "$folder" = /profdiff ] && sh "$folder/environment.sh" > "$out/environment"
+command -v perf > /dev/null || exit 0
+perf --version > "$out/perf-version" 2> /dev/null
+count() { xargs -0 sh -c 'perf stat "$@"; echo "exit $?" > "$0"' "$1"; }
+for attempt in "$folder"/attempt.*; do
+	number=${attempt##*.}
+	rm -f "$folder/probe"
+	{ printf -- '-x\0%s\0-o\0%s\0' "$tab" "$folder/probe.stat"; cat "$attempt"; printf -- '--\0true\0'; } |
+		count "$folder/probe" > /dev/null 2> "$out/perf-refusal"
+	[ "$(cat "$folder/probe" 2> /dev/null)" = "exit 0" ] || continue
+	echo "$number" > "$out/attempt"
+	grep -q '^<not ' "$folder/probe.stat" || break
+done
+rm -f "$folder/probe.stat" "$folder/probe"
+[ -e "$out/attempt" ] || exit 0
+rm -f "$out/perf-refusal"
+attempt=$folder/attempt.$(cat "$out/attempt")
+cat /proc/vmstat > "$out/vmstat-before"
+{ printf -- '-x\0%s\0-o\0%s\0' "$tab" "$out/stat"; cat "$attempt"; printf -- '--\0'; cat "$folder/argv"; } |
+	count "$out/status" > "$out/stdout" 2> "$out/stderr"
+cat /proc/vmstat > "$out/vmstat-after"
