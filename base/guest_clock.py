@@ -4,7 +4,7 @@ With ``-icount shift=0`` QEMU's virtual clock advances by one nanosecond for eac
 (docs/devel/tcg-icount.rst), so a duration is a number of instructions, whatever its unit says.
 """
 
-from profdiff.base.metric import Metric
+from profdiff.base.metric import WALL_TIME, Metric
 
 _SUFFIX = " (guest clock)"
 _COUNTS = {
@@ -13,7 +13,7 @@ _COUNTS = {
     "ms": "million instructions",
     "s": "billion instructions",
 }
-_WALL_TIME, _WHOLE_COMMAND = "wall-time", "whole-command"
+_WHOLE_COMMAND = "whole-command"
 
 
 def has_time(unit: str) -> bool:
@@ -35,7 +35,7 @@ def counted(metric: Metric) -> Metric:
     if not has_time(metric.unit):
         return metric
     unit = "/".join(_COUNTS.get(_time(part), part) for part in metric.unit.split("/"))
-    name = _WHOLE_COMMAND if metric.name == _WALL_TIME else metric.name
+    name = _WHOLE_COMMAND if metric.name == WALL_TIME.name else metric.name
     return metric._replace(name=name, unit=f"{unit}{_SUFFIX}")
 
 
@@ -47,7 +47,7 @@ def is_instructions(metric: Metric) -> bool:
 
 def is_whole_command(metric: Metric) -> bool:
     """Whether it is what every timed run has: the command from its start to its end."""
-    return metric.name in (_WALL_TIME, _WHOLE_COMMAND)
+    return metric.name in (WALL_TIME.name, _WHOLE_COMMAND)
 
 
 def unsaid(text: str) -> str:

@@ -74,6 +74,8 @@ class Metric(NamedTuple):
         return f"{self.name} ({unit}, {more}" if bracket else f"{self.name} ({unit})"
 
 
+WALL_TIME = Metric("wall-time", "ns")
+"""Of the whole command, from its start to its end."""
 INSTRUCTIONS = Metric("instructions", "instructions", kind=EXACT)
 
 

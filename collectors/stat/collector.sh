@@ -11,21 +11,25 @@ tab=$(printf '\t')
 [ "$folder" = /profdiff ] && sh "$folder/environment.sh" > "$out/environment"
 command -v perf > /dev/null || exit 0
 perf --version > "$out/perf-version" 2> /dev/null
-count() { xargs -0 sh -c 'perf stat "$@"; echo "exit $?" > "$0"' "$1"; }
+stat() { xargs -0 sh -c 'perf stat "$@"; echo "exit $?" > "$0"' "$1"; }
 for attempt in "$folder"/attempt.*; do
 	number=${attempt##*.}
 	rm -f "$folder/probe"
 	{ printf -- '-x\0%s\0-o\0%s\0' "$tab" "$folder/probe.stat"; cat "$attempt"; printf -- '--\0true\0'; } |
-		count "$folder/probe" > /dev/null 2> "$out/perf-refusal"
+		stat "$folder/probe" > /dev/null 2> "$out/perf-refusal"
 	[ "$(cat "$folder/probe" 2> /dev/null)" = "exit 0" ] || continue
 	echo "$number" > "$out/attempt"
 	grep -q '^<not ' "$folder/probe.stat" || break
 done
-rm -f "$folder/probe.stat" "$folder/probe"
+rm -f "$folder/probe.stat"
 [ -e "$out/attempt" ] || exit 0
 rm -f "$out/perf-refusal"
-attempt=$folder/attempt.$(cat "$out/attempt")
 cat /proc/vmstat > "$out/vmstat-before"
-{ printf -- '-x\0%s\0-o\0%s\0' "$tab" "$out/stat"; cat "$attempt"; printf -- '--\0'; cat "$folder/argv"; } |
-	count "$out/status" > "$out/stdout" 2> "$out/stderr"
+# The agent takes the time of the workload alone, and starts it as the other collectors do.
+{
+	printf -- '-x\0%s\0-o\0%s\0' "$tab" "$out/stat"
+	cat "$folder/attempt.$(cat "$out/attempt")"
+	printf '%s\0' -- "$folder/agent" run "$folder/argv" "$out/status" "$out/usage" 1
+} | stat "$folder/probe" > "$out/stdout" 2> "$out/stderr"
+rm -f "$folder/probe"
 cat /proc/vmstat > "$out/vmstat-after"

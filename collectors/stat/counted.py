@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 _MOST_LINES, _MOST_NAME = 1000, 200
 _NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?")
-_METRIC = re.compile(r"(%?)\s*([A-Za-z_][\w.-]*)")
+# A unit and two blanks may stand before a name. GHz is what perf says beside cycles.
+_METRIC = re.compile(r"(?:(\S+)\s\s+)?((?!GHz$)[A-Za-z_][\w.-]*)")
 _NANOSECONDS = {"ns": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _CLOCKS = ("task-clock", "cpu-clock")
 
@@ -25,7 +26,7 @@ class Counted(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """A metric that perf computes of events; ``unit`` is ``%`` or empty."""
+    """A metric that perf computes of events; ``unit`` is perf's: ``%``, ``faults/sec``, or none."""
 
     name: str
     value: float
@@ -67,9 +68,11 @@ def _event(fields: list[str]) -> Counted | None:
 
 
 def _metrics(fields: list[str]) -> Iterator[Derived]:
-    """``12.3`` and ``%  tma_retiring``; not what perf says beside an event (``K/sec``, ``of all
+    """``12.3`` and ``%  tma_retiring``: not what perf says beside an event (``K/sec``, ``of all
     branches``)."""
     if len(fields) > 6 and (match := _METRIC.fullmatch(fields[6].strip())):
         text = fields[5].strip()
         if _NUMBER.fullmatch(text):
-            yield Derived(match.group(2)[:_MOST_NAME], float(text), match.group(1))
+            yield Derived(
+                match.group(2)[:_MOST_NAME], float(text), (match.group(1) or "")[:_MOST_NAME]
+            )

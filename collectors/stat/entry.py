@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.metric import COUNTED, Better, event_metric
+from profdiff.base.metric import COUNTED, WALL_TIME, Better, event_metric
 from profdiff.base.units import listed
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.perf.command import refusal_line
@@ -49,7 +50,6 @@ class Stat(Collector):
         ("attempt", "perf-refusal", "perf-version", "stat"), 1 << 20
     )
     failures: ClassVar[Sequence[str]] = ("perf",)
-    uses_agent = False
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         groups = given["metric_groups"]
@@ -79,73 +79,89 @@ class Stat(Collector):
         return []
 
     def judge(self, left: Left) -> Result:
-        from profdiff.collectors.guest.result import Result, exit_status, with_output
-        from profdiff.collectors.records import Failure, Window
-        from profdiff.collectors.stat import counted
+        from profdiff.collectors.guest.result import Result, agents_result
+        from profdiff.collectors.records import Failure
 
-        if left.failure:
-            return Result(left.files, failure=left.failure)
-        if not left.end("attempt").strip():
+        if left.failure is None and not left.end("attempt").strip():
             why = refusal_line(left.end("perf-refusal").decode(errors="replace"))
             missing = "perf is missing: install linux-perf there, or your distribution's package"
             message = f"perf cannot count there: {why}" if why else missing
             told = f"{message} (profdiff doctor says what is missing)"
             return Result(left.files, failure=Failure("perf", told))
-        status, failure = exit_status(left.end("status"))
-        if failure:
-            return Result(left.files, status, with_output(failure, left, status))
-        window = Window(kind="command", count=1)
+        result = agents_result(left, self.measure)
+        return result if result.failure else replace(result, remarks=_remarks(left))
+
+    def measure(self, left: Left) -> list[Measured]:
+        from profdiff.collectors.records import Measured
+        from profdiff.collectors.stat import counted
+
         events, metrics = counted.read(left.read("stat"))
-        try:
-            measured, lacking = _measured(events, metrics, left.options)
-        except InputError as error:
-            return Result(left.files, status, Failure("perf", str(error)), window)
-        remarks = [_lacking(lacking)] if lacking else []
-        if left.emulated and any(event_metric(one.event).name == "cycles" for one in events):
-            remarks += ["cycles are QEMU's virtual time (1 GHz), not processor cycles"]
-        return Result(left.files, status, None, window, measured=measured, remarks=remarks)
+        walls = [float(one.values["wall_ns"]) for one in left.executions()]
+        told = [Measured(one.name, one.unit, one.better, True, walls) for one in [WALL_TIME]]
+        return [*told, *_counted(events, left.options), *_derived(metrics, left.options)]
 
 
-def _measured(
-    events: Sequence[Counted], metrics: Sequence[Derived], options: Options
-) -> tuple[list[Measured], list[str]]:
-    """What was counted of what was asked for, and which of the default events were not. Raises
-    InputError where something that was named has no value."""
+def _counted(events: Sequence[Counted], options: Options) -> Iterator[Measured]:
+    """What was counted of what was asked for. Raises InputError where what was named has no value,
+    and where a value is mostly scaling."""
     from profdiff.collectors.records import Measured
-    from profdiff.collectors.stat import command
 
-    named = options["events"] is not None
-    wanted = {event_metric(event).name.partition(":")[0] for event in command.events(options)}
-    found, lacking = list[Measured](), list[str]()
-    for one in events:
-        metric = event_metric(one.event)
-        # A metric brings events of its own.
-        if options["metric_groups"] and metric.name.partition(":")[0] not in wanted:
-            continue
-        if one.value is None and named:
-            raise InputError(f"{one.event} is {one.why}: {_WHY.get(one.why, 'name another event')}")
-        if one.value is None:
-            lacking.append(one.event)
-        elif one.part < _LEAST_PART:
+    for one in _wanted(events, options):
+        if one.value is None and options["events"] is not None:
+            told = _WHY.get(one.why, "name another event")
+            raise InputError(f"{one.event} is {one.why}: {told}")
+        if one.value is not None and one.part < _LEAST_PART:
             raise InputError(
                 f"{one.event} was counted for {one.part:.0%} of the time, because there are more "
                 "events than counters: name fewer with --event, and the others in another recording"
             )
-        else:
+        if one.value is not None:
+            metric = event_metric(one.event)
             unit = one.unit or metric.unit
-            measured = Measured(metric.name, unit, "lower", True, [one.value], one.part)
-            found.append(measured)
-    for derived in metrics if options["metric_groups"] else ():
-        better: Better = "higher" if derived.name.lower().endswith(_HIGHER) else "lower"
-        found.append(Measured(derived.name, derived.unit, better, False, [derived.value]))
-    if options["metric_groups"] and not metrics:
+            yield Measured(metric.name, unit, "lower", True, [one.value], one.part)
+
+
+def _wanted(events: Sequence[Counted], options: Options) -> list[Counted]:
+    """Without the events that metrics bring. Raises InputError if none is left."""
+    from profdiff.collectors.stat import command
+
+    names = {event_metric(event).name.partition(":")[0] for event in command.events(options)}
+    found = [one for one in events if event_metric(one.event).name.partition(":")[0] in names]
+    found = found if options["metric_groups"] else list(events)
+    if not any(one.value is not None for one in found) and options["events"] is None:
+        raise InputError("perf stat counted nothing: perf stat true, there, says why")
+    return found
+
+
+def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]:
+    """The metrics that were asked for. Raises InputError if perf has none of them."""
+    from profdiff.collectors.records import Measured
+
+    if not options["metric_groups"]:
+        return
+    if not metrics:
         raise InputError(
             f"perf computed no metric of {','.join(options['metric_groups'])}: perf list metric "
             "names those of the processor"
         )
-    if not found:
-        raise InputError("perf stat counted nothing: perf stat true, there, says why")
-    return found, lacking
+    for one in metrics:
+        better: Better = "higher" if one.name.lower().endswith(_HIGHER) else "lower"
+        yield Measured(one.name, one.unit, better, False, [one.value])
+
+
+def _remarks(left: Left) -> list[str]:
+    """What was not counted of the events that nobody named, and what emulated cycles are."""
+    from profdiff.collectors.stat import counted
+
+    events = _wanted(counted.read(left.read("stat"))[0], left.options)
+    lacking = [one.event for one in events if one.value is None]
+    found = []
+    if lacking:
+        told = "cannot be counted there: no PMU, or none with these events"
+        found.append(f"{listed(lacking)} {told}")
+    if left.emulated and any(event_metric(one.event).name == "cycles" for one in events):
+        found.append("cycles are QEMU's virtual time (1 GHz), not processor cycles")
+    return found
 
 
 _WHY = {
@@ -153,7 +169,3 @@ _WHY = {
     "not counted": "the workload was too short for its turn, or no counter was free; name fewer "
     "events with --event",
 }
-
-
-def _lacking(events: Sequence[str]) -> str:
-    return f"{listed(events)} cannot be counted there: no PMU, or none with these events"

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.metric import TIMED, Metric
+from profdiff.base.metric import TIMED, WALL_TIME, Metric
 from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
     from profdiff.collectors.guest.result import Left
     from profdiff.collectors.records import Measured, Value
-
-WALL_TIME = Metric("wall-time", "ns")
 
 
 class Timed(Collector):

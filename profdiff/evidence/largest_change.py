@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
-from profdiff.evidence.results import Result, Results
+from profdiff.evidence.results import Result, Results, is_time
 from profdiff.evidence.statistics import Estimate, Rule
 from profdiff.session.bisection import CULPRIT
 from profdiff.session.points import Setting
@@ -63,11 +63,12 @@ def largest(found: Sequence[LargestChange], rule: Rule) -> LargestChange:
 def _rank(result: Result) -> tuple[int, bool]:
     if registry.collector(result.collector).profiles:
         return 1, False
-    if result.metric.kind != TIMED:
+    timed = result.metric.kind == TIMED
+    if not timed and (result.deterministic or not is_time(result.metric)):
         return 3, False
     # Timed runs are deterministic where an emulated clock counts instructions. What has start-up
     # in it says less than counts that have not.
-    return 2 if result.deterministic or result.of_whole else 0, result.is_wall_time
+    return 2 if result.deterministic or result.of_whole else 0, result.is_wall_time or not timed
 
 
 def _worsening(one: LargestChange) -> float:

@@ -244,6 +244,7 @@ class _Gatherer:
         emulated = collector in self.emulated
         counted = emulated and metric == INSTRUCTIONS
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
+        scaled = self._is_scaled(setting, collector, metric)
         noise = None
         for twin in [kernel for kernel in self.manifest.kernels if kernel.twin_of][:1]:
             boots = cell(twin.label, self.manifest.twin_repeat).boots
@@ -255,7 +256,7 @@ class _Gatherer:
             collector=collector,
             metric=guest_clock.counted(metric) if emulated else metric,
             ops=ops,
-            deterministic=emulated and metric.kind.repeatable,
+            deterministic=emulated and metric.kind.repeatable and not scaled,
             virtual=emulated and guest_clock.has_time(metric.unit),
             cells=found,
             changes=[],
@@ -268,6 +269,17 @@ class _Gatherer:
         if setting.short is None or setting.short in recorded_at(self.manifest, collector):
             return True
         return any(self.runs.get((one.label, collector, setting.short)) for one in self.kernels)
+
+    def _is_scaled(self, setting: Setting, collector: Collector, metric: Metric) -> bool:
+        """Whether some value was counted in a part of the time only, which is another one in each
+        run."""
+        return any(
+            one.counted_part < 1 and _metric(one, collector) == metric
+            for kernel in self.kernels
+            for point in setting.points
+            for run in self.runs.get((kernel.label, collector, point), ())
+            for one in run.measured
+        )
 
     def compared(self, results: Sequence[Result]) -> list[Result]:
         """The same with their changes and steps, all of which are estimated together."""

@@ -32,7 +32,7 @@ from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
-from profdiff.views.results import states
+from profdiff.views.results import states, time_split
 from profdiff.views.sharing.records import SharingDocument
 from profdiff.views.types.records import TypesDocument
 
@@ -128,7 +128,7 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
         kept.append(Section("Checklist", [Notes(boxes(findings, wishes), 4)], bounded=False))
     return Letter(
         subject=claimed.subject,
-        sentence=paths.without_paths(claimed.sentence),
+        sentence=paths.without_paths(" ".join([claimed.sentence, *_time(findings, kernel)])),
         opening=[without_paths(part) for part in opening],
         sections=kept,
         trailers=wishes.trailers,
@@ -190,6 +190,12 @@ def _accesses(findings: Findings, kernel: str, types: TypesDocument | None) -> S
     if types is None or kernel not in types.labels[1:]:
         return Section("", [])
     return Section("", accesses.parts(types, kernel, _where(findings, kernel)))
+
+
+def _time(findings: Findings, kernel: str) -> list[str]:
+    """What of the kernel's time instructions are, where that is less than half."""
+    found = time_split.said(findings.results, findings.setting)
+    return [one.sentence for one in found if one.label == kernel and one.less_than_half]
 
 
 def _sharing(kernel: str, document: SharingDocument | None) -> Section:

@@ -7,6 +7,7 @@ from profdiff.evidence.statistics.functions import FunctionTests, function_tests
 from profdiff.evidence.statistics.levels import Level, level
 from profdiff.evidence.statistics.rank_test import smallest_p
 from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
+from profdiff.evidence.statistics.shares import Side, share
 
 __all__ = [
     "Boots",
@@ -16,12 +17,14 @@ __all__ = [
     "Level",
     "Quality",
     "Rule",
+    "Side",
     "Verdict",
     "estimate",
     "estimates",
     "function_tests",
     "level",
     "noise_floor",
+    "share",
     "smallest_p",
     "spread",
 ]

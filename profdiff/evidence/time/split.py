@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
 
 def split(time: tuple[float, float], instructions: tuple[float, float]) -> Split | None:
-    """Of the values of the base and of the other kernel; None unless each is above 0."""
+    """From the values of the base and of the other kernel; None unless each is above 0."""
     values = (*time, *instructions)
     if not all(value > 0 and math.isfinite(value) for value in values):
         return None

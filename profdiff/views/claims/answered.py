@@ -12,16 +12,17 @@ from profdiff.views.claims import answers, same_instructions, waiting
 from profdiff.views.claims.answers import Answer
 from profdiff.views.claims.claim import headlines
 from profdiff.views.record import Side
-from profdiff.views.results import result
+from profdiff.views.results import result, time_split
 
 
 def leading(findings: Findings, side: Side | None = None) -> list[str]:
     """What a report says first: times before counts, but what an emulated guest's clock counts
-    behind exact counts, which are of the workload alone; last, which kernel differs in its time
-    only, and what waiting adds."""
+    behind exact counts, which are of the workload alone; then what of the time instructions are;
+    last, which kernel differs in its time only, and what waiting adds."""
     counted = any(one.metric.exact for one in findings.comparisons)
     times, counts = headlines(findings), answered(findings, side)
     told = [*counts, *times] if counted else [*times, *counts]
+    told += time_split.sentences(findings)
     return [*told, *same_instructions.sentences(findings), *waiting.sentences(findings)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from profdiff.base import guest_clock, units
-from profdiff.base.metric import Metric
+from profdiff.base.metric import TIMED, Metric
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
@@ -116,6 +116,8 @@ def headlines(findings: Findings) -> list[str]:
         for one in results.at(findings.setting)
         if not registry.collector(one.collector).profiles and not one.of_whole
     ]
+    times = [one for one in timed if one.metric.kind == TIMED or one.is_wall_time]
+    timed = times or timed
     timed.sort(key=lambda one: one.is_wall_time)
     # The whole command on an emulated clock is what exact counts and the workload say better.
     said = [one for one in timed if not (one.virtual and one.is_wall_time)]

@@ -18,8 +18,9 @@ from profdiff.session.points import Setting
 from profdiff.views.kernels import state
 from profdiff.views.kernels.state import StateLine, StatePoint
 from profdiff.views.record import Record
-from profdiff.views.results import notes, result
+from profdiff.views.results import notes, result, time_split
 from profdiff.views.results.result import Delta, Entry, Median, Ratio
+from profdiff.views.results.time_split import TimeSplit
 
 # Estimate, low and high, as fractions of the base; None for what is not a number.
 Interval = Annotated[list[float | None], Meta(min_length=3, max_length=3)]
@@ -127,11 +128,13 @@ def texts(rows: list[list[Entry]]) -> list[list[str]]:
 
 
 class Experiment(Record, frozen=True):
-    """``setting``: the one that is looked at, "" for the only one. ``results`` are of all."""
+    """``setting``: the one that is looked at, "" for the only one. ``results`` and ``time_splits``
+    are of all."""
 
     setting: str
     results: list[Result]
     tables: list[Table]
+    time_splits: list[TimeSplit]
     notes: list[str]
     state: list[str]
     state_lines: list[StateLine]
@@ -148,6 +151,7 @@ def experiment(findings: Findings) -> Experiment:
         setting=findings.setting.title,
         results=[shown(told, one) for one in told.every],
         tables=tables,
+        time_splits=[one for at in told.settings for one in time_split.splits(told, at)],
         notes=[note.text for note in notes.notes(told)] if tables else [],
         state=[line.text for line in lines],
         state_lines=lines,
@@ -232,7 +236,18 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
         groups = [[one for one in here if result.source(one) == source] for source in sources]
     steps = [kernel_by_kernel(told, one) for one in here] if len(told.kernels) > 2 else []
     states = [state_by_state(told, one) for one in here if any(cell.states for cell in one.cells)]
-    return [_matrix(told, some) for some in groups if some] + steps + states
+    matrices = [_matrix(told, some) for some in groups if some]
+    return [*matrices, *_time_splits(told, setting), *steps, *states]
+
+
+def _time_splits(told: Results, setting: Setting) -> list[Grid]:
+    """What of each change of time instructions explain; none where that is not known."""
+    if not (found := time_split.splits(told, setting)):
+        return []
+    header, rows = time_split.rows(found)
+    at = f" ({setting.title})" if setting.title else ""
+    title = f"time = instructions × time of each{at}; explained: the part that instructions are"
+    return [Grid(title=title, names=2, header=header, parts=[0] * (len(header) - 2), rows=rows)]
 
 
 def _matrix(told: Results, some: Sequence[results.Result]) -> Grid:

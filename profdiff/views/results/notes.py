@@ -22,15 +22,18 @@ _STATES = (
 
 class Note(Record, frozen=True):
     """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
-    which ``machine``, what ``varied``; that times are of the ``whole`` command where counts are
-    not; what *exact* means, and what ``states`` are, by which ``rule`` a change is one, which ``p``
-    can be reached, a ``reason`` of a verdict, and what the noise ``floor`` is."""
+    which ``machine``, what ``varied``; what runs ``remark``, which values are ``scaled``; that
+    times are of the ``whole`` command where counts are not; what *exact* means, and what ``states``
+    are, by which ``rule`` a change is one, which ``p`` can be reached, a ``reason`` of a verdict,
+    and what the noise ``floor`` is."""
 
     kind: Literal[
         "ticks",
         "boots",
         "machine",
         "varied",
+        "remark",
+        "scaled",
         "whole",
         "counts",
         "states",
@@ -56,6 +59,7 @@ def _notes(results: Results) -> Iterator[Note]:
     if manifest.order.vary:
         text = "each repetition had its own random numbers, user addresses and settling time"
         yield Note(kind="varied", text=text)
+    yield from _remarks(results)
     for name in {one.metric.name: None for one in every if one.is_wall_time and one.of_whole}:
         text = f"{name} has all of the command, start-up too: timed runs have one length"
         yield Note(kind="whole", text=text)
@@ -74,6 +78,32 @@ def _notes(results: Results) -> Iterator[Note]:
     if any(result.noise is not None for result in every):
         text = f"A/A: how much {results.labels[0]} differs from itself; a smaller change is noise"
         yield Note(kind="floor", text=text)
+
+
+def _remarks(results: Results) -> Iterator[Note]:
+    """What runs remark, with the kernels of which it is not of all; and which values are scaled."""
+    finished = [run for run in results.manifest.runs if run.failure is None]
+    told: dict[tuple[str, str], list[str]] = {}
+    parts: dict[str, list[float]] = {}
+    for run in finished:
+        for text in run.remarks:
+            told.setdefault((run.collector, text), []).append(run.kernel)
+        for one in run.measured:
+            if one.counted_part < 1:
+                parts.setdefault(one.name, []).append(one.counted_part)
+    for (collector, text), labels in told.items():
+        measured = {run.kernel for run in finished if run.collector == collector}
+        some = list(dict.fromkeys(labels))
+        of = f" ({units.listed(some)})" if len(some) < len(measured) else ""
+        yield Note(kind="remark", text=units.printable(f"{collector}: {text}{of}"))
+    for name, found in parts.items():
+        least, most = (f"{100 * end:.0f}%" for end in (min(found), max(found)))
+        span = least if least == most else f"{least} to {most}"
+        yield Note(
+            kind="scaled",
+            text=f"{units.printable(name)} was counted for {span} of the time, and is scaled: "
+            "there are more events than counters",
+        )
 
 
 def _ticks(results: Results) -> Iterator[Note]:
