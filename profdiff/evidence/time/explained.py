@@ -108,7 +108,7 @@ def _each_kernel(
 
 
 def _medians(one: Result, kernel: int) -> tuple[float, float]:
-    """Of the base and the kernel; of a rate the time that one takes."""
+    """The base's value and the kernel's; for a rate, the time that one takes."""
     base, other = (cell.value or math.nan for cell in (one.cells[0], one.cells[kernel]))
     return (base, other) if one.metric.better == "lower" else (1 / base, 1 / other)
 
