@@ -75,7 +75,7 @@ class Metric(NamedTuple):
 
 
 WALL_TIME = Metric("wall-time", "ns")
-"""Of the whole command, from its start to its end."""
+"""The time of a whole command, from its start to its end."""
 INSTRUCTIONS = Metric("instructions", "instructions", kind=EXACT)
 
 
