@@ -38,7 +38,9 @@ class Collector:
       what the session calls such a file, where that is not its name.
     - ``failures``: kinds of failure of its own.
     - ``uses_agent``: its script starts the agent.
-    - ``profiles``: ``read`` gives places and counts. ``records``: it can record, not only read.
+    - ``profiles``: ``read`` gives places and counts. ``whole_command``: what it counts has start-up
+      in it, so that two lengths are subtracted; so have profiles. ``records``: it can record, not
+      only read.
     """
 
     name: ClassVar[str]
@@ -52,7 +54,13 @@ class Collector:
     failures: ClassVar[Sequence[str]] = ()
     uses_agent: ClassVar[bool] = True
     profiles: ClassVar[bool] = False
+    whole_command: ClassVar[bool] = False
     records: ClassVar[bool] = True
+
+    @property
+    def subtracted(self) -> bool:
+        """Whether it runs at both lengths where two are subtracted."""
+        return self.profiles or self.whole_command
 
     def refusal(self, architecture: Architecture | None) -> str | None:
         """Why it cannot record in guests of an architecture, or on machines (None)."""

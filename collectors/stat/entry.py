@@ -50,6 +50,7 @@ class Stat(Collector):
         ("attempt", "perf-refusal", "perf-version", "stat"), 1 << 20
     )
     failures: ClassVar[Sequence[str]] = ("perf",)
+    whole_command = True
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         groups = given["metric_groups"]

@@ -175,7 +175,7 @@ class Experiment:
         )
         if architecture:
             memory.refuse(equipment.guest.memory, located, [*prepared.files, *own])
-        counting = [one for one in map(registry.collector, equipment.collectors) if one.profiles]
+        counting = [one for one in map(registry.collector, equipment.collectors) if one.subtracted]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)
         whole = bool(counting) and not marks

@@ -132,7 +132,7 @@ def lengths(manifest: Manifest, setting: Setting) -> dict[str, tuple[str, str]]:
 def recorded_at(manifest: Manifest, collector: str) -> list[int]:
     """The points at which a collector runs. What only times the workload runs at the lengths that
     were asked for, unless nothing else is recorded."""
-    counts = [name for name in manifest.collectors if registry.collector(name).profiles]
+    counts = [name for name in manifest.collectors if registry.collector(name).subtracted]
     if collector in counts or not counts:
         return list(range(len(manifest.points)))
     return [setting.point for setting in settings(manifest)]

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
+from ssh_server import Server
+from ssh_server import server as server
 from support import RESTORED, error_line, need_program, profdiff
 
 from profdiff.session.session import Session
@@ -46,6 +48,27 @@ def test_this_machine(workload: Path, tmp_path: Path) -> None:
         other = tmp_path / "named.profdiff"
         named = [*options, "--event", "instructions", "-o", other, "--", workload, "10"]
         assert "instructions is not supported" in error_line(profdiff("record", *named, status=2))
+
+
+@pytest.mark.build
+def test_another_machine_with_two_lengths(workload: Path, server: Server, tmp_path: Path) -> None:
+    """Over ssh, and what does not grow with ops is subtracted of all events."""
+    session = tmp_path / "s.profdiff"
+    command = ["record", "--collector", "stat", "--kernel", f"far={server.spec}", "-o", session]
+    command += ["--ops", "400000", "--", workload, "{ops}"]
+    profdiff(*command, env=server.environment())
+    assert server.left_behind() == []
+    long, short = sorted(
+        Session.open(session).manifest.runs, key=lambda run: run.measured[0].values[0], reverse=True
+    )
+    told = json.loads(profdiff("report", session, "--json", "-").stdout)["experiment"]["results"]
+    clock = next(one for one in told if one["metric"] == "task-clock")
+    both = [
+        next(one.values[0] for one in run.measured if one.name == "task-clock")
+        for run in (long, short)
+    ]
+    (((per_op,),),) = [kernel["boots"] for kernel in clock["kernels"]]
+    assert per_op == pytest.approx((both[0] - both[1]) / 200_000)
 
 
 @pytest.mark.build
