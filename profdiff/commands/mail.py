@@ -366,7 +366,10 @@ def _thread(named: str) -> "tuple[Thread, str | None]":
 
     path = Path(named)
     wanted = None if path.exists() else message_id(named)
-    return (fetch(wanted), wanted) if wanted else (Thread.read(path), None)
+    try:
+        return (fetch(wanted), wanted) if wanted else (Thread.read(path), None)
+    except InputError as error:
+        raise InputError(f"--thread {error}") from error
 
 
 def _regression(subject: str) -> str:

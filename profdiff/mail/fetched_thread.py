@@ -46,16 +46,16 @@ def fetch(wanted: str) -> Thread:
         except FileNotFoundError:
             raise MissingError(
                 "b4 is not installed, which fetches a thread by its Message-ID (pip install b4); "
-                f"without it: curl -LO 'https://lore.kernel.org/all/{wanted}/t.mbox.gz', then "
-                "--thread t.mbox.gz"
+                f"without it: curl -LO 'https://lore.kernel.org/all/{wanted}/t.mbox.gz', then name "
+                "t.mbox.gz"
             ) from None
         except subprocess.TimeoutExpired:
-            raise InputError(f"--thread {wanted}: b4 took longer than {_SECONDS} s") from None
+            raise InputError(f"{wanted}: b4 took longer than {_SECONDS} s") from None
         file = _written(folder)
         if result.returncode or file is None:
             said = result.stderr.decode(errors="replace").strip().splitlines()
             why = f": {shown(said[-1])}" if said else ""
-            raise InputError(f"--thread {wanted}: b4 found no such thread{why}")
+            raise InputError(f"{wanted}: b4 found no such thread{why}")
         return Thread.read(file, wanted)
 
 

@@ -30,7 +30,7 @@ _POSTMARK = re.compile(rb"(?m)^From .*\n?")
 _MAX_HEADERS = 256 * 1024
 # Lists refuse mails above some 100 KB; Python's parser takes time for each line times the parts
 # that are open around it.
-_MAX_QUOTED_MAIL = 2**20
+_MAX_READ_MAIL = 2**20
 _MAX_MULTIPARTS = 50
 # What is quoted is to be trimmed by its writer; more than this nobody trims.
 _QUOTED = 200
@@ -84,7 +84,10 @@ class ReceivedMail:
     def quoted(self) -> Quote:
         """What the mail says: its first plain text, without its signature. Raises InputError when
         it has none, or is too large or too deep to be read."""
-        text = self._body()
+        try:
+            text = self.text()
+        except InputError as error:
+            raise InputError(f"--quote: {error}: quote it by hand") from error
         if text is None:
             raise InputError(f"--quote: {self.id} has no plain text to quote")
         lines = text.split("\n")
@@ -93,15 +96,18 @@ class ReceivedMail:
         author, date = decoded(self.value("From")), decoded(self.value("Date"))
         return Quote(f"On {date[:100]}, {author[:200]} wrote:", "\n".join(lines))
 
-    def _body(self) -> str | None:
-        if len(self.data) > _MAX_QUOTED_MAIL:
-            raise InputError(f"--quote: {self.id} has more than 1 MiB: quote it by hand")
+    def text(self) -> str | None:
+        """Its first plain text, without its signature; None if it has none. Raises InputError where
+        it is too large or too deep."""
+        named = self.id or "the mail"
+        if len(self.data) > _MAX_READ_MAIL:
+            raise InputError(f"{named} has more than 1 MiB")
         if self.data.lower().count(b"multipart/") > _MAX_MULTIPARTS:
-            raise InputError(f"--quote: {self.id} has too many parts within parts")
+            raise InputError(f"{named} has too many parts within parts")
         try:
             parts = list(_PARSER.parsebytes(self.data).walk())
         except RecursionError:
-            raise InputError(f"--quote: {self.id} has too many parts within parts") from None
+            raise InputError(f"{named} has too many parts within parts") from None
         for part in parts:
             payload = part.get_payload(decode=True)
             if part.get_content_type() != "text/plain" or not isinstance(payload, bytes):
@@ -138,18 +144,23 @@ class Thread:
         """Read a file; ``name``: what errors call it. Raises InputError when it cannot be read, is
         not an mbox, is empty or too large."""
         name = name or str(path)
-        data = _unpacked(path)
+        data = unpacked(path)
         if not data.strip():
-            raise InputError(f"--thread {name} is empty")
-        if not data.startswith(b"From "):
+            raise InputError(f"{name} is empty")
+        if not is_mbox(data):
             raise InputError(
-                f"--thread {name} is not an mbox (its first line does not begin with 'From '): "
+                f"{name} is not an mbox (its first line does not begin with 'From '): "
                 "take t.mbox.gz of the thread from lore.kernel.org"
             )
+        return Thread.of(data, name)
+
+    @staticmethod
+    def of(data: bytes, name: str) -> "Thread":
+        """Of an mbox. Raises InputError where it has too many mails, or none."""
         # The octets of that line are nobody's: some programs put a name there, in any charset.
         starts = [(one.start(), one.end()) for one in _POSTMARK.finditer(data)]
         if len(starts) > _MAX_MAILS:
-            raise InputError(f"--thread {name} has more than {_MAX_MAILS:,} mails: refused")
+            raise InputError(f"{name} has more than {_MAX_MAILS:,} mails: refused")
         ends = [start for start, _ in starts[1:]] + [len(data)]
         mails = (
             ReceivedMail.of(data[begin:end]) for (_, begin), end in zip(starts, ends, strict=True)
@@ -157,8 +168,8 @@ class Thread:
         messages = [one for one in mails if one and one.id]
         if not messages:
             raise InputError(
-                f"--thread {name} is not an mbox: none of its mails has a Message-ID and headers "
-                "smaller than 256 KiB"
+                f"{name} is not an mbox: none of its mails has a Message-ID and headers smaller "
+                "than 256 KiB"
             )
         return Thread(name, messages)
 
@@ -180,7 +191,14 @@ class Thread:
         )
 
 
-def _unpacked(path: Path) -> bytes:
+def is_mbox(data: bytes) -> bool:
+    """Whether a file with this content is one, and not a single mail."""
+    return data.startswith(b"From ")
+
+
+def unpacked(path: Path) -> bytes:
+    """A file's content, unpacked where gzip packed it; it may be a pipe. Raises InputError where it
+    cannot be read, is damaged or too large."""
     try:
         # Opened once: it may be a pipe. What is packed is bounded as well: of nothing there can be
         # any amount.
@@ -190,9 +208,9 @@ def _unpacked(path: Path) -> bytes:
             with gzip.open(io.BytesIO(data)) as stream:
                 data = stream.read(_MAX_SIZE + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"--thread {path} is damaged: {error}") from error
+        raise InputError(f"{path} is damaged: {error}") from error
     except OSError as error:
-        raise InputError(f"--thread {path}: {error.strerror}") from error
+        raise InputError(f"{path}: {error.strerror}") from error
     if len(data) > _MAX_SIZE:
-        raise InputError(f"--thread {path} has more than {_MAX_SIZE >> 20} MiB: refused")
+        raise InputError(f"{path} has more than {_MAX_SIZE >> 20} MiB: refused")
     return data

@@ -100,7 +100,7 @@ def test_only_what_was_said_is_quoted() -> None:
         (b"From a\nSubject: none\n\nbody\n", "none of its mails has a Message-ID"),
         (gzip.compress(b"From a\n\n" * 99)[:-9], "is damaged"),
         (gzip.compress(b"From a\n\n") + b"garbage", "is damaged"),
-        (gzip.compress(b"From a\n\n")[:3] + b"\xff" * 40, "--thread"),
+        (gzip.compress(b"From a\n\n")[:3] + b"\xff" * 40, "is damaged"),
         (gzip.compress(b"From a\n" + b"\0" * (129 * 2**20)), "more than 128 MiB"),
         (b"From a\n\n" * 20_001, "more than 20,000 mails"),
     ],
@@ -130,7 +130,7 @@ def test_headers_that_are_made_to_hurt_are_refused(text: str) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
-        with pytest.raises(InputError, match="--thread"):
+        with pytest.raises(InputError, match=re.escape(str(path))):
             Thread.read(path)
 
 
