@@ -46,11 +46,13 @@ _RATES = ("vmstat.system.cs", "vmstat.system.in", "perf-stat.ps.context-switches
 
 
 class Judgement(NamedTuple):
-    """``why``: what the rows mean; ``rows``: which they are, the most telling first."""
+    """``why``: what the rows mean; ``rows``: which they are, the most telling first;
+    ``another_op``: what is called one operation is another one on each kernel."""
 
     kind: Kind
     why: str
     rows: Sequence[Row]
+    another_op: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Rule(NamedTuple):
     kind: Kind
     why: str
     holds: Callable[[Facts], Sequence[Row]]
+    another_op: bool = False
 
 
 def judged(case: Case, slowdown: Slowdown) -> list[Judgement]:
@@ -137,7 +140,7 @@ def judged(case: Case, slowdown: Slowdown) -> list[Judgement]:
     found: dict[Kind, Judgement] = {}
     for rule in RULES:
         if rule.kind not in found and (rows := rule.holds(facts)):
-            found[rule.kind] = Judgement(rule.kind, rule.why, rows[:_SHOWN])
+            found[rule.kind] = Judgement(rule.kind, rule.why, rows[:_SHOWN], rule.another_op)
     if "lock" in found:
         # Who waits for a lock executes instructions, and they take long.
         found.pop("instructions", None)
@@ -251,6 +254,7 @@ RULES: Sequence[Rule] = (
         "an op executes three times as many instructions or more, or a third: it is another op, "
         "and times per op do not compare",
         _another,
+        another_op=True,
     ),
     Rule(
         "lock",

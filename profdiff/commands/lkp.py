@@ -1,0 +1,117 @@
+"""``profdiff lkp``: what a report of the 0-day robot says of its own numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.reports.form import Asked, text
+
+if TYPE_CHECKING:
+    from profdiff.evidence.lkp.report import Report
+    from profdiff.mail.thread import ReceivedMail
+
+
+@click.command()
+@click.argument("mail", metavar="MAIL")
+@click.option(
+    "--repo",
+    metavar="LINUX",
+    default="linux",
+    show_default=True,
+    help="The git repository of Linux that the recording is to build kernels from.",
+)
+@click.option(
+    "--json", metavar="FILE", help="Write all as JSON, profdiff.lkp/1 (-: standard output)."
+)
+@click.option(
+    "--experiment",
+    metavar="FILE",
+    help="Write the recording as an experiment file, for profdiff record --experiment (-: standard "
+    "output).",
+)
+@WIDTH
+@ASCII
+def lkp(
+    mail: str,
+    repo: str,
+    json: str | None,
+    experiment: str | None,
+    width: int | None,
+    ascii_only: bool,
+) -> None:
+    """Show what the tables in MAIL, a report of the 0-day robot, say of a slowdown: which part of
+    it instructions are, which kind it likeliest is, and the recording that answers the rest.
+    Nothing is recorded.
+
+    \b
+      profdiff lkp report.eml
+      profdiff lkp - < report.eml
+      profdiff lkp 202311201406.2022ca3f-oliver.sang@intel.com
+
+    MAIL is a file with the mail or its text; an mbox with its thread, of which the first mail with
+    a table is read; - for standard input; or the mail's Message-ID, or its URL at
+    lore.kernel.org, which b4 fetches.
+    """
+    from profdiff.reports.lkp import experiment_file
+    from profdiff.reports.lkp import json as json_form
+    from profdiff.reports.lkp import text as text_form
+    from profdiff.views.lkp.document import build
+
+    if json == "-" and experiment == "-":
+        raise InputError("only one file can go to standard output (-)")
+    found, report = _read(mail)
+    document = build(report, (found.id or "").strip("<>"), found.value("Subject"), repo)
+    made = experiment_file.render(document) if experiment else ""
+    if json:
+        write(json, json_form.render(document))
+    if experiment:
+        write(experiment, made)
+    if not json and not experiment:
+        asked = Asked(width=width, ascii_only=ascii_only)
+        write(
+            "-",
+            text(asked, "-", lambda _, columns: text_form.render(document, width=columns)),
+        )
+
+
+def _read(named: str) -> tuple[ReceivedMail, Report]:
+    """The robot's mail that a user names, and what it reports. Raises InputError, and MissingError
+    without b4."""
+    mails = _mails(named)
+    problems: list[InputError] = []
+    for mail in mails:
+        try:
+            return mail, _report(mail)
+        except InputError as error:
+            problems.append(error)
+    several = f" (of {len(mails):,} mails)" if len(mails) > 1 else ""
+    raise InputError(f"{named}{several}: {problems[0]}") from problems[0]
+
+
+def _report(mail: ReceivedMail) -> Report:
+    from profdiff.evidence.lkp.report import Report
+    from profdiff.mail.encoded_words import decoded
+
+    return Report.read(decoded(mail.value("Subject")), mail.text() or "")
+
+
+def _mails(named: str) -> list[ReceivedMail]:
+    """Those that may be meant; at least one."""
+    from profdiff.mail.fetched_thread import fetch, message_id
+    from profdiff.mail.thread import ReceivedMail, Thread, is_mbox, unpacked
+
+    path = Path("/dev/stdin" if named == "-" else named)
+    if named != "-" and not path.exists() and (wanted := message_id(named)) is not None:
+        return [fetch(wanted).message(wanted)]
+    data = unpacked(path)
+    if is_mbox(data):
+        return list(Thread.of(data, named).messages)
+    mail = ReceivedMail.of(data)
+    if mail is None:
+        raise InputError(f"{named} is no mail: its headers have more than 256 KiB")
+    return [mail]
