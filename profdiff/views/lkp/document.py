@@ -78,10 +78,12 @@ class Judgement(Record, frozen=True):
 
 class Test(Record, frozen=True):
     """``kernels``: of the columns, the base's first; ``reported``: the column that is compared with
-    it; ``metric``: what the mail reports, null where it names none. ``share``: null where time or
-    instructions are not known (``doubt`` says why) or time did not change; ``doubt``: why it is not
-    certain, "" where it is. ``unprinted``: the change of time is so small that deviations that are
-    not printed could be as large. ``kinds``: the likeliest first."""
+    it; ``metric``: what the mail reports, null where it names none; ``word``: what it calls its
+    change, "" where it says nothing of this one. ``share``: null where time or instructions are not
+    known (``doubt`` says why) or time did not change; ``doubt``: why it is not certain, "" where it
+    is. ``unprinted``: the change of time is so small that deviations that are not printed could be
+    as large. ``another_op``: time and instructions are of another op on each kernel. ``kinds``: the
+    likeliest first."""
 
     parameters: dict[str, str]
     kernels: list[Kernel]
@@ -144,7 +146,7 @@ def _test(report: Report, case: Case, repository: str) -> Test:
         kernels=[_kernel(case, column) for column in range(len(case.table.heads))],
         reported=case.column,
         metric=case.metric,
-        word=case.word,
+        word=_word(case, slow),
         time=_multiple(slow.time),
         instructions=_multiple(slow.instructions),
         cycles_per_instruction=_multiple(slow.cpi),
@@ -163,6 +165,14 @@ def _test(report: Report, case: Case, repository: str) -> Test:
             for one in case.table.failures
         ],
     )
+
+
+def _word(case: Case, slow: Slowdown) -> Word:
+    """The mail's, unless this table has other kernels: a reply's are of a fix."""
+    if slow.time is None:
+        return case.word
+    told: Word = "regression" if slow.time.value > 1 else "improvement"
+    return told if told == case.word else ""
 
 
 def _kernel(case: Case, column: int) -> Kernel:

@@ -138,14 +138,17 @@ def _experiment(kernels: list[str], found: Workload, question: Question) -> Expe
 def revision(report: Report, case: Case, column: int) -> str | None:
     """How git names a column's kernel: a hash, as long as the mail has it, or a tag; None where it
     is neither."""
-    head = case.table.heads[column]
-    names = [head, *(one.name for one in case.table.revisions[column : column + 1])]
+    names = [one.name for one in case.table.revisions[column : column + 1]]
+    if any(not _HASH.fullmatch(one) and not _TAG.fullmatch(one) for one in names):
+        # What the robot put on top (v6.9-rc4+patch): its hash is nobody else's.
+        return None
+    names.append(case.table.heads[column])
     if column == case.column:
         names.append(report.commit)
     hashes = [one for one in names if _HASH.fullmatch(one)]
-    alike = [one for one in hashes if one.startswith(min(hashes, key=len))]
-    if alike:
-        return max(alike, key=len)
+    if hashes:
+        shortest = min(hashes, key=len)
+        return max((one for one in hashes if one.startswith(shortest)), key=len)
     return next((one for one in names if _TAG.fullmatch(one)), None)
 
 

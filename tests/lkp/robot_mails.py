@@ -1,0 +1,30 @@
+"""The robot's mails in ``mails/``, and what their tables say, read another way."""
+
+import re
+from pathlib import Path
+
+from profdiff.evidence.lkp.report import Report
+from profdiff.mail.thread import ReceivedMail
+
+MAILS = Path(__file__).with_name("mails")
+NAMES = sorted(path.stem for path in MAILS.glob("*.eml"))
+
+
+def received(name: str) -> ReceivedMail:
+    mail = ReceivedMail.of((MAILS / f"{name}.eml").read_bytes())
+    assert mail is not None
+    return mail
+
+
+def report(name: str) -> Report:
+    mail = received(name)
+    return Report.read(mail.value("Subject"), mail.text() or "")
+
+
+def values(name: str, metric: str) -> tuple[float, float]:
+    """Of the first row with the metric: the first and the second column's."""
+    for line in (MAILS / f"{name}.eml").read_text().splitlines():
+        if line.split()[-1:] == [metric]:
+            words = re.sub(r"±\s*\d+%", "", line.lstrip("> ")).split()
+            return float(words[0]), float(words[2])
+    raise KeyError(metric)

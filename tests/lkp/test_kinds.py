@@ -1,0 +1,174 @@
+"""The robot's mails are sorted as their threads ended, as far as their rows can tell."""
+
+import math
+
+import pytest
+from lkp.robot_mails import NAMES, report, values
+
+from profdiff.evidence.lkp.kinds import RULES, Kind, judged
+from profdiff.evidence.lkp.slowdown import Slowdown
+
+# What the threads and their fixes say caused them, and what rows of the first mail say.
+ENDED: dict[str, Kind] = {
+    "0ede61d858": "instructions",
+    "1b057bd800": "instructions",
+    "1e8017bb42": "lock",
+    "4890b686f4": "lock",
+    "51d74c18a9": "lock",
+    "59faa4da7c": "lock",
+    "a97fbc3ee3": "lines",
+    "06c4d00466": "waiting",
+    "875fa64577": "waiting",
+    "aaec5a95d5": "waiting",
+    "f95bdb700b": "waiting",
+}
+# What ended otherwise than rows can tell: the thread's kind, the rows' kind, and why.
+OTHERWISE: dict[str, tuple[Kind, Kind, str]] = {
+    "5df397dec7": (
+        "instructions",
+        "waiting",
+        "pages are flushed in batches of 8: what rows show is the interrupts of each flush",
+    ),
+    "9bd0e337c6": (
+        "instructions",
+        "unknown",
+        "calls through pointers cost more than their few instructions: no row counts branches",
+    ),
+    "375700bab5": (
+        "lock",
+        "unknown",
+        "the atomic was inlined into its caller, and its share of the profile with it",
+    ),
+    "57efa1fe59": (
+        "lines",
+        "lock",
+        "a lock's field moved: rows show who waits for it, not why it is held longer",
+    ),
+    "70a64b7919": (
+        "lines",
+        "lock",
+        "counters share a line: rows show the waiters for the lock under which they are changed",
+    ),
+}
+# Which part of the slowdown instructions are, by the threads' own tables.
+SHARES = {
+    "4890b686f4": 0.07,
+    "1e8017bb42": 0.01,
+    "59faa4da7c": 0.13,
+    "06c4d00466": 0.08,
+    "aaec5a95d5": 0.18,
+    "a97fbc3ee3": 0.05,
+}
+
+
+def likeliest(name: str) -> Kind:
+    case = report(name).cases[0]
+    return judged(case, Slowdown.of(case))[0].kind
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_a_mail_is_sorted_as_its_thread_ended(name: str) -> None:
+    assert likeliest(name) == ENDED[name]
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_rows_cannot_tell_is_not_claimed(name: str) -> None:
+    ended, rows, why = OTHERWISE[name]
+    assert likeliest(name) == rows != ended, why
+
+
+def test_every_mail_of_a_thread_is_sorted() -> None:
+    more = {"0ede61d858-fixed", "7ee9887703-fixed", "98c9daf5ae-fixed", "fefc6e6631"}
+    more |= {"8343cae362", "8be7258aad", "db86f55bf8", "e1d3422c95"}
+    assert {*NAMES} == {*ENDED, *OTHERWISE, *more}
+
+
+@pytest.mark.parametrize(("name", "share"), SHARES.items())
+def test_the_share_of_instructions(name: str, share: float) -> None:
+    parts = Slowdown.of(report(name).cases[0]).parts
+    assert parts is not None
+    assert parts.instructions == pytest.approx(share, abs=0.01)
+    assert parts.low <= parts.instructions <= parts.high
+
+
+@pytest.mark.parametrize("name", ["375700bab5", "875fa64577"])
+def test_instructions_may_go_the_other_way(name: str) -> None:
+    parts = Slowdown.of(report(name).cases[0]).parts
+    assert parts is not None and parts.instructions < 0
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("0ede61d858", "will-it-scale.per_thread_ops"),
+        ("4890b686f4", "netperf.Throughput_Mbps"),
+        ("875fa64577", "vm-scalability.throughput"),
+        ("70a64b7919", "will-it-scale.per_process_ops"),
+    ],
+)
+def test_a_split_is_that_of_the_mails_values(name: str, metric: str) -> None:
+    """As a line's words have them; parts add up to the change, and their product is the time."""
+    slow = Slowdown.of(report(name).cases[0])
+    before, after = values(name, metric)
+    base, other = values(name, "perf-stat.overall.path-length")
+    share = math.log(other / base) / math.log(before / after)
+    parts, split = slow.parts, slow.split
+    assert parts is not None and split is not None and slow.cpi is not None
+    assert parts.cost is not None and parts.rest is not None
+    assert parts.instructions == pytest.approx(share)
+    assert parts.instructions + parts.cost + parts.rest == pytest.approx(1)
+    assert split.time == pytest.approx(split.instructions * split.per_instruction)
+
+
+def test_what_a_thread_says_of_its_slowdown_follows_from_its_rows() -> None:
+    """Cycles explain the time of what computes, and not of what waits."""
+    for name in ("0ede61d858", "1e8017bb42", "51d74c18a9", "59faa4da7c", "70a64b7919"):
+        parts = Slowdown.of(report(name).cases[0]).parts
+        assert parts is not None and abs(parts.rest or 0) < 0.05, name
+    for name in ("06c4d00466", "875fa64577", "f95bdb700b"):
+        parts = Slowdown.of(report(name).cases[0]).parts
+        assert parts is not None and (parts.rest or 0) > 0.6, name
+
+
+def test_another_op_is_told() -> None:
+    """1/543 of the ops, of seven times the instructions; but who spins executes many, too."""
+    case = report("1b057bd800").cases[0]
+    slow = Slowdown.of(case)
+    assert slow.time is not None and round(slow.time.value) == 543
+    assert judged(case, slow)[0].another_op
+    case = report("e1d3422c95").cases[0]
+    slow = Slowdown.of(case)
+    assert slow.instructions is not None and slow.instructions.value > 100
+    assert [(one.kind, one.another_op) for one in judged(case, slow)] == [("lock", False)]
+
+
+def test_every_judgement_names_rows_of_the_mail() -> None:
+    for name in NAMES:
+        for case in report(name).cases:
+            for one in judged(case, Slowdown.of(case)):
+                assert one.why
+                assert one.rows or one.kind in ("unknown", "mixed")
+                assert all(case.row(row.metric) is row for row in one.rows)
+
+
+def test_doubts() -> None:
+    """A wide interval is not an answer; a table without instructions gives none."""
+    assert Slowdown.of(report("0ede61d858").cases[0]).doubt == ""
+    assert Slowdown.of(report("0ede61d858").cases[0]).within_unprinted
+    assert "more or less than half" in Slowdown.of(report("8343cae362").cases[0]).doubt
+    third = Slowdown.of(report("1e8017bb42").cases[2])
+    assert third.doubt == "the interval is wider than the answer"
+    slow = Slowdown.of(report("db86f55bf8").cases[0])
+    assert slow.time is not None and slow.time.value == pytest.approx(1 - 0.115)
+    assert slow.parts is None and "no row of instructions" in slow.doubt
+
+
+def test_an_improvement_is_what_went_away() -> None:
+    """fefc6e6631 undoes 70a64b7919: the same kind, the other way round."""
+    slow = Slowdown.of(report("fefc6e6631").cases[0])
+    assert slow.time is not None and slow.time.value < 1
+    assert likeliest("fefc6e6631") == likeliest("70a64b7919")
+
+
+def test_a_kind_has_a_rule() -> None:
+    assert {rule.kind for rule in RULES} == {"instructions", "lock", "lines", "waiting"}
