@@ -24,7 +24,7 @@ COMMANDS = {
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
-    "lkp": Command("lkp:lkp", "Show what a report of the 0-day robot says of its own numbers."),
+    "lkp": Command("lkp:lkp", "Show what a mail of the 0-day robot says of a slowdown."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
     "doctor": Command("doctor.command:doctor", "Show what recording needs, and what is missing."),

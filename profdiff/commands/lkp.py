@@ -113,5 +113,5 @@ def _mails(named: str) -> list[ReceivedMail]:
         return list(Thread.of(data, named).messages)
     mail = ReceivedMail.of(data)
     if mail is None:
-        raise InputError(f"{named} is no mail: its headers have more than 256 KiB")
+        raise InputError(f"{named} is not a mail: its headers have more than 256 KiB")
     return [mail]

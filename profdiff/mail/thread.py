@@ -156,7 +156,7 @@ class Thread:
 
     @staticmethod
     def of(data: bytes, name: str) -> "Thread":
-        """Of an mbox. Raises InputError where it has too many mails, or none."""
+        """Read an mbox. Raises InputError where it has too many mails, or none."""
         # The octets of that line are nobody's: some programs put a name there, in any charset.
         starts = [(one.start(), one.end()) for one in _POSTMARK.finditer(data)]
         if len(starts) > _MAX_MAILS:

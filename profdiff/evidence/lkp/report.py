@@ -52,7 +52,7 @@ class Report:
 
     @staticmethod
     def read(subject: str, text: str) -> "Report":
-        """Of a mail's subject and plain text. Raises InputError where it has no such table."""
+        """Read a mail's subject and plain text. Raises InputError where it has no such table."""
         lines = list(unquoted(text))[:MAX_LINES]
         found = tables(lines)
         if not found:
@@ -106,7 +106,7 @@ def _workloads(table: Table) -> str | None:
 
 
 def _column(table: Table, commit: str) -> int:
-    """Of the reported commit; the first beside the base's where none has its name."""
+    """Where the reported commit is; the first beside the base's where none has its name."""
     names = [one.name for one in table.revisions]
     for column in range(1, len(table.heads)):
         for known in (table.heads[column], *names[column : column + 1]):

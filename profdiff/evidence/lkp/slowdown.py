@@ -89,7 +89,7 @@ class Slowdown:
 
     @staticmethod
     def of(case: Case) -> "Slowdown":
-        """Of one test."""
+        """What the table of one test says."""
         row = case.row(case.metric) if case.metric else None
         rising = _more_is_better(case, row)
         time = _time(case, row, rising)
@@ -98,7 +98,7 @@ class Slowdown:
 
     @property
     def split(self) -> Split | None:
-        """Of the time into instructions and the time of each; None where one is not known."""
+        """Time as instructions and the time of each; None where one is not known."""
         if self.time is None or self.instructions is None:
             return None
         return Split(self.time.value, self.instructions.value)
@@ -159,7 +159,8 @@ def _time(case: Case, row: Row | None, rising: bool | None) -> Ratio | None:
 
 
 def _instructions(case: Case, row: Row | None, rising: bool | None) -> Ratio | None:
-    """Of an operation: as the robot has it; by the work that was done; or by the rate."""
+    """What an operation executes: as the robot has it; by the work that was done; or by the
+    rate."""
     if (ratio := Ratio.of(case.row("perf-stat.overall.path-length"), case.column)) is not None:
         return ratio
     whole = Ratio.of(case.row("perf-stat.total.instructions"), case.column)

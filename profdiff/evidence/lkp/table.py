@@ -105,7 +105,7 @@ def tables(lines: Sequence[str]) -> list[Table]:
 
 
 def _read_rows(table: Table, lines: Sequence[str]) -> None:
-    """Until the first empty line; the titles of its columns are no rows."""
+    """Read rows until the first empty line; titles of columns do not read as rows."""
     for line in lines[:_MAX_ROWS]:
         if not line.strip():
             return
@@ -160,7 +160,7 @@ def _failures(line: str, columns: int) -> Failures | None:
 
 
 def _parameters(above: Sequence[str]) -> dict[str, str]:
-    """Of the two lines that name them and give their values: ``mode/test:`` and ``thread/x``."""
+    """Those that two lines name and give: ``mode/test:`` and ``thread/x``."""
     for names, values in reversed(list(pairwise(above))):
         if "/" in names and names.rstrip().endswith(":") and " " not in names.strip():
             keys, given = names.strip().rstrip(":").split("/"), values.strip().split("/")

@@ -99,7 +99,7 @@ def answer(report: Report, case: Case, kind: Kind, repository: str) -> Answer:
         if found is None:
             notes.insert(0, f"profdiff has no workload for {name or 'this test'}")
         else:
-            notes.insert(0, "the table names a kernel that is no revision of a repository")
+            notes.insert(0, "the table names a kernel that only the robot has")
         return Answer(answer=question.answer, experiment=None, then=[], notes=notes)
     labels = ("parent", "commit")
     kernels = [

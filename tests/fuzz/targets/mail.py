@@ -1,4 +1,6 @@
-"""``profdiff mail --thread``: from a thread of strangers' mails to a draft."""
+"""``profdiff mail --thread``: from a thread of strangers' mails to a draft. ``profdiff lkp``: what
+a mail of the 0-day robot's says.
+"""
 
 import gzip
 from datetime import UTC, datetime
@@ -8,6 +10,7 @@ from random import Random
 
 from support import ROOT
 
+from fuzz.commands import REFUSALS, profdiff
 from fuzz.structured import in_gzip, in_lines
 from fuzz.target import Target
 from profdiff.mail import draft, recipients, thread
@@ -116,7 +119,29 @@ def _read(data: bytes, folder: Path) -> str:
     return mail.decode(errors="backslashreplace")
 
 
+def _robot_seeds() -> list[bytes]:
+    """Of each form: two columns and three, failed runs, several tests, quoted."""
+    names = ("0ede61d858-fixed", "06c4d00466", "1e8017bb42", "59faa4da7c", "f95bdb700b")
+    return [(ROOT / f"tests/lkp/mails/{name}.eml").read_bytes() for name in names]
+
+
+def _read_robot(data: bytes, folder: Path) -> str:
+    file = folder / "mail.eml"
+    file.write_bytes(data)
+    profdiff("lkp", file, "--json", folder / "lkp.json")
+    return profdiff("lkp", file)
+
+
 TARGETS = (
+    Target(
+        "lkp",
+        _robot_seeds,
+        _read_robot,
+        cases=200,
+        refusals=REFUSALS,
+        mutations=[_header, _nested, in_lines, in_lines, in_gzip],
+        words=[b"%", b" +1.0% ", b" -0.0 ", "±".encode(), b" 1e308 ", b"commit: ", b"> ", b"/"],
+    ),
     Target(
         "mbox",
         _seeds,
