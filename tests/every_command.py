@@ -4,7 +4,8 @@
     python every_command.py JOBS
 
 The folder has ``toggle`` (a static program), ``toggle.c`` (its source) and ``linux`` (a git
-repository with tags of both kernels), and /kernels has the kernels.
+repository with tags of both kernels) and ``robot.eml`` (a mail of the robot's), and /kernels has
+the kernels.
 """
 
 import json
@@ -113,6 +114,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ([*mail, "-o", "draft.eml", "--attach", "svg", "--checklist"], ""),
             ([*mail, *REPOSITORY], ""),
         ],
+        "lkp": [(["robot.eml"], ""), (["toggle.c"], "toggle.c: it has no table")],
         "import": [([*folded, "-o", "imported.profdiff"], "")],
         "diff": [([*folded, *asked(FORMS, "diff", "session")], "")],
         "doctor": [([], "")],

@@ -154,6 +154,7 @@ def test_every_command_runs_there(debian: Path, new_kernel: Path) -> None:
         within(debian, INSTALL)
     shutil.copy(ROOT / "tests/every_command.py", work)
     shutil.copy(EXAMPLE, work / "toggle.c")
+    shutil.copy(ROOT / "tests/lkp/mails/59faa4da7c.eml", work / "robot.eml")
     run("cc", "-O1", "-static", f"-I{guest_resources()}", EXAMPLE, "-o", work / "toggle")
     commits = {
         "old": Made({"mm/mprotect.c": "int a;\n"}),

@@ -32,10 +32,10 @@ def test_the_schema_is_that_of_the_records() -> None:
 def test_the_split_is_one_sentence() -> None:
     text = " ".join(said("59faa4da7c").split())
     assert (
-        "+25.7% time = +2.9% instructions × +22.1% cycles and waiting per instruction: 13% of it "
-        "are instructions."
+        "+25.7% time = +2.9% instructions × +22.4% cycles per instruction × -0.2% time per cycle: "
+        "13% of it are instructions."
     ) in text
-    assert "Cycles per instruction: +22.4%, 88% of the change. The rest, -1%, is neither" in text
+    assert "88% of it are cycles per instruction, and -1% time per cycle: waiting, idle" in text
     assert "Likeliest, from these rows: a contended lock or atomic." in text
     assert "29.36 ±  4%       +6.2         35.57 ±  2%" in said("59faa4da7c")
 
@@ -43,7 +43,12 @@ def test_the_split_is_one_sentence() -> None:
 def test_another_op_and_doubt_are_said() -> None:
     text = " ".join(said("1b057bd800").split())
     assert "It is another op on each kernel: 543 times the time = +639.2% instructions" in text
-    assert "unsure: it may be more or less than half" in " ".join(said("8343cae362").split())
+    text = " ".join(said("8343cae362").split())
+    assert (
+        "unsure how much of it are instructions: it may be more or less than half (-11% to" in text
+    )
+    assert "instructions are more than all of it" in " ".join(said("0ede61d858").split())
+    assert "none of it is instructions, which changed" in " ".join(said("875fa64577").split())
     assert "not known: the table has no row of instructions" in " ".join(said("db86f55bf8").split())
 
 

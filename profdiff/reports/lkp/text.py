@@ -84,14 +84,14 @@ def _numbers(test: Test) -> Iterator[str]:
     sentence = _sentence(test)
     if not sentence:
         yield f"How much of that instructions are is not known: {test.doubt}."
-    else:
-        yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
-    cpi, share = test.cycles_per_instruction, test.share
-    if cpi and share and share.cost is not None and share.rest is not None:
-        yield (
-            f"Cycles per instruction: {_change(cpi.value)}, {_part(share.cost)} of the change. The "
-            f"rest, {_part(share.rest)}, is neither: waiting, idle processors, or the frequency."
+        return
+    share = test.share
+    if share is not None and share.cost is not None and share.rest is not None:
+        sentence += (
+            f" {_part(share.cost)} of it are cycles per instruction, and {_part(share.rest)} time "
+            "per cycle: waiting, idle processors, or the frequency."
         )
+    yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
 
 
 def _changed(test: Test) -> str:
@@ -110,21 +110,30 @@ def _sentence(test: Test) -> str:
     time, instructions = test.time, test.instructions
     if time is None or instructions is None:
         return ""
-    ratios = (time.value, instructions.value, time.value / instructions.value)
-    changed, counted, each = map(_factor, ratios)
-    text = f"{changed} time = {counted} instructions × {each} cycles and waiting per instruction"
+    factors = [f"{_factor(instructions.value)} instructions"]
+    each, cpi = time.value / instructions.value, test.cycles_per_instruction
+    if cpi is None:
+        factors.append(f"{_factor(each)} time per instruction")
+    else:
+        factors.append(f"{_factor(cpi.value)} cycles per instruction")
+        factors.append(f"{_factor(each / cpi.value)} time per cycle")
+    text = f"{_factor(time.value)} time = {' × '.join(factors)}"
     share = test.share
     if share is None:
         return f"{text}."
-    between = ""
-    if share.low < share.high:
-        between = f" (from {_part(share.low)} to {_part(share.high)})"
-    text += f": {_part(share.instructions)} of it are instructions{between}"
     if test.doubt:
-        text += f", unsure: {test.doubt}"
+        told = f"it is unsure how much of it are instructions: {test.doubt}"
+    elif share.instructions < 0:
+        told = "none of it is instructions, which changed the other way"
+    elif share.instructions > 1:
+        told = "instructions are more than all of it"
+    else:
+        told = f"{_part(share.instructions)} of it are instructions"
+    if share.low < share.high:
+        told += f" ({_part(share.low)} to {_part(share.high)})"
     if test.unprinted:
-        text += "; the mail prints no deviation up to 2%, and this change is not much larger"
-    return f"{text}."
+        told += "; the mail prints no deviation up to 2%, and this change is not much larger"
+    return f"{text}: {told}."
 
 
 def _judged(judgement: Judgement, *, likeliest: bool) -> str:
