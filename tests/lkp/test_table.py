@@ -148,6 +148,14 @@ def test_how_a_mail_travelled_does_not_matter(name: str, encoding: str) -> None:
     assert found == expected
 
 
+def test_a_table_that_is_cited_first_is_not_the_mails() -> None:
+    """Rows before the mail's own, and a sign that another charset made of ±."""
+    mail = received("59faa4da7c")
+    text = (mail.text() or "").replace("±", "ą")
+    cited = "a b\n---------- ----------\n   45.17 ą 18%  +404.8%  228.00 ą 21%  perf-c2c.x\n\n"
+    assert Report.read(mail.value("Subject"), cited + text) == report("59faa4da7c")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -63,6 +63,9 @@ class Report:
         commit, told = _commit(lines)
         changes = list(_changes(subject, lines))
         cases = [_case(table, commit, changes, number) for number, table in enumerate(found)]
+        # What somebody cites in front of it is not the table that the mail is about.
+        cases = [case for case in cases if case.metric] or cases
+        cases.sort(key=lambda case: not changes or case.metric != changes[0][0])
         return Report(commit, told, _first(_URL, lines), _first(_MACHINE, lines), cases)
 
 

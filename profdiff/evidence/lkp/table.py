@@ -16,8 +16,8 @@ _MAX_TABLES, _MAX_ROWS = 32, 20_000
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_TEXT = 2_000, 300, 200
 _RULE = re.compile(r"-{10,}(?: +-{10,})+ *")
 _NUMBER = r"-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?"
-# The sign stands for any character where an archive lost the charset.
-_VALUE = re.compile(rf" *({_NUMBER})(?: *[±\ufffd?] *(\d{{1,9}})%)?(?=\s)")
+# Where a mail says a wrong charset, another character stands for the sign (±).
+_VALUE = re.compile(rf" *({_NUMBER})(?: *[^\s\d.%+-] *(\d{{1,9}})%)?(?=\s)")
 _CHANGE = re.compile(r" +([+-]\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?)(%?)(?=\s)")
 _FAILED = re.compile(r" *(\d{0,9}):(\d{1,9})(?=\s)")
 _REPRODUCED = re.compile(r" +-?\d{1,9}%(?=\s)")
@@ -40,14 +40,12 @@ class Mean:
 @dataclass(frozen=True)
 class Row:
     """``means``: of each column, the base's first; ``changes``: as printed, of each column but the
-    base's, percent or, ``in_points``, differences of percentages; ``line``: as it stands in the
-    mail."""
+    base's, percent or, ``in_points``, differences of percentages."""
 
     metric: str
     means: Sequence[Mean]
     changes: Sequence[float]
     in_points: bool
-    line: str
 
 
 @dataclass(frozen=True)
@@ -136,9 +134,7 @@ def _row(line: str, columns: int) -> Row | None:
         means.append(Mean(number, int(value[2]) / 100 if value[2] else None))
         at = value.end()
     name = _NAME.match(line, at)
-    if name is None:
-        return None
-    return Row(_name(name[1]), means, changes, in_points, _text(line.strip(), 2 * _LONGEST_NAME))
+    return Row(_name(name[1]), means, changes, in_points) if name else None
 
 
 def _failures(line: str, columns: int) -> Failures | None:
