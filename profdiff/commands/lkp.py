@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("mail", metavar="MAIL")
+@click.argument("mail", metavar="MAIL", type=click.Path(allow_dash=True))
 @click.option(
     "--repo",
     metavar="LINUX",

@@ -149,9 +149,9 @@ def test_how_a_mail_travelled_does_not_matter(name: str, encoding: str) -> None:
 
 
 def test_a_table_that_is_cited_first_is_not_the_mails() -> None:
-    """Rows before the mail's own, and a sign that another charset made of ±."""
+    """Rows before the mail's own, another sign, and other blanks."""
     mail = received("59faa4da7c")
-    text = (mail.text() or "").replace("±", "ą")
+    text = (mail.text() or "").replace("±", "ą").replace("  ", " \N{NO-BREAK SPACE}")
     cited = "a b\n---------- ----------\n   45.17 ą 18%  +404.8%  228.00 ą 21%  perf-c2c.x\n\n"
     assert Report.read(mail.value("Subject"), cited + text) == report("59faa4da7c")
 

@@ -198,7 +198,13 @@ def _rest(facts: Facts) -> Sequence[Row]:
     if parts is None or parts.rest is None or parts.rest <= _HALF or slow.cpi is None:
         return []
     idle = [row for row in facts.rows(*_IDLE) if facts.grew(row) > 0]
-    return [*idle[:1], *slow.cpi.rows, *(slow.instructions.rows if slow.instructions else [])]
+    slower = [row for row in facts.rows("turbostat.Bzy_MHz") if facts.grew(row) < 0]
+    return [
+        *idle[:1],
+        *slower,
+        *slow.cpi.rows,
+        *(slow.instructions.rows if slow.instructions else []),
+    ]
 
 
 def _more(facts: Facts) -> Sequence[Row]:

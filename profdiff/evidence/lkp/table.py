@@ -181,8 +181,8 @@ def _revisions(above: Sequence[str]) -> list[Revision]:
 
 
 def unquoted(text: str) -> Iterator[str]:
-    """The lines of a text without the marks of quotes before them."""
-    for line in text.split("\n"):
+    """The lines of a text without the marks of quotes before them, and with plain blanks."""
+    for line in text.replace("\N{NO-BREAK SPACE}", " ").split("\n"):
         yield _QUOTED.sub("", line[:_LONGEST_LINE], count=1).rstrip("\r")
 
 
