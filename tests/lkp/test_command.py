@@ -40,6 +40,13 @@ def test_the_split_is_one_sentence() -> None:
     assert "29.36 ±  4%       +6.2         35.57 ±  2%" in said("59faa4da7c")
 
 
+def test_the_documents_example_is_what_is_printed() -> None:
+    text = (ROOT / "docs/lkp.md").read_text()
+    example = text.partition("$ profdiff lkp 59faa4da7c.eml\n")[2].partition("...\n")[0]
+    assert len(example) > 1_000
+    assert said("59faa4da7c").startswith(example)
+
+
 def test_another_op_and_doubt_are_said() -> None:
     text = " ".join(said("1b057bd800").split())
     assert "It is another op on each kernel: 543 times the time = +639.2% instructions" in text

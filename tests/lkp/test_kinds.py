@@ -4,6 +4,7 @@ import math
 
 import pytest
 from lkp.robot_mails import NAMES, report, values
+from support import ROOT
 
 from profdiff.evidence.lkp.kinds import RULES, Kind, judged
 from profdiff.evidence.lkp.slowdown import Slowdown
@@ -81,6 +82,20 @@ def test_every_mail_of_a_thread_is_sorted() -> None:
     more = {"0ede61d858-fixed", "7ee9887703-fixed", "98c9daf5ae-fixed", "fefc6e6631"}
     more |= {"8343cae362", "8be7258aad", "db86f55bf8", "e1d3422c95"}
     assert {*NAMES} == {*ENDED, *OTHERWISE, *more}
+
+
+def test_the_document_has_each_mail_where_it_was_sorted() -> None:
+    text = (ROOT / "docs/lkp.md").read_text()
+    section = text[text.index("## How it was checked") :]
+    said = "more or other", "a contended lock", "data layout", "wake-ups"
+    rows = {
+        kind: next(line for line in section.splitlines() if line.startswith(f"| {start}"))
+        for kind, start in zip(("instructions", "lock", "lines", "waiting"), said, strict=True)
+    }
+    for name, kind in ENDED.items():
+        assert name in rows[kind].split("|")[2]
+    for name, (kind, _, _) in OTHERWISE.items():
+        assert name in rows[kind].split("|")[3]
 
 
 @pytest.mark.parametrize(("name", "share"), SHARES.items())
