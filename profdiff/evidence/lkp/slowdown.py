@@ -196,9 +196,9 @@ def _cpi(case: Case) -> Ratio | None:
 def _missing(row: Row | None, time: Ratio | None, instructions: Ratio | None) -> str:
     if row is None:
         return "the table has no row of the workload's own"
-    if any(mean.value <= 0 for mean in row.means):
-        return f"{row.metric} is 0 on a kernel"
     if time is None:
+        if any(mean.value <= 0 for mean in row.means):
+            return f"{row.metric} is 0 on a kernel"
         return f"{row.metric} is neither a rate nor a time"
     if instructions is None:
         return "the table has no row of instructions per op, nor of what would give them"

@@ -1,7 +1,6 @@
 """What profdiff can answer of a report of the robot's, and the recording that does."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -162,8 +161,3 @@ def _notes(report: Report, case: Case, found: Workload | None) -> list[str]:
             "kernels for what the test needs"
         )
     return notes
-
-
-def command_line(words: Sequence[str]) -> str:
-    """A command for a shell."""
-    return shlex.join(words)
