@@ -103,6 +103,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["s.profdiff", *REPOSITORY], ""),
             (["s.profdiff", *REPOSITORY, *asked(BLAME_FORMS, "blame", "session")], ""),
         ],
+        "coverage": [(["s.profdiff"], "")],
         # Kernels are built with a compiler.
         "bisect": [
             (

@@ -19,6 +19,9 @@ COMMANDS = {
     "annotate": Command(
         "annotate.command:annotate", "Show a function's code, counted by instruction."
     ),
+    "coverage": Command(
+        "coverage:coverage", "Write which source lines executed, as lcov tracefiles."
+    ),
     "layout": Command("layout:layout", "Show which fields of types moved to another cache line."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),

@@ -30,7 +30,8 @@ _ARROW = "→"
 
 class Annotations:
     """``session``: where the kernels' code is kept; without one, annotations have what executed
-    alone. ``sources``: by label. Each kernel's code is read once, for all annotations."""
+    alone. ``sources``: by label. ``kernels``: by number; each one's code is read once, for all
+    annotations."""
 
     def __init__(
         self,
@@ -41,11 +42,11 @@ class Annotations:
         self._comparison = comparison
         self._sources = sources or {}
         self._renamed = RenamedCode(comparison)
-        self._kernels = [
+        self.kernels = [
             KernelFunctions(comparison, number, session)
             for number in range(len(comparison.kernels))
         ]
-        self._accesses = [KernelAccesses(kernel) for kernel in self._kernels]
+        self._accesses = [KernelAccesses(kernel) for kernel in self.kernels]
 
     def find(self, name: str) -> int:
         """The row of a function in the comparison, by its name as reports print it, or by its plain
@@ -90,11 +91,11 @@ class Annotations:
         row = self.find(function) if isinstance(function, str) else function
         chosen = self._chosen(labels)
         title = self._titles([row])[row]
-        kernels = [self._kernels[number] for number in chosen]
+        kernels = [self.kernels[number] for number in chosen]
         if not any(kernel.parts for kernel in kernels):
             raise InputError("the recording came as text: it names functions, not addresses")
         places = set[Place]().union(*(kernel.places(row) for kernel in kernels))
-        if not places and any(kernel.places(row) for kernel in self._kernels):
+        if not places and any(kernel.places(row) for kernel in self.kernels):
             told = " and ".join(self._comparison.labels[number] for number in chosen)
             raise InputError(f"{title}: {told} executed nothing of it")
         if not places:
@@ -139,7 +140,7 @@ class Annotations:
             tree = self._sources.get(self._comparison.labels[number])
             if tree is not None:
                 files = {line.file for line in mine if line.file}
-                check_sources(self._comparison, number, self._kernels[number], tree, files)
+                check_sources(self._comparison, number, self.kernels[number], tree, files)
 
     def _chosen(self, labels: Sequence[str] | None) -> list[int]:
         known = self._comparison.labels
@@ -157,7 +158,7 @@ class Annotations:
         """The functions of others than the first kernel whose code is like this one's, by title."""
         found = []
         for number in chosen[1:]:
-            parts = self._kernels[chosen[0]].parts, self._kernels[number].parts
+            parts = self.kernels[chosen[0]].parts, self.kernels[number].parts
             other = self._renamed.of(row, chosen[0], number, parts)
             if other is not None:
                 found.append(self._titles([other])[other])

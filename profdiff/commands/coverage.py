@@ -1,0 +1,86 @@
+"""``profdiff coverage``: which source lines executed, as lcov tracefiles."""
+
+from pathlib import Path
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.commands import complete
+from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.commands.recording import CELL, SESSION, find
+from profdiff.reports.form import Asked, text
+
+
+@click.command()
+@SESSION
+@click.option(
+    "--output",
+    "-o",
+    "folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("coverage"),
+    show_default=True,
+    help="Write the tracefiles into this folder. Files of the same names are replaced.",
+)
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    metavar="LABEL=TREE",
+    shell_complete=complete.sources,
+    help="Match lines by this tree: a folder, or REPO@REV of a git repository. Once for each "
+    "kernel.  [default: what profdiff built it from]",
+)
+@click.option(
+    "--at",
+    metavar="NAME=VALUE,...",
+    help="Use this point of the sweep; vCPUs=N is a parameter too.  [default: the point with the "
+    "largest change]",
+)
+@CELL
+@WIDTH
+@ASCII
+def coverage(
+    session: Path | None,
+    folder: Path,
+    sources: tuple[str, ...],
+    at: str | None,
+    cell: str | None,
+    width: int | None,
+    ascii_only: bool,
+) -> None:
+    """Write which source lines each kernel of SESSION executed in the window, as tracefiles that
+    genhtml and other tools of lcov read. SESSION defaults to the newest session in this folder.
+
+    \b
+      DIR/LABEL.info                      all lines of the functions that executed
+      DIR/difference/LABEL.new.info       lines that only LABEL executed, not the base
+      DIR/difference/LABEL.vanished.info  lines that only the base executed, not LABEL
+
+    Names of files are relative to the kernel's source tree, so run genhtml there.
+    """
+    from profdiff.commands.annotate import trees
+    from profdiff.evidence.findings import OneSetting
+    from profdiff.reports.coverage import text as text_form
+    from profdiff.reports.coverage import tracefile
+    from profdiff.views import coverage as views
+
+    recording, at = find(session, cell, at, ["session"])
+    (only,) = recording.sessions().values()
+    found = OneSetting.of(only, at).findings
+    if not found.comparisons:
+        raise InputError(views.INEXACT)
+    comparison = found.comparisons[0]
+    given = trees.named(sources, comparison)
+    own, untold = trees.own(only, comparison, given)
+    made = views.coverage(found.comparisons, only, {**given, **own}, list(untold.values()))
+    rendered = {one.name: tracefile.render(one) for one in made.tracefiles}
+    try:
+        (folder / "difference").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror}") from error
+    for name, content in rendered.items():
+        write(str(folder / f"{name}.info"), content)
+    asked = Asked(width=width, ascii_only=ascii_only)
+    write("-", text(asked, "-", lambda _, columns: text_form.render(made, width=columns)))

@@ -1,0 +1,1 @@
+"""Which source lines executed, as tracefiles and as text."""
