@@ -34,6 +34,8 @@ class Collector:
     - ``help``: what it records, for ``--collector``; ``how``: what reports say behind its metrics.
     - ``options``: the command line's that are its own; no two collectors share one. Those in
       ``selected_by`` select it where no collector was named.
+    - ``functions``: the option of its own that names functions of the kernel, in its settings a
+      list. Where none is named, they are those with the largest total deltas of exact counts.
     - ``leaves``: files that only its script leaves, and how many bytes each may have; ``called``:
       what the session calls such a file, where that is not its name.
     - ``failures``: kinds of failure of its own.
@@ -49,6 +51,7 @@ class Collector:
     how: ClassVar[str] = ""
     options: ClassVar[Sequence[click.Option]] = ()
     selected_by: ClassVar[Sequence[str]] = ()
+    functions: ClassVar[str | None] = None
     leaves: ClassVar[Mapping[str, int]] = {}
     called: ClassVar[Mapping[str, str]] = {}
     failures: ClassVar[Sequence[str]] = ()

@@ -135,8 +135,8 @@ class Sampling(Part, frozen=True):
 class Measured(Part, frozen=True, kw_only=False):
     """One metric of a run: its values, one for each execution of the workload in that boot.
     ``is_total``: they are of the whole window, so that operations divide them; what a workload says
-    of itself is not. ``counted_part``: of the time, in how much it was counted; below 1 the values
-    are scaled."""
+    of itself is not. ``counted_part``: of the time, in how much it was counted, or of how much the
+    values are; below 1 totals are scaled."""
 
     name: Text
     unit: Text

@@ -16,10 +16,11 @@ from profdiff.collectors.perf.entry import Imported, Perf
 from profdiff.collectors.sharing.entry import Sharing
 from profdiff.collectors.stat.entry import Stat
 from profdiff.collectors.timed.entry import Timed
+from profdiff.collectors.trace.entry import Trace
 
 # The first that can record in a place is taken where none is named.
 _COLLECTORS: tuple[Collector, ...] = (
-    *(Exact(), Perf(), Timed(), Stat(), Sharing(), Contention()),
+    *(Exact(), Perf(), Timed(), Stat(), Trace(), Sharing(), Contention()),
     Imported(),
 )
 _OWN = {one.name: one for one in _COLLECTORS}

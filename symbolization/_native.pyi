@@ -167,6 +167,12 @@ def compare_code(old: str, new: str, svma: NDArray[np.uint64]) -> CodeComparison
     kernel ``new``: instructions, the addresses and data that they name, and what the kernel patches
     at boot. Both are a vmlinux (plain, ``.zst``, ``.xz``). Raises NativeError."""
 
+def traced_calls(
+    text: bytes, functions: list[str]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+    """The calls of ``functions`` that end in a text of ftrace's function_graph, which may be
+    anything: for each, which of the functions, and how long it took in ns."""
+
 def verdicts() -> list[str]:
     """Names of the verdicts: equal, absent, instructions, operand, patched, data, unknown."""
 

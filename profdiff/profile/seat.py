@@ -17,7 +17,7 @@ _ELSEWHERE = 4
 _ALIKE, _HARDLY = 1.5, 0.1
 # Below these everything lies, so that they tell nothing: where programs begin, and how system calls
 # enter the kernel, and its threads and children (kernel/kthread.c).
-_ROOTS = frozenset(
+ROOTS = frozenset(
     (
         *("_start", "_start_c", "__libc_start_main", "__libc_start_main_impl"),
         *("__libc_start_call_main", "call_init", "generic_start_main", "main", "start_thread"),
@@ -72,7 +72,7 @@ class Seats:
         self._named = np.zeros(count, np.bool_)
         self._named[comparison.rows(side)] = True
         names = (one.name for one in comparison.functions)
-        self._named &= np.array([name not in _ROOTS for name in names], np.bool_)
+        self._named &= np.array([name not in ROOTS for name in names], np.bool_)
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
         """What changed from kernel ``since`` to another one, both by number; None where no function

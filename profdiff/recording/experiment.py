@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import copies, plan, states, sweep
+from profdiff.recording import copies, named_functions, plan, states, sweep
 from profdiff.recording.known import Answers
 from profdiff.recording.located import Hole, Located, built
 from profdiff.session import manifest as m
@@ -131,6 +131,8 @@ class Experiment:
         SessionError."""
         known = known or Answers()
         architecture = equipment.architecture
+        watched = named_functions.named(folder, equipment.collectors, equipment.options)
+        equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
             raise InputError(_too_few(kernels))

@@ -30,6 +30,7 @@ from profdiff.views.record import Counts, Record, Side, by_label, counts, schema
 from profdiff.views.results.experiment import Experiment
 from profdiff.views.results.lengths import Lengths
 from profdiff.views.results.recording import Workload
+from profdiff.views.results.traces import Trace
 
 SCHEMA: Final = "profdiff.report/1"
 
@@ -157,6 +158,7 @@ class Document(Record, frozen=True):
     guest: Guest | None
     facts: Facts
     experiment: Experiment
+    traces: list[Trace]
     report_command: str
     recorded: Recorded
     runs: list[RecordedRun]

@@ -2,8 +2,9 @@
 
 import { data, point } from "../page/data.js";
 import { at, clipped, element, fill, heading, scrolling, visible } from "../page/elements.js";
+import { count } from "../page/numbers.js";
 
-/** @import { Chart, Table as ExperimentTable } from "../page.d.ts" */
+/** @import { Chart, Table as ExperimentTable, Trace } from "../page.d.ts" */
 
 /** A row's name may be a stranger's value: whole only where the pointer rests.
  * @param {"row" | "col"} scope @param {string} text */
@@ -13,8 +14,13 @@ export function nameCell(scope, text) {
   return cell;
 }
 
-/** A number, or a verdict. @param {string} text */
+// What the bars of histograms are made of, and how many the longest one has.
+const BAR = "▇";
+const LONGEST = 20;
+
+/** A number, a verdict or a bar. @param {string} text */
 export function resultCell(text) {
+  if (text.startsWith(BAR)) return element("td", text, "bar");
   const verdict = /^(changed|unchanged|unsure|exact)\b/.exec(text);
   return element("td", text, verdict ? `verdict-${verdict[1]}` : "");
 }
@@ -34,6 +40,20 @@ function experimentTable({ title, names, header, rows }, number) {
   add(header, "col", (text) => heading("col", text));
   for (const row of rows) add(row, "row", resultCell);
   return [head, scrolling(head.id, table)];
+}
+
+/** The calls of a function by how long each took, as a table: numbers, then bars.
+ * @param {Trace} trace @returns {ExperimentTable} */
+function traceTable({ title, rows }) {
+  const labels = Object.keys(rows[0]?.calls ?? {});
+  const most = Math.max(1, ...rows.flatMap(({ calls }) => Object.values(calls)));
+  /** @param {number} calls */
+  const bar = (calls) => BAR.repeat(Math.ceil((LONGEST * calls) / most));
+  const cells = rows.map(({ low, calls }) => {
+    const each = labels.map((label) => calls[label]);
+    return [count(low), ...each.map(count), ...each.map(bar)];
+  });
+  return { title, names: 1, header: ["from", ...labels, ...labels], rows: cells };
 }
 
 /** A chart: its title is in the picture. @param {Chart} chart @param {number} number */
@@ -58,8 +78,9 @@ export function drawExperiment() {
   at("state-section").hidden = !told.length;
   at("state-section").classList.toggle("alarm", differs);
   const charts = chartsOf("experiment");
-  at("experiment").hidden = !tables.length && !charts.length;
-  at("experiment-tables").replaceChildren(...tables.flatMap(experimentTable));
+  const shown = [...tables, ...data.traces.map(traceTable)];
+  at("experiment").hidden = !shown.length && !charts.length;
+  at("experiment-tables").replaceChildren(...shown.flatMap(experimentTable));
   at("experiment-charts").replaceChildren(...charts);
   fill("experiment-notes", "li", notes);
   drawPlace();

@@ -13,7 +13,7 @@ from profdiff.views import bisection, document
 from profdiff.views.claims.answered import leading
 from profdiff.views.kernels import built_from, facts
 from profdiff.views.record import Record
-from profdiff.views.results import experiment, lengths, recording, states
+from profdiff.views.results import experiment, lengths, recording, states, traces
 from profdiff.views.results.heading import heading
 
 
@@ -48,6 +48,7 @@ def build(findings: Findings) -> document.Document:
         guest=document.guest(findings),
         facts=facts.facts(findings),
         experiment=experiment.experiment(findings),
+        traces=traces.traces(findings),
         report_command=shlex.join(["profdiff", *sys.argv[1:]]),
         recorded=document.Recorded(created=manifest.created, command=manifest.command),
         runs=document.runs(findings),

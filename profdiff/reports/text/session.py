@@ -9,7 +9,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.runs import has_lines
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.reports.text import calls, code, experiment, steps
+from profdiff.reports.text import calls, code, experiment, histograms, steps
 from profdiff.reports.text import classes as class_tables
 from profdiff.reports.text import functions as function_tables
 from profdiff.views.bisection import sentences
@@ -48,6 +48,8 @@ def render(
     parts += ["", *experiment.render(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
+    for table in histograms.render(findings, width):
+        parts += ["", *table.lines]
     shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]

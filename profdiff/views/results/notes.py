@@ -89,7 +89,8 @@ def _remarks(results: Results) -> Iterator[Note]:
         for text in run.remarks:
             told.setdefault((run.collector, text), []).append(run.kernel)
         for one in run.measured:
-            if one.counted_part < 1:
+            # Others say in their remarks what part it was.
+            if one.is_total and one.counted_part < 1:
                 parts.setdefault(one.name, []).append(one.counted_part)
     for (collector, text), labels in told.items():
         measured = {run.kernel for run in finished if run.collector == collector}

@@ -1,5 +1,6 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! data-accesses, data-types, disassembly, equal-code, kernel-symbols, perf-data and stacks, and no logic.
+//! data-accesses, data-types, disassembly, equal-code, function-graph, kernel-symbols, perf-data and
+//! stacks, and no logic.
 
 mod alignment;
 mod data_accesses;
@@ -7,6 +8,7 @@ mod data_types;
 mod disassembly;
 mod equal_code;
 mod error;
+mod function_graph;
 mod perf;
 mod stacks;
 mod symbols;
@@ -25,6 +27,8 @@ mod _native {
     use crate::equal_code::{compare_code, verdicts, CodeComparison};
     #[pymodule_export]
     use crate::error::NativeError;
+    #[pymodule_export]
+    use crate::function_graph::traced_calls;
     #[pymodule_export]
     use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfText};
     #[pymodule_export]

@@ -15,6 +15,7 @@ from fuzz.targets import (
     sharing,
     sources,
     texts,
+    traces,
     types,
 )
 
@@ -33,4 +34,5 @@ TARGETS: tuple[Target, ...] = (
     *types.TARGETS,
     *accesses.TARGETS,
     *sharing.TARGETS,
+    *traces.TARGETS,
 )

@@ -1,0 +1,1 @@
+"""The trace collector: how long named functions of the kernel take, by ftrace."""
