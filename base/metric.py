@@ -15,7 +15,8 @@ class Kind(NamedTuple):
     *executes* 5% more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
     event is counted, none is sampled. ``repeatable``: the same guest on an emulator, whose clock
     counts instructions, gives the same values again. ``per_op``: values are of one operation as
-    they are. ``floor``: a change of less is none, in the metrics' unit.
+    they are. ``of_work``: its times are those of the workload, not of a part. ``floor``: a change
+    of less is none, in the metrics' unit.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Kind(NamedTuple):
     exact: bool = False
     repeatable: bool = False
     per_op: bool = False
+    of_work: bool = False
     floor: float = 0.0
 
     def change(self, base: float, other: float) -> tuple[float, float]:
@@ -37,12 +39,12 @@ class Kind(NamedTuple):
 
 EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
 SAMPLED = Kind("samples", "sampled", "takes")
-TIMED = Kind("times", "timed", "has", repeatable=True)
+TIMED = Kind("times", "timed", "has", repeatable=True, of_work=True)
 MODELLED = Kind("counts of a model", "turns at random places", "executes", exact=True)
 TRANSFERRED = Kind(
     "transfers of lines", "op by op", "has", repeatable=True, per_op=True, floor=0.01
 )
-COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
+COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True, of_work=True)
 
 
 class Metric(NamedTuple):

@@ -64,7 +64,8 @@ def _rank(result: Result) -> tuple[int, bool]:
     if registry.collector(result.collector).profiles:
         return 1, False
     timed = result.metric.kind == TIMED
-    if not timed and (result.deterministic or not is_time(result.metric)):
+    of_work = result.metric.kind.of_work and is_time(result.metric)
+    if not timed and (result.deterministic or not of_work):
         return 3, False
     # Timed runs are deterministic where an emulated clock counts instructions. What has start-up
     # in it says less than counts that have not.

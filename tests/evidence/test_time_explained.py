@@ -159,6 +159,21 @@ def first_paragraph(findings: Findings) -> str:
     return " ".join(letter.render().split("\n\n")[0].split())
 
 
+def test_a_time_of_a_function_is_not_that_of_the_work() -> None:
+    values = {"base": [[[10.0]] * 5], "new": [[[20.0]] * 5]}
+    traced = recorded(values, collector="trace", name="do_mmap.average", unit="ns")
+    both = combined()
+    runs = [m.replace(run, id=f"trace-{run.id}") for run in traced.runs]
+    every = m.replace(
+        both.manifest,
+        runs=[*both.manifest.runs, *runs],
+        collectors=[*both.manifest.collectors, "trace"],
+    )
+    findings = found(every)
+    assert [one.metric for one in time_split.splits(findings.results, findings.setting)] == ["own"]
+    assert "own" in content.letter(findings, content.Wishes(command=["profdiff"])).sentence
+
+
 def test_the_mail_says_so_in_its_first_paragraph() -> None:
     few = counted({"base": boots(100.0, 1000.0, 300.0), "new": boots(114.0, 1010.0, 342.0)})
     assert "8% of it are instructions" in first_paragraph(few)
