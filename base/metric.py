@@ -15,8 +15,8 @@ class Kind(NamedTuple):
     *executes* 5% more instructions, *takes* more cycles, *has* a higher value. ``exact``: each
     event is counted, none is sampled. ``repeatable``: the same guest on an emulator, whose clock
     counts instructions, gives the same values again. ``per_op``: values are of one operation as
-    they are. ``of_work``: its times are those of the workload, not of a part. ``floor``: a change
-    of less is none, in the metrics' unit.
+    they are. ``of_parts``: they are of functions or the like, not of the workload. ``floor``: a
+    change of less is none, in the metrics' unit.
     """
 
     name: str
@@ -25,8 +25,13 @@ class Kind(NamedTuple):
     exact: bool = False
     repeatable: bool = False
     per_op: bool = False
-    of_work: bool = False
+    of_parts: bool = False
     floor: float = 0.0
+
+    @property
+    def times_work(self) -> bool:
+        """Whether a time among them is that of the workload: neither sampled nor of a part."""
+        return self.repeatable and not self.of_parts
 
     def change(self, base: float, other: float) -> tuple[float, float]:
         """How much more ``other`` is, and as a fraction of ``base``, nan where that is 0."""
@@ -39,12 +44,12 @@ class Kind(NamedTuple):
 
 EXACT = Kind("exact counts", "exact counts", "executes", exact=True, repeatable=True)
 SAMPLED = Kind("samples", "sampled", "takes")
-TIMED = Kind("times", "timed", "has", repeatable=True, of_work=True)
+TIMED = Kind("times", "timed", "has", repeatable=True)
 MODELLED = Kind("counts of a model", "turns at random places", "executes", exact=True)
 TRANSFERRED = Kind(
     "transfers of lines", "op by op", "has", repeatable=True, per_op=True, floor=0.01
 )
-COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True, of_work=True)
+COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=True)
 
 
 class Metric(NamedTuple):

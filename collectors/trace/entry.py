@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from profdiff.collectors.records import Measured, Value
     from profdiff.collectors.trace.calls import Calls
 
-TRACED = Kind("times of functions", "by ftrace, whole command", "has", repeatable=True)
+TRACED = Kind(
+    "times of functions", "by ftrace, whole command", "has", repeatable=True, of_parts=True
+)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}", re.ASCII)
 _MOST = 100
 # A call that takes less than so many times what tracing it costs says little of the function.
@@ -114,20 +116,11 @@ class Trace(Collector):
 
 
 def _measured(calls: Calls, left: Left) -> list[Measured]:
-    """The metrics of all functions, and what tracing costs. Raises InputError where nothing was
-    called."""
-    from profdiff.collectors.records import Measured
-
+    """The metrics of all functions. Raises InputError where nothing was called."""
     if not calls.durations:
         told = ", ".join(left.options["trace_functions"])
         raise InputError(f"the workload called none of the functions that are traced: {told}")
-    found = calls.measured()
-    if cost := _cost(calls, left):
-        found += [
-            Measured("tracing-overhead", "%", "lower", False, [cost.percent]),
-            Measured("tracing-overhead.call", "ns", "lower", False, [cost.of_call]),
-        ]
-    return found
+    return calls.measured()
 
 
 class _Cost(NamedTuple):
@@ -164,6 +157,7 @@ def _remarks(calls: Calls, left: Left) -> list[str]:
             "--trace-buffer"
         )
     if cost := _cost(calls, left):
+        told.append(f"tracing changes the time of the whole command by {cost.percent:+.1f}%")
         every = calls.durations.items()
         if short := [name for name, some in every if some.mean() < _SHORT * cost.of_call]:
             unit = "instructions (guest clock)" if left.emulated else "ns"

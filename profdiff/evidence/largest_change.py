@@ -64,7 +64,7 @@ def _rank(result: Result) -> tuple[int, bool]:
     if registry.collector(result.collector).profiles:
         return 1, False
     timed = result.metric.kind == TIMED
-    of_work = result.metric.kind.of_work and is_time(result.metric)
+    of_work = result.metric.kind.times_work and is_time(result.metric)
     if not timed and (result.deterministic or not of_work):
         return 3, False
     # Timed runs are deterministic where an emulated clock counts instructions. What has start-up

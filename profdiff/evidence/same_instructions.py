@@ -41,7 +41,7 @@ def _changed_times(findings: Findings) -> Iterator[SameInstructions]:
     """Times that hardware took; a guest's clock that counts instructions has none."""
     results = findings.results
     for one in results.at(findings.setting):
-        hardware = one.metric.kind.of_work and not one.virtual and not one.deterministic
+        hardware = one.metric.kind.times_work and not one.virtual and not one.deterministic
         if not hardware or not guest_clock.has_time(one.metric.unit):
             continue
         for label, change in zip(results.labels[1:], one.changes[1:], strict=True):

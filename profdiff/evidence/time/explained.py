@@ -60,7 +60,7 @@ def explained(results: Results, setting: Setting) -> list[Explained]:
 def _is_time(one: Result) -> bool:
     """Whether it is a time of the same work as the instructions, or a rate. A time with start-up in
     it, where counts have none, is of other work."""
-    if not one.metric.kind.of_work or one.virtual or one.deterministic or one.of_whole:
+    if not one.metric.kind.times_work or one.virtual or one.deterministic or one.of_whole:
         return False
     rate = one.metric.better == "higher" and one.metric.unit.endswith(_RATES)
     return is_time(one.metric) or rate

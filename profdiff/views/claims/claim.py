@@ -116,6 +116,10 @@ def headlines(findings: Findings) -> list[str]:
         for one in results.at(findings.setting)
         if not registry.collector(one.collector).profiles and not one.of_whole
     ]
+    whole = [one for one in timed if not one.metric.kind.of_parts]
+    # Functions are the subject only where nothing else was recorded; then, how long they take.
+    parts = [one for one in timed if guest_clock.has_time(one.metric.unit) or one.virtual]
+    timed = whole if whole or findings.comparisons else parts
     times = [one for one in timed if one.metric.kind == TIMED or one.is_wall_time]
     timed = times or timed
     timed.sort(key=lambda one: one.is_wall_time)

@@ -234,8 +234,10 @@ def grids(told: Results, setting: Setting) -> list[Grid]:
     if not told.swept:
         sources = dict.fromkeys(map(result.source, here))
         groups = [[one for one in here if result.source(one) == source] for source in sources]
-    steps = [kernel_by_kernel(told, one) for one in here] if len(told.kernels) > 2 else []
-    states = [state_by_state(told, one) for one in here if any(cell.states for cell in one.cells)]
+    # Those of functions are many, and say no more than the first table.
+    whole = [one for one in here if not one.metric.kind.of_parts]
+    steps = [kernel_by_kernel(told, one) for one in whole] if len(told.kernels) > 2 else []
+    states = [state_by_state(told, one) for one in whole if any(cell.states for cell in one.cells)]
     matrices = [_matrix(told, some) for some in groups if some]
     return [*matrices, *_time_splits(told, setting), *steps, *states]
 
