@@ -84,6 +84,8 @@ class Metric(NamedTuple):
 WALL_TIME = Metric("wall-time", "ns")
 """The time of a whole command, from its start to its end."""
 INSTRUCTIONS = Metric("instructions", "instructions", kind=EXACT)
+IDLE = Metric("idle", "ns of guest clock", kind=EXACT)
+"""For how long no vCPU had anything to do."""
 
 
 def event_metric(event: str) -> Metric:

@@ -13,6 +13,24 @@ from profdiff.symbolization.places import Places
 
 
 @dataclass(frozen=True)
+class Idle:
+    """For how long vCPUs idled, by what gave way to that: the path of the last task of a program
+    that left the vCPU to others. ``node``: int64[P], of the call tree; ``time``: int64[P],
+    nanoseconds of the guest's clock, summed over vCPUs; ``times``: int64[P], how often vCPUs began
+    to idle so.
+    """
+
+    node: NDArray[np.int64]
+    time: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+    def pruned(self, nodes: NDArray[np.bool_]) -> "Idle":
+        """The same in the tree of these nodes, bool[M]; the root stands for others."""
+        numbers = np.where(nodes, np.cumsum(nodes) - 1, 0)
+        return replace(self, node=numbers[self.node])
+
+
+@dataclass(frozen=True)
 class CallTree:
     """Who called whom: M nodes, callers before their callees, node 0 the root, and what ran there.
 
@@ -20,7 +38,7 @@ class CallTree:
     what was interrupted) and of the first instruction after it; -1: none, or unknown. ``calls``:
     int64[M], how often the node was entered. ``node``, ``place`` and ``count``: int64[R], how often
     an instruction started in a node. Places are rows of those recorded. ``refused``: how often a
-    path was one too many and counts for its caller.
+    path was one too many and counts for its caller. ``idle``: None where that was not recorded.
     """
 
     parent: NDArray[np.int64]
@@ -31,6 +49,7 @@ class CallTree:
     place: NDArray[np.int64]
     count: NDArray[np.int64]
     refused: int
+    idle: Idle | None = None
 
     def placed(self, rows: NDArray[np.intp]) -> "CallTree":
         """The same with place p numbered ``rows[p]``."""

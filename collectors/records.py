@@ -89,6 +89,17 @@ class Instructions(Part, frozen=True):
     interrupts: Count | None = None
 
 
+class Clock(Part, frozen=True):
+    """The guest's clock over the window, in nanoseconds: how far it ``advanced``, one for each
+    instruction of any vCPU and the rest while no vCPU had anything to do, which is ``idle``.
+    ``vcpus``: for how long each vCPU idled, also while others executed; empty where that is not
+    known (no call tree)."""
+
+    advanced: Count
+    idle: Count
+    vcpus: list[Count] = []
+
+
 class Qemu(Part, frozen=True):
     """The emulator: its version line, every argument as it was passed, and what follows from them.
     ``virtual_clock``: the guest's clock counts its instructions, one each nanosecond.

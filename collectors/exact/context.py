@@ -181,6 +181,7 @@ def _pruned(tree: CallTree, beside: NDArray[np.bool_], ran_beside: NDArray[np.bo
         place=tree.place[rows],
         count=tree.count[rows],
         refused=tree.refused,
+        idle=tree.idle and tree.idle.pruned(nodes),
     )
 
 

@@ -4,7 +4,7 @@
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
-from profdiff.collectors.recorded import CallTree
+from profdiff.collectors.recorded import CallTree, Idle
+from profdiff.collectors.records import Clock
 
 MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""
@@ -26,10 +27,13 @@ _NODE = np.dtype(
 _ROW = np.dtype([("node", "<u4"), ("place", "<u4"), ("count", "<u8")])
 _REPEATED = np.dtype([("place", "<u8"), ("count", "<u8")])
 _BRANCH = np.dtype([("place", "<u8"), ("taken", "<u8"), ("passed", "<u8")])
+_IDLE = np.dtype("<u8")
+_PATH = np.dtype([("node", "<u8"), ("time", "<u8"), ("times", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
 # What is behind the header, and how many of their lengths a version has beside the records'.
-_TABLES = (_RECORD, _NODE, _ROW, _REPEATED, _BRANCH)
-_NUMBERS = {1: 0, 2: 2, 3: 2, 4: 3, 5: 4}
+_TABLES = (_RECORD, _NODE, _ROW, _REPEATED, _BRANCH, _IDLE, _PATH)
+# Version 6 has two numbers of the clock behind them.
+_NUMBERS = {1: 0, 2: 2, 3: 2, 4: 3, 5: 4, 6: 8}
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 
 
@@ -47,7 +51,8 @@ class Counts:
     iterations counted, None in a file older than version 4, whose ``count`` is that. ``calls``:
     None where it was not recorded. ``taken``: int64[N], how often a conditional jump led to its
     target, 0 for what is none; ``untold``: int64[N], of how many of its executions that is not
-    known; None where it was not recorded: without ``calls``, and before version 5.
+    known; None where it was not recorded: without ``calls``, and before version 5. ``clock``: None
+    before version 6, and where QEMU does not tell.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -63,6 +68,7 @@ class Counts:
     calls: CallTree | None = None
     taken: NDArray[np.int64] | None = None
     untold: NDArray[np.int64] | None = None
+    clock: Clock | None = None
 
     @staticmethod
     def load(path: Path) -> "Counts":
@@ -77,25 +83,33 @@ class Counts:
         if version not in _NUMBERS or kind not in _KINDS:
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        start, more = _HEADER.size, [0, 0, 0, 0]
+        start, more = _HEADER.size, [0] * max(_NUMBERS.values())
         for number in range(_NUMBERS[version]):
             if len(data) < start + _NUMBER.size:
                 raise damaged
             (more[number],) = _NUMBER.unpack_from(data, start)
             start += _NUMBER.size
-        tables = list(zip(_TABLES, (length, *more), strict=True))
+        *lengths, advanced, idle = (length, *more)
+        tables = list(zip(_TABLES, lengths, strict=True))
         if len(data) - start != sum(dtype.itemsize * rows for dtype, rows in tables):
             raise damaged
         found = []
         for dtype, rows in tables:
             found.append(np.frombuffer(data, dtype, rows, start))
             start += dtype.itemsize * rows
-        records, nodes, tree, repeated, branches = found
+        records, nodes, tree, repeated, branches, vcpus, paths = found
         calls = None
         if len(nodes):
             calls = _call_tree(nodes, tree, length)
             if calls is None:
                 raise damaged
+        clock = None
+        if advanced:
+            clock = _clock(advanced, idle, vcpus)
+            given = _idle(paths, len(nodes), int(vcpus.sum()))
+            if clock is None or given is None:
+                raise damaged
+            calls = calls and replace(calls, idle=given)
         count = records["count"].astype(np.int64)
         # A sum beyond 2**62 cannot come from a recording and would overflow in what follows.
         if length and (count.min() < 0 or float(records["count"].sum(dtype=np.float64)) > 2.0**62):
@@ -145,6 +159,7 @@ class Counts:
             calls=calls,
             taken=taken,
             untold=untold,
+            clock=clock,
         )
 
     @property
@@ -182,6 +197,24 @@ def _ways(
     taken, untold = np.zeros_like(count), np.zeros_like(count)
     taken[place], untold[place] = branches["taken"], count[place] - ways
     return taken, untold
+
+
+def _clock(advanced: int, idle: int, vcpus: NDArray[np.uint64]) -> Clock | None:
+    """The clock, if each vCPU idled at least while none had anything to do, and at most always."""
+    each = vcpus.tolist()
+    if not idle <= advanced < 2**62 or not all(idle <= one <= advanced for one in each):
+        return None
+    return Clock(advanced=advanced, idle=idle, vcpus=each)
+
+
+def _idle(paths: NDArray[np.void], nodes: int, most: int) -> Idle | None:
+    """What idled in which path, if all are nodes and the vCPUs idled so long."""
+    node, time, times = (paths[name] for name in ("node", "time", "times"))
+    if (node >= np.uint64(nodes)).any() or (times >= np.uint64(2**62)).any():
+        return None
+    if sum(time.tolist()) > most or sum(times.tolist()) >= 2**62:
+        return None
+    return Idle(*(one.astype(np.int64) for one in (node, time, times)))
 
 
 def _in_order(place: NDArray[np.uint64], places: int) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from profdiff.base.errors import MissingError, ProfdiffError, SessionError
-from profdiff.base.metric import EXACT, INSTRUCTIONS
+from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
@@ -131,7 +131,12 @@ class Exact(Collector):
         instructions = Instructions(
             kernel=kernel, user=user, each_iteration=each, beside=beside, interrupts=interrupts
         )
-        return replace(result, instructions=instructions, measured=[total])
+        measured, clock = [total], counts.clock
+        # Where vCPUs take turns at random places, each boot waits elsewhere.
+        if clock is not None and self.kind.repeatable:
+            idle = [float(clock.idle)]
+            measured.append(Measured(IDLE.name, IDLE.unit, IDLE.better, True, idle))
+        return replace(result, instructions=instructions, clock=clock, measured=measured)
 
     def read(self, files: Mapping[str, Path]) -> Recorded | None:
         from profdiff.collectors.exact import context

@@ -15,6 +15,7 @@ from profdiff.collectors.messages import last_line, read_end, short
 from profdiff.collectors.records import (
     ABSENT,
     NOT_THERE,
+    Clock,
     Failure,
     Instructions,
     Measured,
@@ -71,6 +72,7 @@ class Result:
     window: Window | None = None
     sampling: Sampling | None = None
     instructions: Instructions | None = None
+    clock: Clock | None = None
     measured: list[Measured] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from profdiff.base import guest_clock
-from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.base.metric import IDLE, INSTRUCTIONS, Metric
 from profdiff.collectors import registry
 from profdiff.evidence.state_changes import in_states
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
@@ -108,8 +108,8 @@ class Results:
 
     @staticmethod
     def gather(manifest: Manifest, rule: Rule = _RULE) -> "Results":
-        """Everything that finished runs measured. Recordings that were imported have no such
-        values; nothing is raised."""
+        """Everything that finished runs measured, but for idle vCPUs where none ever was.
+        Recordings that were imported have no such values; nothing is raised."""
         kernels = manifest.compared
         by_state, known = cells_by_state(manifest), settings(manifest)
         runs = by_state[0]
@@ -120,6 +120,8 @@ class Results:
             for collector in manifest.collectors
             for measured in gatherer.metrics(setting, collector)
         ]
+        if not any(one.metric == IDLE and _has_value(one) for one in found):
+            found = [one for one in found if one.metric != IDLE]
         return Results(manifest, kernels, rule, runs, known, gatherer.compared(found))
 
     @property
@@ -242,7 +244,8 @@ class _Gatherer:
             return Cell(plain, planned, failed, states, counted, floor)
 
         emulated = collector in self.emulated
-        counted = emulated and metric == INSTRUCTIONS
+        # Ticks take away from what is idle what they add to what executes.
+        counted = emulated and metric in (INSTRUCTIONS, IDLE)
         found = [cell(kernel.label, self.manifest.repeat) for kernel in self.kernels]
         scaled = self._is_scaled(setting, collector, metric)
         noise = None
@@ -318,6 +321,12 @@ class _Gatherer:
         found = in_states(found, *(cell.states for cell in pair))
         floor = larger(cell.tick_floor for cell in pair)
         return above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
+
+
+def _has_value(result: Result) -> bool:
+    """Whether any boot has one that is not 0."""
+    every = [boot for cell in result.cells for boot in [*cell.boots, [*cell.states.values()]]]
+    return any(map(any, every))
 
 
 def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:

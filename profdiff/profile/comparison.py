@@ -48,7 +48,8 @@ class Comparison:
     A kernel's numbers are those of one of its runs, the one with the (lower) median total of the
     first metric, so that they add up. ``setting``: under what all of them ran. ``run_counts``:
     int64[S, R]; ``counts``: int64[S, K]; ``calls``: int64[S, K], how often the stack's innermost
-    function was entered there, None where that was not counted. ``lines``: int64[F, K], where
+    function was entered there, None where that was not counted; ``idle``: int64[S, K, 2], as
+    ``Profile.idle``, None where some kernel's was not recorded. ``lines``: int64[F, K], where
     functions are declared, 0 if unknown. ``self_`` and ``total``: int64[F, K]. ``samples``:
     int64[F, K], from how many samples ``self_`` is known, ``run_samples``: int64[S, R], as many of
     ``run_counts``; None for exact counts. ``sample_weight``: float64[K], how much one stands for,
@@ -90,6 +91,7 @@ class Comparison:
     run_samples: NDArray[np.int64] | None = None
     picked: Sequence[int] = ()
     numbers: Sequence[Mapping[Function, int]] = ()
+    idle: NDArray[np.int64] | None = None
 
     @staticmethod
     def build(
@@ -125,7 +127,8 @@ class Comparison:
             dict(zip(profile.functions, own, strict=True))
             for profile, own in zip(chosen, matched.numbers, strict=True)
         ]
-        calls = _calls(chosen, merged, picked)
+        calls = _entered([profile.calls for profile in chosen], merged, picked)
+        idle = _entered([profile.idle for profile in chosen], merged, picked)
         comparisons = []
         for metric in metrics:
             columns = [_column(profile.counts, metric, profile) for profile in chosen]
@@ -158,6 +161,7 @@ class Comparison:
                     run_counts=np.concatenate(columns, axis=1),
                     counts=by_kernel,
                     calls=calls if metric == INSTRUCTIONS else None,
+                    idle=idle if metric == INSTRUCTIONS else None,
                     inlined=merged.inlined,
                     self_=self_[:count],
                     total=total[:count],
@@ -318,7 +322,7 @@ def _placed(columns: list[NDArray[np.int64]], merged: _Merged) -> list[NDArray[n
     """Columns of each kernel's own stacks as columns of all stacks."""
     placed = []
     for column, place in zip(columns, merged.places, strict=True):
-        whole = np.zeros((len(merged.stacks), column.shape[1]), np.int64)
+        whole = np.zeros((len(merged.stacks), *column.shape[1:]), np.int64)
         np.add.at(whole, place, column)
         placed.append(whole)
     return placed
@@ -329,11 +333,14 @@ def _pick(columns: list[NDArray[np.int64]], runs: list[int]) -> NDArray[np.int64
     return np.concatenate(picked, axis=1)
 
 
-def _calls(profiles: list[Profile], merged: _Merged, runs: list[int]) -> NDArray[np.int64] | None:
-    columns = [profile.calls for profile in profiles if profile.calls is not None]
-    if len(columns) < len(profiles):
+def _entered(
+    columns: list[NDArray[np.int64] | None], merged: _Merged, runs: list[int]
+) -> NDArray[np.int64] | None:
+    """Of the picked runs; None where that was not recorded of some kernel."""
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
         return None
-    return _pick(_placed(columns, merged), runs)
+    return _pick(_placed(known, merged), runs)
 
 
 def _sample_weight(

@@ -80,9 +80,15 @@ def _run_profile(
     # whose callee runs in its caller's node.
     callee = np.where(tree.target >= 0, outermost[tree.target], -1)
     called = np.flatnonzero((tree.calls > 0) & (tree.target >= 0))
+    idle = tree.idle
+    # Of what gave way, the innermost function is the one that was entered last.
+    waits = np.empty(0, np.int64) if idle is None else np.flatnonzero(tree.target[idle.node] >= 0)
+    gave_way = waits if idle is None else idle.node[waits]
     jumped = np.flatnonzero(entries[tree.place] & (outermost[tree.place] != callee[tree.node]))
-    node = np.concatenate([tree.node, called, tree.node[jumped]])
-    place = np.concatenate([tree.place, tree.target[called], tree.place[jumped]])
+    node = np.concatenate([tree.node, called, tree.node[jumped], gave_way])
+    place = np.concatenate(
+        [tree.place, tree.target[called], tree.place[jumped], tree.target[gave_way]]
+    )
     stacks = expand_calls(
         tree.parent,
         tree.site,
@@ -94,11 +100,15 @@ def _run_profile(
         functions.inlined,
     )
     table = StackTable(stacks.parent, stacks.function, stacks.depth)
-    ran, entered = np.split(stacks.entry_stack, [len(tree.node)])
+    ran, entered, left = np.split(stacks.entry_stack, [len(tree.node), len(node) - len(gave_way)])
     counts = np.zeros(len(table), np.int64)
     np.add.at(counts, ran, tree.count)
     calls = np.zeros(len(table), np.int64)
     np.add.at(calls, entered, np.concatenate([tree.calls[called], tree.count[jumped]]))
+    idled = None
+    if idle is not None:
+        idled = np.zeros((len(table), 1, 2), np.int64)
+        np.add.at(idled[:, 0], left, np.column_stack([idle.time, idle.times])[waits])
     return Profile(
         functions=functions.functions,
         lines=functions.lines,
@@ -109,6 +119,7 @@ def _run_profile(
         counts=counts[:, None, None],
         samples=None,
         calls=calls[:, None],
+        idle=idled,
         inlines_visible=chains.inlines_visible,
         identical=False,
     )

@@ -31,7 +31,10 @@ class Profile:
     ``sample_weight``: float64[R, M], how much each of them stands for where counts are differences,
     of which a quotient does not tell it.
     ``calls``: int64[S, R], how often each run entered the stack's innermost function there; None
-    where that was not counted. ``lines``: int64[F], where each function is declared; 0: unknown.
+    where that was not counted. ``idle``: int64[S, R, 2], for how long vCPUs idled, in nanoseconds
+    of the guest's clock, and how often they began to, after the last task of a program that gave
+    way did so with exactly that stack; None where that was not recorded.
+    ``lines``: int64[F], where each function is declared; 0: unknown.
     ``inlined``: bool[S], whether the innermost function was inlined at some address.
     ``symbols``: for a function, the ELF symbols that were folded into its name.
     ``inlines_visible``: false with no debug ELF. ``identical``: all runs have the same count at
@@ -61,6 +64,7 @@ class Profile:
     machine: Mapping[str, str] = field(default_factory=dict)
     addresses: Sequence[Addresses] = ()
     sample_weight: NDArray[np.float64] | None = None
+    idle: NDArray[np.int64] | None = None
 
     @staticmethod
     def from_chains(
@@ -105,6 +109,7 @@ class Profile:
             return difference
 
         counts, calls = less(self.counts), None if self.calls is None else less(self.calls)
+        idle = None if self.idle is None else less(self.idle)
         samples = weight = None
         if self.samples is not None:
             samples = self.samples[:, :runs] + self.samples[:, runs:]
@@ -116,6 +121,7 @@ class Profile:
             samples=samples,
             sample_weight=weight,
             calls=calls,
+            idle=idle,
             identical=bool((counts == counts[:, :1]).all()),
             # Runs of samples have places of their own each: nothing can be subtracted yet.
             addresses=[self.addresses[0].subtracted(runs)]
@@ -125,6 +131,8 @@ class Profile:
         wanted: NDArray[np.bool_] = np.any(counts, axis=(1, 2))
         if calls is not None:
             wanted |= np.any(calls, axis=1)
+        if idle is not None:
+            wanted |= np.any(idle, axis=(1, 2))
         return left._only(wanted)
 
     def _only(self, wanted: NDArray[np.bool_]) -> "Profile":
@@ -142,6 +150,7 @@ class Profile:
             counts=self.counts[rows],
             samples=None if self.samples is None else self.samples[rows],
             calls=None if self.calls is None else self.calls[rows],
+            idle=None if self.idle is None else self.idle[rows],
         )
 
     @staticmethod
@@ -170,6 +179,7 @@ class Profile:
         shape = (len(stacks), sum(run.counts.shape[1] for run in runs), len(metrics))
         counts, samples = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         calls = np.zeros(shape[:2], np.int64)
+        idle = np.zeros((*shape[:2], 2), np.int64)
         inlined = np.zeros(len(stacks), np.bool_)
         column = 0
         for run, place in zip(runs, places, strict=True):
@@ -180,6 +190,8 @@ class Profile:
                 np.add.at(samples[:, columns], place, run.samples[:, :, wanted])
             if run.calls is not None:
                 np.add.at(calls[:, columns], place, run.calls)
+            if run.idle is not None:
+                np.add.at(idle[:, columns], place, run.idle)
             inlined[place[run.inlined]] = True
             column = columns.stop
         return replace(
@@ -193,6 +205,7 @@ class Profile:
             counts=counts,
             samples=None if runs[0].samples is None else samples,
             calls=None if any(run.calls is None for run in runs) else calls,
+            idle=None if any(run.idle is None for run in runs) else idle,
             inlines_visible=all(run.inlines_visible for run in runs),
             identical=False,
             remarks=_merged_remarks(runs),

@@ -40,6 +40,7 @@ _SAID = (
     "exit_status",
     "window",
     "instructions",
+    "clock",
     "measured",
 )
 _RECORDED = ("counts", "perf-data", "stacks")

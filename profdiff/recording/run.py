@@ -15,7 +15,7 @@ from statistics import median
 from profdiff.base import guest_clock, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
-from profdiff.base.metric import Metric
+from profdiff.base.metric import IDLE, Metric
 from profdiff.base.progress import Progress
 from profdiff.base.waiting import wait
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
@@ -252,6 +252,7 @@ def _enter(session: Session, item: _Active) -> m.Run:
         exit_status=result.exit_status,
         window=result.window,
         instructions=result.instructions,
+        clock=result.clock,
         measured=result.measured,
         remarks=result.remarks,
     )
@@ -350,7 +351,8 @@ def outcome(run: m.Run) -> str:
         return f"sampled {' and '.join(run.sampling.events)} ({run.wall_seconds:.1f} s)"
     if run.measured:
         by_clock = run.qemu is not None and run.qemu.virtual_clock
-        told = ", ".join(_measured(one, by_clock) for one in run.measured[:_NAMED])
+        shown = [one for one in run.measured if one.name != IDLE.name or any(one.values)]
+        told = ", ".join(_measured(one, by_clock) for one in shown[:_NAMED])
         return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"
 

@@ -11,6 +11,7 @@ import msgspec
 
 from profdiff.collectors.kernels.built_from import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import ABSENT, Name, Part, Text, Value
+from profdiff.collectors.records import Clock as Clock
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest
 from profdiff.collectors.records import Instructions as Instructions
@@ -157,6 +158,7 @@ class Run(Part, frozen=True, kw_only=True):
     window: Window | None = None
     program: Text = ""
     instructions: Instructions | None = None
+    clock: Clock | None = None
     measured: list[Measured] = msgspec.field(default_factory=list)
     remarks: list[Text] = msgspec.field(default_factory=list)
 

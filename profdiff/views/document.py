@@ -23,6 +23,7 @@ from profdiff.views.profile import marks, steps
 from profdiff.views.profile.classes import Classes, classes
 from profdiff.views.profile.code import Code, code
 from profdiff.views.profile.functions import Function, Unresolved, functions, unresolved
+from profdiff.views.profile.idle import Idle, idle
 from profdiff.views.profile.seat import Seat
 from profdiff.views.profile.seat import by_label as seats_by_label
 from profdiff.views.profile.steps import Step
@@ -120,7 +121,8 @@ class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
     ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts. ``seats``: of the
     changes, by label of the kernels where a function holds as much. ``beside``: instructions that
-    ran beside the workload, which ``totals`` leave out; None where that is not known."""
+    ran beside the workload, which ``totals`` leave out; None where that is not known. ``idle``: how
+    long vCPUs did; None where none did, or that was not recorded."""
 
     metric: str
     unit: str
@@ -135,6 +137,7 @@ class Metric(Record, frozen=True):
     steps: list[Step]
     seats: dict[str, Seat]
     beside: Counts | None
+    idle: Idle | None
     classes: Classes | None = None
     code: Code | None = None
 
@@ -298,6 +301,7 @@ def _metric(
         code=code(comparison, session),
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),
+        idle=idle(comparison),
     )
 
 

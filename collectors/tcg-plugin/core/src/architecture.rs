@@ -160,6 +160,8 @@ pub enum End {
     Enter,
     /// A return from one.
     Leave,
+    /// It waits for an interrupt, and execution goes on behind it.
+    Halt,
 }
 
 /// What one iteration of a repeated string instruction does. QEMU executes the instruction anew for

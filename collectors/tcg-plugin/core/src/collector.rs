@@ -16,7 +16,8 @@ use crate::counters::Counters;
 use crate::counting::{Api, Counting};
 use crate::counts_file::Counted;
 use crate::ffi;
-use crate::following::{self, follow, follow_anywhere, follow_block, with_tracker};
+use crate::following::{self, follow, follow_anywhere, follow_block, follow_halt, with_tracker};
+use crate::idling::{self, Idled};
 use crate::memory::{self, refuse, say};
 use crate::random_turns;
 use crate::repeated::Repeated;
@@ -24,17 +25,17 @@ use crate::running;
 use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
-use crate::window::Window;
+use crate::window::Windows;
 
 struct Collector {
     architecture: &'static dyn Architecture,
     out: PathBuf,
-    /// Whether the guest has several vCPUs.
-    several: bool,
+    vcpus: usize,
     counting: Counting,
     repeated: Repeated,
-    command: Window,
-    marks: Window,
+    windows: Windows,
+    /// Of what [`idling`] reads.
+    idle: Windows,
     /// The counters' values at a mark.
     now: Vec<u64>,
 }
@@ -42,12 +43,13 @@ struct Collector {
 impl Collector {
     /// From the first translation on, registers can be read, if QEMU lets plugins do so.
     fn tell_registers(&mut self) {
+        idling::begin(self.vcpus);
         if running::is_told() {
             return;
         }
         let api = &self.counting.api;
         if let Some(registers) = api.registers() {
-            let (several, fixed) = (self.several, api.may_fix_numbers());
+            let (several, fixed) = (self.vcpus > 1, api.may_fix_numbers());
             running::begin(registers, self.architecture, several, fixed);
         }
     }
@@ -91,19 +93,18 @@ pub unsafe fn install(
     };
     memory::bound(arguments.memory);
     // SAFETY: as above.
-    let vcpus = unsafe { (*info).smp_vcpus };
+    let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
     let calls = match arguments.records {
         Records::Counts { calls, seed } => {
             if let Some(seed) = seed {
-                if !random_turns::begin(seed, usize::try_from(vcpus).unwrap_or(0)) {
+                if !random_turns::begin(seed, vcpus) {
                     return -1;
                 }
             }
             calls
         }
         Records::Sharing(line_size) => {
-            let vcpus = usize::try_from(vcpus).unwrap_or(0);
             // SAFETY: `id` is the plugin's own.
             return unsafe { sharing::install(id, vcpus, architecture, out, line_size, api) };
         }
@@ -111,7 +112,7 @@ pub unsafe fn install(
     let collector = Collector {
         architecture,
         out,
-        several: vcpus > 1,
+        vcpus,
         counting: Counting {
             api,
             slots: Slots::default(),
@@ -119,8 +120,8 @@ pub unsafe fn install(
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
-        command: Window::default(),
-        marks: Window::default(),
+        windows: Windows::default(),
+        idle: Windows::default(),
         now: Vec::new(),
     };
     if COLLECTOR.set(Mutex::new(collector)).is_err() {
@@ -171,6 +172,10 @@ extern "C" fn translated(first: usize, second: usize) {
             let number = counting.slots.number(Place::new(address, code));
             let does = architecture.does(code, address);
             end = does.end;
+            if end == End::Halt {
+                // SAFETY: `insn` is valid during this callback.
+                unsafe { follow_halt(insn) };
+            }
             behind = address.wrapping_add(length as u64);
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
@@ -190,6 +195,7 @@ extern "C" fn translated(first: usize, second: usize) {
                         Box::into_raw(Box::new(MarkAt {
                             mark,
                             index,
+                            left: n_insns - index,
                             address,
                         }))
                         .cast(),
@@ -277,6 +283,8 @@ fn alias(original: &Original, address: u64) -> Alias {
 struct MarkAt {
     mark: Mark,
     index: usize,
+    /// How many instructions of the block there are from it on.
+    left: usize,
     address: u64,
 }
 
@@ -287,40 +295,37 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
     let MarkAt {
         mark,
         index,
+        left,
         address,
     } = *unsafe { &*userdata.cast::<MarkAt>() };
     aliases::settle();
     with_collector(|collector| {
         // The command has ended: whoever runs the program now only looks at it. Or it rests, while
         // the agent arranges something, and goes on.
-        let ended = collector.command.closed > 0 && !collector.command.is_open();
+        let command = &collector.windows.command;
+        let ended = command.closed > 0 && !command.is_open();
         if ended && !matches!(mark, Mark::CommandStart) {
             return;
         }
         collector.repeated.settle(address);
         collector.counting.counters.read(&mut collector.now);
         let now = &collector.now;
-        let had_marks = collector.marks.is_used();
-        match mark {
-            Mark::Start => collector.marks.start(now),
-            Mark::Stop => collector.marks.stop(now),
-            Mark::CommandStart => collector.command.start(now),
-            Mark::CommandStop => collector.command.stop(now),
-            Mark::Op | Mark::Copy => {}
-        }
-        let window = if collector.marks.is_used() {
-            &collector.marks
-        } else {
-            &collector.command
-        };
+        let had_marks = collector.windows.marks.is_used();
+        collector.windows.mark(mark, now);
+        let has_marks = collector.windows.marks.is_used();
+        let window = collector.windows.used();
         running::counts(window.is_open());
         random_turns::are_taken(window.is_open());
         with_tracker(|tracker| {
-            if collector.marks.is_used() && !had_marks {
+            if has_marks && !had_marks {
                 tracker.clear(); // what the command's window counted until now
             }
             tracker.count_from(index, window.is_open());
         });
+        // SAFETY: the reference is not kept.
+        let followed = unsafe { following::tracker() }.is_some();
+        idling::read(left, followed, &mut collector.now);
+        collector.idle.mark(mark, &collector.now);
     });
 }
 
@@ -328,7 +333,8 @@ extern "C" fn exiting() {
     with_collector(|collector| {
         // SAFETY: the guest has ended.
         let tracker = unsafe { following::tracker() };
-        let is_used = collector.command.is_used() || collector.marks.is_used();
+        let windows = &collector.windows;
+        let is_used = windows.command.is_used() || windows.marks.is_used();
         if is_used && tracker.is_some_and(|tracker| !tracker.has_switched()) {
             refuse(
                 "no task of this kernel was seen to switch to another one, so that nothing tells \
@@ -338,8 +344,8 @@ extern "C" fn exiting() {
         let counted = Counted {
             places: collector.counting.slots.places(),
             iterating: &collector.repeated.iterating,
-            command: &collector.command,
-            marks: &collector.marks,
+            windows,
+            idle: &Idled::of(collector.idle.used().sums()),
             calls: tracker.map(|tracker| (&tracker.tree, &tracker.blocks)),
         };
         let result =

@@ -3,7 +3,7 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
-//! | 4 | version of this format: 5 |
+//! | 4 | version of this format: 6 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
@@ -13,6 +13,10 @@
 //! | 8 | number of rows |
 //! | 8 | number of repeated string instructions |
 //! | 8 | number of conditional jumps: 0 without a call tree |
+//! | 8 | number of vCPUs: 0 without a call tree, and where QEMU does not tell |
+//! | 8 | number of paths in which vCPUs idled |
+//! | 8 | nanoseconds by which the guest's clock advanced; 0 where QEMU does not tell |
+//! | 8 | of them, those in which no vCPU had anything to do |
 //!
 //! A record is 32 bytes: address (8), count (8), length of the instruction (1), its bytes (15).
 //! Records are sorted by address, then bytes; those whose count is zero are there because a node
@@ -34,17 +38,22 @@
 //! often it was taken (8), and how often it was not (8). What its count has more is not known: what
 //! was interrupted at its end never went on there, or it leads to the instruction behind it. Before
 //! version 5, this was not recorded.
+//!
+//! Behind those, each vCPU has 8 bytes: for how many nanoseconds it idled. Behind those, each path has
+//! 24 bytes: its node (4), zero (4), for how many nanoseconds vCPUs idled so (8), and how often they
+//! began to (8). The clock, and what idled, were not recorded before version 6.
 
 use std::io::{self, Write};
 
 use crate::blocks::Blocks;
-use crate::call_tree::{CallTree, Node, Row, NONE};
+use crate::call_tree::{CallTree, Node, NodeNumber, Row, NONE};
+use crate::idling::Idled;
 use crate::iterations::Iterating;
 use crate::slots::Place;
-use crate::window::Window;
+use crate::window::Windows;
 
 const MAGIC: &[u8; 8] = b"PDCOUNTS";
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +62,10 @@ pub struct Counted<'c> {
     pub places: &'c [Place],
     /// Those of them that iterate.
     pub iterating: &'c Iterating,
-    /// The command's window.
-    pub command: &'c Window,
-    /// The workload's own.
-    pub marks: &'c Window,
+    /// What executed in the windows.
+    pub windows: &'c Windows,
+    /// What idled in those that count.
+    pub idle: &'c Idled<'c>,
     /// Who called whom.
     pub calls: Option<(&'c CallTree, &'c Blocks)>,
 }
@@ -67,18 +76,22 @@ struct Calls {
     nodes: Vec<(Node, u64)>,
     rows: Vec<Row>,
     refused: u32,
+    idle: Vec<(NodeNumber, [u64; 2])>,
 }
 
 impl Counted<'_> {
     /// Write the counts of the workload's own windows if it opened any, else of the command's.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         // A stray stop mark counts as a use of marks: its window never opened, which must be told.
-        let (kind, window) = if self.marks.is_used() {
-            (2u32, self.marks)
+        let (windows, window) = (self.windows, self.windows.used());
+        let kind = if windows.marks.is_used() {
+            2u32
         } else {
-            (u32::from(self.command.opened > 0), self.command)
+            u32::from(windows.command.opened > 0)
         };
-        let mut calls = self.calls.map(Calls::of).unwrap_or_default();
+        let idle = self.idle;
+        let calls = self.calls.map(|calls| Calls::of(calls, &idle.paths));
+        let mut calls = calls.unwrap_or_default();
         let mut counts = window.sums().to_vec();
         counts.resize(self.places.len(), 0);
         let mut wanted: Vec<bool> = counts.iter().map(|count| *count > 0).collect();
@@ -135,6 +148,10 @@ impl Counted<'_> {
             calls.rows.len() as u64,
             repeated.len() as u64,
             branches.len() as u64,
+            idle.vcpus.len() as u64,
+            calls.idle.len() as u64,
+            idle.clock,
+            idle.nobody,
         ] {
             out.write_all(&number.to_le_bytes())?;
         }
@@ -166,17 +183,28 @@ impl Counted<'_> {
                 out.write_all(&number.to_le_bytes())?;
             }
         }
+        for one in idle.vcpus {
+            out.write_all(&one.to_le_bytes())?;
+        }
+        for (node, [idle, times]) in &calls.idle {
+            for number in [u64::from(*node), *idle, *times] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+        }
         out.flush()
     }
 }
 
 impl Calls {
-    fn of((tree, blocks): (&CallTree, &Blocks)) -> Calls {
+    fn of((tree, blocks): (&CallTree, &Blocks), idle: &[(NodeNumber, [u64; 2])]) -> Calls {
         let mut rows = tree.rows(blocks);
         let mut wanted: Vec<bool> = tree.calls().iter().map(|count| *count > 0).collect();
         wanted[0] = true;
         for row in &rows {
             wanted[row.node as usize] = true;
+        }
+        for (node, _) in idle {
+            wanted[*node as usize] = true;
         }
         for (number, node) in tree.nodes().iter().enumerate().skip(1).rev() {
             if wanted[number] {
@@ -200,6 +228,10 @@ impl Calls {
             nodes,
             rows,
             refused: u32::try_from(tree.refused()).unwrap_or(u32::MAX),
+            idle: idle
+                .iter()
+                .map(|(node, sums)| (numbers[*node as usize], *sums))
+                .collect(),
         }
     }
 
@@ -217,6 +249,7 @@ impl Calls {
 mod tests {
     use super::*;
     use crate::iterations::Iterations;
+    use crate::window::Window;
     use std::sync::atomic::AtomicU64;
 
     #[test]
@@ -235,19 +268,19 @@ mod tests {
         let counted = Counted {
             places: &places,
             iterating: &Iterating::default(),
-            command: &command,
-            marks: &marks,
+            windows: &Windows { command, marks },
+            idle: &Idled::default(),
             calls: None,
         };
         counted.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), 80 + 2 * 32);
+        assert_eq!(bytes.len(), 112 + 2 * 32);
         assert_eq!(bytes[12..16], 2u32.to_le_bytes());
         assert_eq!(bytes[40..48], 2u64.to_le_bytes());
-        assert_eq!(bytes[80..88], 0x40_0000u64.to_le_bytes());
-        assert_eq!(bytes[88..96], 1u64.to_le_bytes());
-        assert_eq!(bytes[96..98], [1, 0xc3]);
-        assert_eq!(bytes[112..120], 0xffff_ffff_8000_0000u64.to_le_bytes());
-        assert_eq!(bytes[120..130], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
+        assert_eq!(bytes[112..120], 0x40_0000u64.to_le_bytes());
+        assert_eq!(bytes[120..128], 1u64.to_le_bytes());
+        assert_eq!(bytes[128..130], [1, 0xc3]);
+        assert_eq!(bytes[144..152], 0xffff_ffff_8000_0000u64.to_le_bytes());
+        assert_eq!(bytes[152..162], [2, 0, 0, 0, 0, 0, 0, 0, 1, 0x90]);
     }
 
     #[test]
@@ -263,16 +296,19 @@ mod tests {
         let counted = Counted {
             places: &places,
             iterating: &Iterating::from_iter([(0, iterations)]),
-            command: &Window::default(),
-            marks: &marks,
+            windows: &Windows {
+                marks,
+                ..Windows::default()
+            },
+            idle: &Idled::default(),
             calls: None,
         };
         counted.write(&mut bytes).unwrap();
-        assert_eq!(bytes.len(), 80 + 2 * 32 + 16);
+        assert_eq!(bytes.len(), 112 + 2 * 32 + 16);
         let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         assert_eq!([40, 64, 72].map(number), [2, 1, 0]);
-        assert_eq!([80, 88, 112, 120].map(number), [0x10, 7, 0x20, 2]);
-        assert_eq!([144, 152].map(number), [1, 22]);
+        assert_eq!([112, 120, 144, 152].map(number), [0x10, 7, 0x20, 2]);
+        assert_eq!([176, 184].map(number), [1, 22]);
     }
 
     #[test]
@@ -288,17 +324,16 @@ mod tests {
         let caller = tree.node(node(0, 0, 1));
         let callee = tree.node(node(caller, 0, NONE));
         tree.entered(callee);
-        let (command, marks) = (Window::default(), Window::default());
         let mut bytes = Vec::new();
         let counted = Counted {
             places: &places,
             iterating: &Iterating::default(),
-            command: &command,
-            marks: &marks,
+            windows: &Windows::default(),
+            idle: &Idled::default(),
             calls: Some((&tree, &Blocks::default())),
         };
         counted.write(&mut bytes).unwrap();
-        let numbers: Vec<u32> = bytes[80 + 2 * 32..]
+        let numbers: Vec<u32> = bytes[112 + 2 * 32..]
             .chunks(4)
             .map(|four| u32::from_le_bytes(four.try_into().unwrap()))
             .collect();
@@ -310,6 +345,43 @@ mod tests {
                 [1, 1, NONE, 0, 1, 0]
             ]
             .concat()
+        );
+    }
+
+    #[test]
+    fn what_idled_keeps_its_node() {
+        let places = [Place::new(0x20, &[0xe8]), Place::new(0x10, &[0xc3])];
+        let mut tree = CallTree::default();
+        let mut node = |site| {
+            tree.node(Node {
+                parent: 0,
+                site,
+                target: NONE,
+            })
+        };
+        let (_, waits) = (node(1), node(0));
+        let mut bytes = Vec::new();
+        let counted = Counted {
+            places: &places,
+            iterating: &Iterating::default(),
+            windows: &Windows::default(),
+            idle: &Idled {
+                clock: 90,
+                nobody: 40,
+                vcpus: &[50, 60],
+                paths: vec![(waits, [70, 3])],
+            },
+            calls: Some((&tree, &Blocks::default())),
+        };
+        counted.write(&mut bytes).unwrap();
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        assert_eq!([80, 88, 96, 104].map(number), [2, 1, 90, 40]);
+        // One record, two nodes, no rows.
+        let behind = 112 + 32 + 2 * 24;
+        assert_eq!(bytes.len(), behind + 2 * 8 + 24);
+        assert_eq!(
+            [0, 8, 16, 24, 32].map(|at| number(behind + at)),
+            [50, 60, 1, 70, 3]
         );
     }
 }

@@ -8,6 +8,7 @@ use crate::aliases::{self, Original};
 use crate::architecture::Watched;
 use crate::blocks::Block;
 use crate::ffi;
+use crate::idling;
 use crate::running;
 use crate::tracker::Tracker;
 
@@ -76,6 +77,24 @@ pub unsafe fn follow(insn: *mut ffi::Insn, watched: &'static Watched) {
     let (flags, watched) = (ffi::CB_NO_REGS, ptr::from_ref(watched).cast_mut().cast());
     // SAFETY: as promised; what the callback gets lives as long as the process.
     unsafe { ffi::qemu_plugin_register_vcpu_mem_cb(insn, accesses, flags, access, watched) };
+}
+
+/// Tell for how long the vCPU idles behind an instruction that waits for an interrupt, and what gave
+/// way there.
+///
+/// # Safety
+/// QEMU is translating `insn`.
+pub unsafe fn follow_halt(insn: *mut ffi::Insn) {
+    if TRACKER.load(Ordering::Relaxed).is_null() {
+        return;
+    }
+    let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
+    // SAFETY: as promised.
+    unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, halts, flags, none) };
+}
+
+extern "C" fn halts(_vcpu: c_uint, _none: *mut c_void) {
+    with_tracker(|tracker| idling::begins(tracker.gave_way()));
 }
 
 extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {

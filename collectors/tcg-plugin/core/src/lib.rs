@@ -24,6 +24,8 @@
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
+//! - [`clock`]: the guest's clock
+//! - [`idling`]: for how long each vCPU idles
 //! - [`turns`]: which vCPU executes, and how it hands over to the next
 //! - [`random_numbers`]: random numbers that a seed gives again
 //! - [`random_turns`]: vCPUs that take turns at random places
@@ -41,6 +43,7 @@ pub mod arguments;
 pub mod blocks;
 pub mod call_tree;
 pub mod calls;
+pub mod clock;
 pub mod collector;
 pub mod counters;
 pub mod counting;
@@ -48,6 +51,7 @@ pub mod counts_file;
 pub mod ffi;
 pub mod following;
 pub mod frames;
+pub mod idling;
 pub mod iterations;
 pub mod memory;
 pub mod random_numbers;

@@ -1,6 +1,8 @@
 //! What is under way on a vCPU: calls, exceptions, interrupts. [`crate::calls`] says which calls
 //! are over.
 
+use std::mem;
+
 use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
 use crate::frames::{Frame, Kind, Resume, Undecided};
 use crate::slots::PlaceNumber;
@@ -14,6 +16,8 @@ const MOST_FRAMES: usize = 1 << 14;
 pub struct ShadowStack {
     /// The outermost first.
     pub frames: Vec<Frame>,
+    /// What was under way in the last task of a program that gave way to another one.
+    gave_way: Vec<Frame>,
 }
 
 /// What an exception or interrupt that is over had interrupted.
@@ -126,19 +130,35 @@ impl ShadowStack {
         Left::default()
     }
 
+    /// Another task goes on, in which these frames are under way; those of the one before it, which
+    /// waits.
+    pub fn switch_to(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
+        let from_user = |frame: &Frame| {
+            matches!(
+                frame.kind,
+                Kind::Entry {
+                    from_user: true,
+                    ..
+                }
+            )
+        };
+        if self.frames.iter().any(from_user) {
+            self.gave_way.clone_from(&self.frames);
+        }
+        mem::replace(&mut self.frames, frames)
+    }
+
     /// The node of what is under way.
     pub fn node(&mut self, tree: &mut CallTree) -> NodeNumber {
-        let known = self.frames.iter().rposition(|frame| frame.node != NONE);
-        let mut node = known.map_or(ROOT, |index| self.frames[index].node);
-        for frame in &mut self.frames[known.map_or(0, |index| index + 1)..] {
-            node = tree.node(Node {
-                parent: node,
-                site: frame.site,
-                target: frame.target,
-            });
-            frame.node = node;
+        node(&mut self.frames, tree)
+    }
+
+    /// The node in which a task of a program last gave way here; [`NONE`] if none did.
+    pub fn gave_way(&mut self, tree: &mut CallTree) -> NodeNumber {
+        if self.gave_way.is_empty() {
+            return NONE;
         }
-        node
+        node(&mut self.gave_way, tree)
     }
 
     fn push(
@@ -172,6 +192,20 @@ impl ShadowStack {
         let top = self.frames.last();
         top.map_or(above_user_space, |top| top.slot)
     }
+}
+
+fn node(frames: &mut [Frame], tree: &mut CallTree) -> NodeNumber {
+    let known = frames.iter().rposition(|frame| frame.node != NONE);
+    let mut node = known.map_or(ROOT, |index| frames[index].node);
+    for frame in &mut frames[known.map_or(0, |index| index + 1)..] {
+        node = tree.node(Node {
+            parent: node,
+            site: frame.site,
+            target: frame.target,
+        });
+        frame.node = node;
+    }
+    node
 }
 
 impl Left {
@@ -244,6 +278,22 @@ mod tests {
         stack.enter(4, 0, true, Resume::At([0x5100, 0x5100])); // rt_sigreturn
         stack.leave_to_user(0x1000);
         assert_eq!(stack.sites(), [1]);
+    }
+
+    #[test]
+    fn the_last_program_that_gave_way_is_kept() {
+        let (mut stack, mut tree) = (ShadowStack::default(), CallTree::default());
+        call(&mut stack, 8); // a thread of the kernel
+        stack.switch_to(Vec::new());
+        assert_eq!(stack.gave_way(&mut tree), NONE);
+        stack.enter(2, 0, true, Resume::At([0x1000, 0x1000]));
+        call(&mut stack, 3);
+        let node = stack.node(&mut tree);
+        let waits = stack.switch_to(Vec::new());
+        call(&mut stack, 8);
+        stack.switch_to(waits);
+        assert_eq!(stack.gave_way(&mut tree), node);
+        assert_eq!(stack.sites(), [2, 3]);
     }
 
     #[test]

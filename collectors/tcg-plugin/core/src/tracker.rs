@@ -11,6 +11,7 @@ use crate::architecture::{Architecture, End, Watched};
 use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
 use crate::frames::{Resume, Undecided};
+use crate::idling;
 use crate::slots::PlaceNumber;
 use crate::vcpu::Vcpu;
 
@@ -145,6 +146,11 @@ impl Tracker {
         self.now.calls.has_switched()
     }
 
+    /// The node in which a task of a program last gave way on this vCPU, or [`NONE`].
+    pub fn gave_way(&mut self) -> NodeNumber {
+        self.now.stack.gave_way(&mut self.tree)
+    }
+
     /// The cell that counts the present block, if it is counted.
     pub fn cell(&mut self) -> Option<u32> {
         let block = self.now.block.filter(|_| self.counting)?;
@@ -206,12 +212,17 @@ impl Tracker {
         if let Some(before) = self.now.block {
             // SAFETY: blocks live as long as the process; nothing writes to one meanwhile.
             let before = unsafe { &*before };
+            if before.end == End::Halt && stopped.is_none() {
+                idling::ends(now.places.len());
+            }
             let undecided = counted.filter(|_| before.branches && stopped.is_none());
             let undecided = undecided.map(|cleared| Undecided {
                 block: before.id,
                 cleared,
             });
             self.pass(before, stopped, undecided, now);
+        } else {
+            idling::ends(now.places.len());
         }
         self.node = NONE;
     }
@@ -293,6 +304,11 @@ impl Tracker {
                 self.enter(before, last, now, resume);
             }
             End::Leave => self.leave(now),
+            End::Halt if before.behind() == now.start => {}
+            End::Halt => {
+                let resume = [before.behind(), before.addresses[last]];
+                self.interrupted(before, last, now, resume);
+            }
         }
     }
 

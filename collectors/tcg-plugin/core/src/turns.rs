@@ -23,7 +23,8 @@ pub struct Turns {
     vcpus: Vec<*mut c_void>,
 }
 
-fn symbol(name: &CStr) -> Option<*mut c_void> {
+/// What QEMU exports under a name.
+pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: null is glibc's RTLD_DEFAULT, all that is loaded; the name is a C string.
     let found = unsafe { dlsym(ptr::null_mut(), name.as_ptr()) };
     (!found.is_null()).then_some(found)

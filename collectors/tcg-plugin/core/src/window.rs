@@ -1,5 +1,7 @@
 //! What ran between a start mark and the next stop mark, summed over all such windows.
 
+use crate::architecture::Mark;
+
 /// Counts inside one kind of window, one for each counter.
 #[derive(Debug, Default)]
 pub struct Window {
@@ -60,6 +62,37 @@ impl Window {
     /// Whether any of its marks executed.
     pub fn is_used(&self) -> bool {
         self.opened + self.misplaced > 0
+    }
+}
+
+/// The windows of the command, and of the workload's own marks.
+#[derive(Debug, Default)]
+pub struct Windows {
+    /// The command's.
+    pub command: Window,
+    /// The workload's own.
+    pub marks: Window,
+}
+
+impl Windows {
+    /// A mark executed while the counters stood at `now`.
+    pub fn mark(&mut self, mark: Mark, now: &[u64]) {
+        match mark {
+            Mark::Start => self.marks.start(now),
+            Mark::Stop => self.marks.stop(now),
+            Mark::CommandStart => self.command.start(now),
+            Mark::CommandStop => self.command.stop(now),
+            Mark::Op | Mark::Copy => {}
+        }
+    }
+
+    /// The workload's own if it has any, else the command's.
+    pub fn used(&self) -> &Window {
+        if self.marks.is_used() {
+            &self.marks
+        } else {
+            &self.command
+        }
     }
 }
 

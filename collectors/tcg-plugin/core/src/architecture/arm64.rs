@@ -141,7 +141,8 @@ fn end(word: u32, address: u64) -> End {
             (0, 2 | 3) => End::Next { target: 0 },
             _ => End::Enter, // SVC, BRK, HLT
         },
-        0 if word >> 16 == 0 => End::Enter, // UDF
+        0 if word >> 16 == 0 => End::Enter,    // UDF
+        _ if word == 0xd503_207f => End::Halt, // WFI
         _ => End::Next { target: 0 },
     }
 }
@@ -209,7 +210,7 @@ mod tests {
             (0x3707_fffe, End::Branch { target: KERNEL - 4 }),  // tbnz w30, #0, .-4
             (0xd503_201f, End::Next { target: 0 }),             // nop
             (0xd503_3fdf, End::Next { target: 0 }),             // isb
-            (0xd503_207f, End::Next { target: 0 }),             // wfi
+            (0xd503_207f, End::Halt),                           // wfi
             (0x9400_0001 ^ 1 << 31, End::Next { target: KERNEL + 4 }), // b .+4
         ] {
             assert_eq!(does(word, KERNEL).end, expected, "{word:x}");

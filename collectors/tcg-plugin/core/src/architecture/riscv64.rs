@@ -149,6 +149,7 @@ fn end(word: u32, address: u64) -> End {
         0x73 => match word {
             0x0000_0073 | 0x0010_0073 => End::Enter, // ECALL, EBREAK
             0x1020_0073 | 0x3020_0073 | 0x7020_0073 => End::Leave, // SRET, MRET, MNRET
+            0x1050_0073 => End::Halt,                // WFI
             _ => End::Next { target: 0 },
         },
         _ => End::Next { target: 0 },
@@ -251,7 +252,7 @@ mod tests {
             (0x0010_0073, End::Enter),                          // ebreak
             (0x1020_0073, End::Leave),                          // sret
             (0x3020_0073, End::Leave),                          // mret
-            (0x1050_0073, End::Next { target: 0 }),             // wfi
+            (0x1050_0073, End::Halt),                           // wfi
             (0x1200_0073, End::Next { target: 0 }),             // sfence.vma
             (0x0000_0013, End::Next { target: 0 }),             // nop
         ] {

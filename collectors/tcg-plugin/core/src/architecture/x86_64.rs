@@ -109,6 +109,9 @@ fn stack(slot: u64) -> u64 {
 
 fn end(instruction: &Instruction) -> End {
     let target = instruction.near_branch_target();
+    if matches!(instruction.mnemonic(), Mnemonic::Hlt | Mnemonic::Mwait) {
+        return End::Halt;
+    }
     match instruction.flow_control() {
         FlowControl::ConditionalBranch => End::Branch { target },
         FlowControl::UnconditionalBranch if target != 0 => End::Next { target },
@@ -203,6 +206,8 @@ mod tests {
             (&[0x0f, 0x0b], End::Enter),
             (&[0x48, 0x0f, 0x07], End::Leave), // sysretq
             (&[0x48, 0xcf], End::Leave),       // iretq
+            (&[0xf4], End::Halt),              // hlt
+            (&[0x0f, 0x01, 0xc9], End::Halt),  // mwait
             (&[0xf3, 0x48, 0xab], End::Next { target: at }), // rep stosq
             (&[0xf3, 0x0f, 0x1e, 0xfa], End::Next { target: 0 }), // endbr64
             (&[0x90], End::Next { target: 0 }),

@@ -12,7 +12,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::mem;
 use std::rc::Rc;
 
 use crate::architecture::{End, Watched};
@@ -71,7 +70,7 @@ impl ByLink {
         };
         let waiting = &mut self.saved.borrow_mut().waiting;
         let next = waiting.remove(&after).unwrap_or_default();
-        waiting.insert(before, mem::replace(&mut stack.frames, next));
+        waiting.insert(before, stack.switch_to(next));
         self.task = after;
         true
     }

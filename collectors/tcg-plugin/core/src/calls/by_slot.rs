@@ -89,7 +89,7 @@ impl BySlot {
         if slot.stack != 0 && std::mem::take(&mut self.switching) {
             let waiting = &mut self.tasks.borrow_mut().waiting;
             let next = waiting.take(slot, returns).unwrap_or_default();
-            let before = std::mem::replace(&mut stack.frames, next);
+            let before = stack.switch_to(next);
             if let Some(top) = before.last() {
                 waiting.put(top.slot, before);
             }
