@@ -336,7 +336,7 @@ def _pick(columns: list[NDArray[np.int64]], runs: list[int]) -> NDArray[np.int64
 def _entered(
     columns: list[NDArray[np.int64] | None], merged: _Merged, runs: list[int]
 ) -> NDArray[np.int64] | None:
-    """Of the picked runs; None where that was not recorded of some kernel."""
+    """The columns of the runs that stand for their kernels; None where some kernel has none."""
     known = [column for column in columns if column is not None]
     if len(known) < len(columns):
         return None

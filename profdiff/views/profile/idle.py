@@ -1,25 +1,26 @@
 """For how long vCPUs idled, and what gave way to that."""
 
+import re
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from profdiff.evidence import idle as evidence
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_identity import Function
+from profdiff.profile.stack_table import StackTable
 from profdiff.views.record import Counts, Record, by_label
 
-# Where a task gives way to another one (kernel/sched/core.c). What these call says nothing of why.
-_SCHEDULER = {
-    "schedule",
-    "__schedule",
-    "schedule_idle",
-    "preempt_schedule_irq",
-    "preempt_schedule_common",
-}
+# How a task gives way to another one; with debug information, all of kernel/sched/ besides.
+_SCHEDULES = re.compile(r"_*(io_|preempt_)?schedule(_\w+)?")
+_SCHEDULER = "kernel/sched/"
 
 
 class IdlePath(Record, frozen=True):
     """``functions`` of the kernel, the outermost first, that led to the scheduler where the last
-    task of a program gave way on a vCPU; ``time``: for how many nanoseconds of the guest's clock
-    vCPUs then idled, summed over vCPUs, and ``times``, how often they began to."""
+    task of a program gave way on a vCPU, without the scheduler's own; ``time``: for how many
+    nanoseconds of the guest's clock vCPUs then idled, summed over vCPUs, and ``times``, how often
+    they began to."""
 
     functions: list[str]
     time: Counts
@@ -57,17 +58,8 @@ def _paths(comparison: Comparison) -> list[IdlePath]:
     stacks, functions = comparison.stacks, [*comparison.functions, *comparison.unnamed]
     sums: dict[tuple[str, ...], list[list[int]]] = {}
     for stack in np.flatnonzero(comparison.idle.any(axis=(1, 2))).tolist():
-        names: list[str] = []
-        above = stack
-        while above >= 0:
-            function = functions[int(stacks.function[above])]
-            if function.in_kernel:
-                if function.name in _SCHEDULER:
-                    names.clear()
-                else:
-                    names.append(function.name or f"({function.reason})")
-            above = int(stacks.parent[above])
-        of_path = sums.setdefault(tuple(reversed(names)), [[0, 0] for _ in comparison.labels])
+        names = _without_scheduler([functions[number] for number in _frames(stacks, stack)])
+        of_path = sums.setdefault(names, [[0, 0] for _ in comparison.labels])
         for total, part in zip(of_path, comparison.idle[stack].tolist(), strict=True):
             total[0] += part[0]
             total[1] += part[1]
@@ -80,3 +72,22 @@ def _paths(comparison: Comparison) -> list[IdlePath]:
         )
         for names, columns in ordered
     ]
+
+
+def _frames(stacks: StackTable, stack: int) -> Iterator[int]:
+    """The functions of a stack, the innermost first."""
+    while stack >= 0:
+        yield int(stacks.function[stack])
+        stack = int(stacks.parent[stack])
+
+
+def _without_scheduler(innermost_first: Sequence[Function]) -> tuple[str, ...]:
+    """The names of the kernel's functions, the outermost first, up to the scheduler's."""
+    kernel = [one for one in innermost_first if one.in_kernel]
+    last = 0
+    for number, one in enumerate(kernel):
+        if one.file.startswith(_SCHEDULER) or _SCHEDULES.fullmatch(one.name):
+            last = number + 1
+        elif last:
+            break
+    return tuple(one.name or f"({one.reason})" for one in reversed(kernel[last:]))

@@ -34,9 +34,10 @@ def with_tree(
     version: int = 3,
     repeated: list[tuple[int, int]] | None = None,
     branches: list[tuple[int, int, int]] | None = None,
+    idle: tuple[int, int, list[int], list[tuple[int, int, int]]] | None = None,
 ) -> bytes:
-    """A file of version 2, 3 or, with what is ``repeated``, 4, or, with ``branches``, 5: places,
-    then who called whom."""
+    """A file of version 2, 3 or, with what is ``repeated``, 4, or, with ``branches``, 5, or, with
+    what was ``idle`` (the clock, nobody, each vCPU, each path), 6: places, then who called whom."""
     sizes = (len(records), len(nodes), len(rows))
     parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", version, 2, 1, 1, 0, *sizes)]
     parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
@@ -47,6 +48,11 @@ def with_tree(
     if branches is not None:
         parts.insert(2, struct.pack("<Q", len(branches)))
         parts += [struct.pack("<QQQ", *one) for one in branches]
+    if idle is not None:
+        clock, nobody, vcpus, paths = idle
+        parts.insert(3, struct.pack("<QQQQ", len(vcpus), len(paths), clock, nobody))
+        parts += [struct.pack(f"<{len(vcpus)}Q", *vcpus)]
+        parts += [struct.pack("<QQQ", *path) for path in paths]
     return b"".join(parts)
 
 
@@ -67,6 +73,15 @@ def seeds() -> list[bytes]:
         with_tree(patched, nodes, rows, 3),
         with_tree(patched, nodes, rows, 4, [(n, 100 * n) for n in range(3, 45, 3)]),
         with_tree(patched, nodes, rows, 5, [(9, 10**6)], [(n, n % 5, 1) for n in range(4, 40, 3)]),
+        with_tree(
+            patched,
+            nodes,
+            rows,
+            6,
+            [(9, 10**6)],
+            [(n, n % 5, 1) for n in range(4, 40, 3)],
+            (10**7, 4000, [5000, 7000], [(n, 100 * n, n) for n in range(26)]),
+        ),
         plain([]),
     ]
 
@@ -89,7 +104,12 @@ def _read(data: bytes, folder: Path) -> None:
         assert counts.untold is not None
         assert min(counts.taken.min(initial=0), counts.untold.min(initial=0)) >= 0
         assert (counts.taken + counts.untold <= counts.count).all()
+    if counts.clock is not None:
+        assert max(counts.clock.idle, *counts.clock.vcpus, 0) <= counts.clock.advanced
     if counts.calls:
+        if counts.calls.idle:
+            assert counts.clock
+            assert counts.calls.idle.time.sum() <= sum(counts.clock.vcpus)
         counts.calls.unequal(counts.count)
         counts.calls.placed(np.arange(len(counts.address)))
     if told := own_context(counts, _ENTRIES):
