@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
     from profdiff.collectors.guest.qemu import Qemu
     from profdiff.collectors.guest.result import Left, Result
+    from profdiff.collectors.kernels.files import KernelFiles
     from profdiff.collectors.machine.environment import Environment, Finding
     from profdiff.collectors.recorded import Recorded
     from profdiff.collectors.records import Measured, Value
@@ -74,6 +75,10 @@ class Collector:
         own = {option.name or "": given[option.name or ""] for option in self.options}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in own.items()}
 
+    def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:
+        """Raise InputError or MissingError where these kernels, or this QEMU, cannot be recorded
+        with its options."""
+
     def preview(self, given: Mapping[str, Any]) -> list[str]:
         """What ``plan`` can say of click's values without a run; one line each. Raises
         InputError."""
@@ -86,10 +91,15 @@ class Collector:
         return find_emulator(architecture, program)
 
     def qemu_arguments(
-        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+        self,
+        qemu: Qemu,
+        options: Options,
+        folder: Path,
+        repetition: int = 1,
+        kernel: KernelFiles | None = None,
     ) -> list[str]:
-        """What it adds to QEMU's command line for the run in ``folder``, the cell's first or
-        another one."""
+        """What it adds to QEMU's command line for the run of ``kernel`` in ``folder``, the cell's
+        first or another one."""
         return []
 
     def script(self) -> str:

@@ -138,7 +138,9 @@ class Recorder:
         )
         if self.place is not None:
             return self.place.start(self, job, boot)
-        more = self.collector.qemu_arguments(self.qemu, self.options, job.folder, job.repetition)
+        more = self.collector.qemu_arguments(
+            self.qemu, self.options, job.folder, job.repetition, job.kernel
+        )
         arguments = self.qemu.arguments(boot, job.folder, more)
         return Running(self, job, GuestRun(arguments, job.folder, self.guest.timeout), arguments)
 
@@ -176,7 +178,9 @@ class Recorder:
         if self.place is not None:
             return self.place.restore(self, job, machine, state, delivery)
         self.folder.mkdir(parents=True, exist_ok=True)
-        more = self.collector.qemu_arguments(qemu, self.options, job.folder, job.repetition)
+        more = self.collector.qemu_arguments(
+            qemu, self.options, job.folder, job.repetition, job.kernel
+        )
         places = Places(job.folder, self.folder)
         run = machine.restore(state, delivery, job.variation, places, more)
         return Running(self, job, run, run.arguments, restored=state)

@@ -14,6 +14,7 @@ from profdiff.collectors.exact.entry import Exact
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
     from profdiff.collectors.guest.qemu import Qemu
+    from profdiff.collectors.kernels.files import KernelFiles
     from profdiff.collectors.machine.environment import Environment, Finding
 
 
@@ -37,7 +38,12 @@ class Contention(Exact):
         return None
 
     def qemu_arguments(
-        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+        self,
+        qemu: Qemu,
+        options: Options,
+        folder: Path,
+        repetition: int = 1,
+        kernel: KernelFiles | None = None,
     ) -> list[str]:
         return self.plugin_arguments(qemu, folder, f"calls=on,turns={repetition}")
 

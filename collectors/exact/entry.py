@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
     from profdiff.collectors.guest.qemu import Qemu
     from profdiff.collectors.guest.result import Left, Result
+    from profdiff.collectors.kernels.files import KernelFiles
     from profdiff.collectors.machine.environment import Environment, Finding
     from profdiff.collectors.recorded import Recorded
 
 _FILE = "counts.bin"
+# Which the plugin makes of that.
+_PROBES = "counts.probes"
 
 
 class Exact(Collector):
@@ -37,6 +40,13 @@ class Exact(Collector):
             ["--call-tree/--no-call-tree"],
             default=True,
             help="Record who called whom with exact counts. Recording takes about 40% longer.",
+        ),
+        click.Option(
+            ["--probe"],
+            multiple=True,
+            metavar="'FUNCTION VARIABLE'",
+            help="Record the values that a variable has where a function of the kernel begins. Can "
+            "be given several times; needs QEMU 9 or later.",
         ),
     )
     failures = ("window",)
@@ -60,11 +70,34 @@ class Exact(Collector):
         return qemu
 
     def qemu_arguments(
-        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+        self,
+        qemu: Qemu,
+        options: Options,
+        folder: Path,
+        repetition: int = 1,
+        kernel: KernelFiles | None = None,
     ) -> list[str]:
-        return self.plugin_arguments(
-            qemu, folder, f"calls={'on' if options['call_tree'] else 'off'}"
-        )
+        how = f"calls={'on' if options['call_tree'] else 'off'}"
+        if (wanted := options.get("probe")) and kernel:
+            from profdiff.collectors.exact import probes
+
+            how += probes.arguments(kernel, qemu.architecture.name, wanted)
+        return self.plugin_arguments(qemu, folder, how)
+
+    def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:
+        if not (wanted := options.get("probe")) or qemu is None:
+            return
+        from profdiff.collectors.exact import probes
+        from profdiff.collectors.programs import newer
+
+        if qemu.plugin_api == 1:
+            command = newer(qemu.architecture.emulator)
+            install = f": {command}" if command else ", and name it with --qemu"
+            raise MissingError(
+                f"--probe: plugins of {qemu.version} cannot read registers; install QEMU 9 or "
+                f"later{install}"
+            )
+        probes.refuse(kernels, qemu.architecture.name, wanted)
 
     def plugin_arguments(self, qemu: Qemu, folder: Path, how: str) -> list[str]:
         """QEMU's, to count so into ``folder``. Raises MissingError."""
@@ -115,6 +148,8 @@ class Exact(Collector):
         )
         if failure:
             return result
+        if (left.folder / _PROBES).exists():
+            result = replace(result, files={**result.files, "probes": _PROBES})
         entries = context.Entries.of_kallsyms(left.read("kallsyms"))
         beside = None
         interrupts = entries.interrupts(counts.address, counts.count) if len(entries) else None

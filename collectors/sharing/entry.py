@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
     from profdiff.collectors.guest.qemu import Qemu
     from profdiff.collectors.guest.result import Left, Result
+    from profdiff.collectors.kernels.files import KernelFiles
     from profdiff.collectors.recorded import Recorded
     from profdiff.collectors.records import Value
     from profdiff.collectors.sharing.lines import SharedLines
@@ -67,7 +68,12 @@ class Sharing(Collector):
         return with_plugin(architecture, program, "sharing=64")
 
     def qemu_arguments(
-        self, qemu: Qemu, options: Options, folder: Path, repetition: int = 1
+        self,
+        qemu: Qemu,
+        options: Options,
+        folder: Path,
+        repetition: int = 1,
+        kernel: KernelFiles | None = None,
     ) -> list[str]:
         from profdiff.collectors.guest.plugin import arguments
 

@@ -170,6 +170,9 @@ class Experiment:
                 copies=asked.sweep.copies,
             )
         copies.refuse(prepared, asked.sweep, equipment.collectors)
+        for name in equipment.collectors:
+            emulator = equipment.emulators.get(name)
+            registry.collector(name).refuse(located, equipment.options, emulator)
         own = (
             known.get(("own files", architecture), partial(initramfs.own_files, architecture))
             if architecture

@@ -30,6 +30,7 @@ from profdiff.views.profile.steps import Step
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
 from profdiff.views.results.lengths import Lengths
+from profdiff.views.results.probes import ProbedVariable
 from profdiff.views.results.recording import Workload
 from profdiff.views.results.traces import Trace
 
@@ -167,6 +168,7 @@ class Document(Record, frozen=True):
     runs: list[RecordedRun]
     stacks: list[Stacks]
     metrics: list[Metric]
+    probes: list[ProbedVariable]
 
 
 def schema() -> dict[str, Any]:

@@ -127,7 +127,9 @@ class Cluster:
         there = replace(
             boot, image=inputs.there(boot.image), initramfs=inputs.there(boot.initramfs)
         )
-        more = recorder.collector.qemu_arguments(away, recorder.options, Path(), job.repetition)
+        more = recorder.collector.qemu_arguments(
+            away, recorder.options, Path(), job.repetition, job.kernel
+        )
         arguments = away.arguments(there, Path(), more)
         return self._sent(recorder, job, arguments, inputs)
 
@@ -148,7 +150,9 @@ class Cluster:
         if not kept.exists():
             recorder.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(kept, content, durable=False)
-        more = recorder.collector.qemu_arguments(away, recorder.options, Path(), job.repetition)
+        more = recorder.collector.qemu_arguments(
+            away, recorder.options, Path(), job.repetition, job.kernel
+        )
         arguments = replace(machine, qemu=away).arguments(
             inputs.there(job.kernel.image),
             inputs.there(state.initramfs),

@@ -13,7 +13,7 @@ from profdiff.views import bisection, document
 from profdiff.views.claims.answered import leading
 from profdiff.views.kernels import built_from, facts
 from profdiff.views.record import Record
-from profdiff.views.results import experiment, lengths, recording, states, traces
+from profdiff.views.results import experiment, lengths, probes, recording, states, traces
 from profdiff.views.results.heading import heading
 
 
@@ -54,6 +54,7 @@ def build(findings: Findings) -> document.Document:
         runs=document.runs(findings),
         stacks=stacks,
         metrics=metrics,
+        probes=probes.probed(findings),
     )
 
 

@@ -9,7 +9,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.runs import has_lines
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.reports.text import calls, code, experiment, histograms, idle, steps
+from profdiff.reports.text import calls, code, experiment, histograms, idle, probes, steps
 from profdiff.reports.text import classes as class_tables
 from profdiff.reports.text import functions as function_tables
 from profdiff.views.bisection import sentences
@@ -93,6 +93,7 @@ def tables(
             )
             parts += calls.render(first, rows, numbers, width)
             parts += idle.render(first, numbers, width)
+            parts += probes.render(findings, numbers, width)
             if classes:
                 parts += class_tables.render(first, rows, numbers, width)
                 parts += code.render(first, findings.session, rows, width)

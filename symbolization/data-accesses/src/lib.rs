@@ -12,4 +12,5 @@ mod program;
 mod resolve;
 
 pub use kind::{Kind, Reason};
+pub use program::{probed, Begin, Held, Probed};
 pub use resolve::{Accesses, DataIndex, Executed, Flags};

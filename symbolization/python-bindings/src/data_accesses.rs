@@ -25,6 +25,52 @@ pub(crate) fn access_reasons() -> Vec<&'static str> {
     known::Reason::NAMES.to_vec()
 }
 
+/// Address, the function that has the code, how it is held (`value`, `memory`, `frame`, `constant`, or
+/// `nothing`), in which register, the offset or the constant, why nothing holds it, bytes, and whether
+/// it is signed.
+type Begin = (u64, String, &'static str, u16, i64, &'static str, u8, bool);
+
+/// Where a function begins and what holds a variable there; whether the file has the function, and it
+/// the variable; the names of its variables. None where the file has no DWARF.
+#[pyfunction]
+pub(crate) fn probed(
+    py: Python<'_>,
+    path: PathBuf,
+    architecture: &str,
+    function: &str,
+    variable: &str,
+) -> PyResult<Option<(Vec<Begin>, bool, bool, Vec<String>)>> {
+    let found = py.detach(|| known::probed(&path, architecture, function, variable));
+    Ok(found.map_err(native)?.map(|found| {
+        let begins = found.begins.into_iter().map(|one| {
+            let (how, register, number, why) = match one.held {
+                known::Held::Value(register, offset) => ("value", register, offset, ""),
+                known::Held::Memory(register, offset) => ("memory", register, offset, ""),
+                known::Held::Frame(offset) => ("frame", 0, offset, ""),
+                known::Held::Constant(value) => ("constant", 0, value, ""),
+                known::Held::Nothing(why) => ("nothing", 0, 0, why),
+            };
+            let (size, signed) = (one.size, one.is_signed);
+            (
+                one.address,
+                one.within,
+                how,
+                register,
+                number,
+                why,
+                size,
+                signed,
+            )
+        });
+        (
+            begins.collect(),
+            found.is_known,
+            found.has_variable,
+            found.variables,
+        )
+    }))
+}
+
 /// A kernel or a module whose debug information says what its code accesses.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
 pub(crate) struct DataIndex(known::DataIndex);

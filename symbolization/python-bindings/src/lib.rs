@@ -18,7 +18,7 @@ mod _native {
     #[pymodule_export]
     use crate::alignment::align;
     #[pymodule_export]
-    use crate::data_accesses::{access_kinds, access_reasons, DataIndex};
+    use crate::data_accesses::{access_kinds, access_reasons, probed, DataIndex};
     #[pymodule_export]
     use crate::data_types::type_layouts;
     #[pymodule_export]

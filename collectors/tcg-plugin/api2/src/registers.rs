@@ -19,7 +19,13 @@ struct Descriptor {
     name: *const c_char,
 }
 
+type ReadMemory = unsafe extern "C" fn(u64, *mut Array, usize) -> bool;
+
+/// Which plugins have since API 4.
+const READ_MEMORY: &CStr = c"qemu_plugin_read_memory_vaddr";
+
 extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn qemu_plugin_get_registers() -> *mut Array;
     // It returns an int, since API 6 a bool; a register that cannot be read has no bytes.
     fn qemu_plugin_read_register(handle: *mut c_void, into: *mut Array);
@@ -31,6 +37,7 @@ extern "C" {
 pub struct VcpuRegisters {
     all: *mut Array,
     bytes: *mut Array,
+    memory: Option<ReadMemory>,
 }
 
 // SAFETY: the arrays are this object's own.
@@ -39,11 +46,15 @@ unsafe impl Send for VcpuRegisters {}
 impl VcpuRegisters {
     /// For a callback in a vCPU's thread.
     pub fn new() -> VcpuRegisters {
-        // SAFETY: QEMU and glib allocate them, or end the process.
+        // SAFETY: QEMU and glib allocate them, or end the process; null is glibc's RTLD_DEFAULT, all
+        // that is loaded, and the function has that signature in all versions that have it.
         unsafe {
+            let memory = dlsym(ptr::null_mut(), READ_MEMORY.as_ptr());
             VcpuRegisters {
                 all: qemu_plugin_get_registers(),
                 bytes: g_byte_array_new(),
+                memory: (!memory.is_null())
+                    .then(|| std::mem::transmute::<*mut c_void, ReadMemory>(memory)),
             }
         }
     }
@@ -74,5 +85,20 @@ impl Registers for VcpuRegisters {
                 _ => u64::from_ne_bytes((*self.bytes).data.cast::<[u8; 8]>().read()),
             }
         }
+    }
+
+    fn memory(&self, address: u64, size: usize) -> Option<u64> {
+        let read = self.memory?;
+        let mut word = [0; 8];
+        // SAFETY: QEMU sizes the array and fills it, or says that it cannot.
+        unsafe {
+            (*self.bytes).len = 0;
+            if !read(address, self.bytes, size) || (*self.bytes).len as usize != size {
+                return None;
+            }
+            let found = std::slice::from_raw_parts((*self.bytes).data, size);
+            word.get_mut(..size)?.copy_from_slice(found);
+        }
+        Some(u64::from_le_bytes(word))
     }
 }

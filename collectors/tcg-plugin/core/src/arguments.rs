@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_int, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::probes::Probe;
+
 /// What is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Records {
@@ -27,10 +29,12 @@ pub struct Arguments {
     pub memory: usize,
     /// What is recorded.
     pub records: Records,
+    /// Variables that are read where functions begin.
+    pub probes: Vec<Probe>,
 }
 
 const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
-                     turns=SEED, or sharing=64 or sharing=128";
+                     turns=SEED and probe=PROBE, or sharing=64 or sharing=128";
 
 impl Arguments {
     /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
@@ -47,6 +51,7 @@ impl Arguments {
     fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
         let (mut out, mut memory) = (None, None);
         let (mut calls, mut seed, mut line_size) = (false, None, None);
+        let mut probes = Vec::new();
         for word in words {
             let refused = || {
                 format!(
@@ -64,6 +69,10 @@ impl Arguments {
                 (b"calls", b"on" | b"off") => calls = value == b"on",
                 (b"turns", _) => seed = Some(number().ok_or_else(refused)?),
                 (b"sharing", b"64" | b"128") => line_size = number(),
+                (b"probe", _) => {
+                    let probe = std::str::from_utf8(value).ok().and_then(Probe::parse);
+                    probes.push(probe.ok_or_else(refused)?);
+                }
                 _ => return Err(refused()),
             }
         }
@@ -74,6 +83,7 @@ impl Arguments {
             out,
             memory,
             records: line_size.map_or(Records::Counts { calls, seed }, Records::Sharing),
+            probes,
         })
     }
 }
@@ -93,6 +103,7 @@ mod tests {
                 out: PathBuf::from("/a=b"),
                 memory: 5,
                 records,
+                probes: Vec::new(),
             })
         };
         let counts = |calls, seed| Records::Counts { calls, seed };

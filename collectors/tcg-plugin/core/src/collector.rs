@@ -19,6 +19,7 @@ use crate::ffi;
 use crate::following::{self, follow, follow_anywhere, follow_block, follow_halt, with_tracker};
 use crate::idling::{self, Idled};
 use crate::memory::{self, refuse, say};
+use crate::probes;
 use crate::random_turns;
 use crate::repeated::Repeated;
 use crate::running;
@@ -92,6 +93,7 @@ pub unsafe fn install(
         return -1;
     };
     memory::bound(arguments.memory);
+    probes::begin(arguments.probes);
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
@@ -177,6 +179,8 @@ extern "C" fn translated(first: usize, second: usize) {
                 unsafe { follow_halt(insn) };
             }
             behind = address.wrapping_add(length as u64);
+            // SAFETY: `insn` is valid during this callback.
+            unsafe { probes::follow(insn, address) };
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };
@@ -316,6 +320,9 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         let window = collector.windows.used();
         running::counts(window.is_open());
         random_turns::are_taken(window.is_open());
+        if has_marks && !had_marks {
+            probes::clear();
+        }
         with_tracker(|tracker| {
             if has_marks && !had_marks {
                 tracker.clear(); // what the command's window counted until now
@@ -350,6 +357,12 @@ extern "C" fn exiting() {
         };
         let result =
             File::create(&collector.out).and_then(|file| counted.write(&mut BufWriter::new(file)));
+        let result = result.and_then(|()| {
+            probes::write(|| {
+                let file = File::create(collector.out.with_extension("probes"))?;
+                Ok(Box::new(BufWriter::new(file)))
+            })
+        });
         if let Err(error) = result {
             say(&format!(
                 "cannot write {}: {error}",

@@ -24,6 +24,7 @@
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
+//! - [`probes`]: values of variables where functions begin
 //! - [`clock`]: the guest's clock
 //! - [`idling`]: for how long each vCPU idles
 //! - [`turns`]: which vCPU executes, and how it hands over to the next
@@ -54,6 +55,7 @@ pub mod frames;
 pub mod idling;
 pub mod iterations;
 pub mod memory;
+pub mod probes;
 pub mod random_numbers;
 pub mod random_turns;
 pub mod repeated;

@@ -21,6 +21,10 @@ pub trait Registers: Send {
 
     /// What it holds: 64 bits.
     fn read(&self, register: usize) -> u64;
+
+    /// Up to 8 bytes of the guest's memory, the lowest first; None where they cannot be read, or
+    /// QEMU does not let plugins do so.
+    fn memory(&self, address: u64, size: usize) -> Option<u64>;
 }
 
 /// The vCPU of which nothing tells which it is: firmware, or a kernel that begins.
@@ -96,6 +100,17 @@ pub fn is_told() -> bool {
 #[inline]
 pub fn address() -> Option<u64> {
     running().map(|running| running.registers.read(running.program_counter))
+}
+
+/// What a register holds that gdb calls `name`, inside a callback that may read registers.
+pub fn register(name: &str) -> Option<u64> {
+    let registers = &running()?.registers;
+    registers.named(name).map(|found| registers.read(found))
+}
+
+/// Up to 8 bytes of the guest's memory, inside such a callback.
+pub fn word(address: u64, size: usize) -> Option<u64> {
+    running()?.registers.memory(address, size)
 }
 
 /// Which vCPU executes: what registers tell, or `number` where they cannot be read. For callbacks
@@ -216,6 +231,11 @@ static COUNTING: AtomicBool = AtomicBool::new(false);
 /// From now on what executes is counted, or is not.
 pub fn counts(counting: bool) {
     COUNTING.store(counting, Ordering::Relaxed);
+}
+
+/// Whether what executes is counted.
+pub fn is_counting() -> bool {
+    COUNTING.load(Ordering::Relaxed)
 }
 
 extern "C" fn boots(_number: u32, _none: *mut c_void) {

@@ -15,6 +15,10 @@ pub(super) struct Entry<'d> {
     pub(super) ranges: Option<AttributeValue<Slice<'d>>>,
     pub(super) location: Option<AttributeValue<Slice<'d>>>,
     pub(super) frame: Option<Expression<Slice<'d>>>,
+    /// Where it begins, if it says so.
+    pub(super) entry: Option<AttributeValue<Slice<'d>>>,
+    /// What it always is.
+    pub(super) constant: Option<AttributeValue<Slice<'d>>>,
     pub(super) declared: bool,
     pub(super) external: bool,
     pub(super) alignment: u64,
@@ -87,6 +91,8 @@ impl<'d> Entry<'d> {
                         entry.frame = Some(expression);
                     }
                 }
+                dw::DW_AT_entry_pc => entry.entry = Some(value),
+                dw::DW_AT_const_value => entry.constant = Some(value),
                 dw::DW_AT_declaration => entry.declared = true,
                 dw::DW_AT_external => entry.external = true,
                 dw::DW_AT_alignment => entry.alignment = value.udata_value().unwrap_or(0),

@@ -96,7 +96,8 @@ pub(super) fn location<'d>(
     }
 }
 
-fn operations<'d>(
+/// The operations of an expression; none where there are too many.
+pub(super) fn operations<'d>(
     encoding: Encoding,
     expression: Expression<Slice<'d>>,
 ) -> Option<Vec<Operation<Slice<'d>>>> {

@@ -4,6 +4,7 @@ mod entry;
 mod function;
 mod index;
 mod location;
+mod probed;
 mod scan;
 mod statics;
 
@@ -17,6 +18,7 @@ use kernel_symbols::{DebugFile, Result};
 pub(crate) use function::{Declared, Function, CONTAINED};
 pub(crate) use index::Index;
 pub(crate) use location::Location;
+pub use probed::{probed, Begin, Held, Probed};
 pub(crate) use statics::{Static, Statics};
 
 use self::entry::{described, Entry};
