@@ -32,7 +32,7 @@ class ProbedVariable(Record, frozen=True):
 
 
 def probed(findings: Findings) -> list[ProbedVariable]:
-    """Of each probe at the setting. Raises SessionError, InputError."""
+    """Those of the session, at the setting. Raises SessionError, InputError."""
     if findings.session is None:
         return []
     told = findings.results

@@ -11,6 +11,7 @@ from fuzz.targets import (
     kernel,
     mail,
     perf,
+    probes,
     session,
     sharing,
     sources,
@@ -35,4 +36,5 @@ TARGETS: tuple[Target, ...] = (
     *accesses.TARGETS,
     *sharing.TARGETS,
     *traces.TARGETS,
+    *probes.TARGETS,
 )

@@ -80,7 +80,7 @@ def seeds() -> list[bytes]:
             6,
             [(9, 10**6)],
             [(n, n % 5, 1) for n in range(4, 40, 3)],
-            (10**7, 4000, [5000, 7000], [(n, 100 * n, n) for n in range(26)]),
+            (10**7, 4000, [5000, 7000], [(n, 10 * n, n) for n in range(26)]),
         ),
         plain([]),
     ]

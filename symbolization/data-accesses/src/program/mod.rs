@@ -2,6 +2,7 @@
 
 mod entry;
 mod function;
+mod held;
 mod index;
 mod location;
 mod probed;
@@ -16,9 +17,10 @@ use data_types::{Dwarf, Id, Types};
 use kernel_symbols::{DebugFile, Result};
 
 pub(crate) use function::{Declared, Function, CONTAINED};
+pub use held::Held;
 pub(crate) use index::Index;
 pub(crate) use location::Location;
-pub use probed::{probed, Begin, Held, Probed};
+pub use probed::{probed, Begin, Probed};
 pub(crate) use statics::{Static, Statics};
 
 use self::entry::{described, Entry};
