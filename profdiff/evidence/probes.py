@@ -17,7 +17,7 @@ class Probed(NamedTuple):
 
 
 def probes(session: Session, runs: Cells, setting: Setting, labels: Sequence[str]) -> list[Probed]:
-    """Of the first finished run of each kernel at a setting; of two lengths, the longer one less
+    """Those of each kernel's first finished run at a setting; of two lengths, the longer one less
     the shorter. Raises SessionError, InputError."""
     asked = session.manifest.options.get("probe")
     wanted = [Probe.parse(str(text)) for text in asked] if isinstance(asked, list) else []
