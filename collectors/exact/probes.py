@@ -67,8 +67,8 @@ class Begin(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Of a kernel. ``variables``: those that the function has, where the one that is wanted is
-    not among them."""
+    """Where a function begins in a kernel, and whether the kernel has it, and the variable.
+    ``variables``: names of those that the function has."""
 
     begins: Sequence[Begin]
     has_function: bool
@@ -167,7 +167,7 @@ class Values:
 
 
 def read(path: Path, probes: int) -> list[Values]:
-    """Of each probe, what the plugin wrote (``collectors/tcg-plugin/core/src/probes.rs``). Raises
+    """What the plugin wrote of each probe (``collectors/tcg-plugin/core/src/probes.rs``). Raises
     SessionError."""
     damaged = SessionError(f"{path} is damaged: record this run again")
     try:

@@ -120,7 +120,8 @@ class Results:
             for collector in manifest.collectors
             for measured in gatherer.metrics(setting, collector)
         ]
-        if not any(one.metric == IDLE and _has_value(one) for one in found):
+        idle = [cell.boots for one in found if one.metric == IDLE for cell in one.cells]
+        if not np.any([value for boots in idle for boot in boots for value in boot]):
             found = [one for one in found if one.metric != IDLE]
         return Results(manifest, kernels, rule, runs, known, gatherer.compared(found))
 
@@ -321,12 +322,6 @@ class _Gatherer:
         found = in_states(found, *(cell.states for cell in pair))
         floor = larger(cell.tick_floor for cell in pair)
         return above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
-
-
-def _has_value(result: Result) -> bool:
-    """Whether any boot has one that is not 0."""
-    every = [boot for cell in result.cells for boot in [*cell.boots, [*cell.states.values()]]]
-    return any(map(any, every))
 
 
 def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
