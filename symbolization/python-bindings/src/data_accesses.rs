@@ -30,6 +30,8 @@ pub(crate) fn access_reasons() -> Vec<&'static str> {
 /// it is signed.
 type Begin = (u64, String, &'static str, u16, i64, &'static str, u8, bool);
 
+type Probed = (Vec<Begin>, bool, bool, Vec<String>);
+
 /// Where a function begins and what holds a variable there; whether the file has the function, and it
 /// the variable; the names of its variables. None where the file has no DWARF.
 #[pyfunction]
@@ -39,7 +41,7 @@ pub(crate) fn probed(
     architecture: &str,
     function: &str,
     variable: &str,
-) -> PyResult<Option<(Vec<Begin>, bool, bool, Vec<String>)>> {
+) -> PyResult<Option<Probed>> {
     let found = py.detach(|| known::probed(&path, architecture, function, variable));
     Ok(found.map_err(native)?.map(|found| {
         let begins = found.begins.into_iter().map(|one| {
