@@ -1,6 +1,6 @@
 """What a run recorded, as plain arrays: counts by place, and who called whom."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -67,6 +67,24 @@ class CallTree:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What the kernel executed beside the workload: ``address``: uint64[B], rising; ``count``:
+    int64[B], how often, or int64[B, R] in each of several runs."""
+
+    address: NDArray[np.uint64]
+    count: NDArray[np.int64]
+
+    @staticmethod
+    def of_runs(runs: Sequence["Beside"]) -> "Beside":
+        """Those of R runs, int64[B] each."""
+        every = np.unique(np.concatenate([run.address for run in runs]))
+        count = np.zeros((len(every), len(runs)), np.int64)
+        for number, run in enumerate(runs):
+            count[np.searchsorted(every, run.address), number] = run.count
+        return Beside(every, count)
+
+
+@dataclass(frozen=True)
 class Recorded:
     """N places and M metrics. ``executed``: uint8[N, 16], the length of the instruction at each
     place and its bytes, zeros where they were not seen. ``calls``: None where callers were not
@@ -76,7 +94,8 @@ class Recorded:
     known. ``taken``: int64[N], how often the conditional branch at each place jumped to its target,
     0 for what is none; ``untold``: int64[N], of how many of its executions that is not known; None
     where it was not recorded. ``sampled``: gives int64[N, M], how many samples were taken at each
-    place itself, None for exact counts."""
+    place itself, None for exact counts. ``beside``: what ran beside the workload, which the others
+    leave out; None where that is not told apart."""
 
     metrics: tuple[Metric, ...]
     places: Places
@@ -89,6 +108,7 @@ class Recorded:
     samples: PerfData | None = None
     text: PerfText | None = None
     sampled: Callable[[], NDArray[np.int64]] | None = None
+    beside: Beside | None = None
 
     @cached_property
     def count(self) -> NDArray[np.int64]:

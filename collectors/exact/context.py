@@ -18,7 +18,7 @@ from profdiff.base import bounded
 from profdiff.base.errors import SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.recorded import CallTree
+from profdiff.collectors.recorded import Beside, CallTree
 from profdiff.symbolization.places import KERNEL_HALF
 
 
@@ -144,6 +144,14 @@ def own_context(counts: Counts, entries: Entries) -> tuple[Counts, int] | None:
     np.add.at(apart, tree.place[ran_beside], tree.count[ran_beside])
     own = counts.count - apart
     return _kept(counts, _pruned(tree, beside, ran_beside), own, apart), int(apart.sum())
+
+
+def beside(counts: Counts, own: Counts) -> Beside:
+    """What the kernel executed beside the workload: all ``counts`` but the workload's ``own``."""
+    apart = counts.count[counts.in_kernel].copy()
+    address = counts.address[counts.in_kernel]
+    apart[np.searchsorted(address, own.address[own.in_kernel])] -= own.count[own.in_kernel]
+    return Beside(address[apart > 0], apart[apart > 0])
 
 
 def _beside(tree: CallTree, address: NDArray[np.uint64], entries: Entries) -> NDArray[np.bool_]:

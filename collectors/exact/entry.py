@@ -181,10 +181,12 @@ class Exact(Collector):
 
         if "counts" not in files:
             return None
-        counts = Counts.load(files["counts"])
+        counts, beside = Counts.load(files["counts"]), None
         if context.FILE in files:
             entries = context.Entries.load(files[context.FILE])
-            counts, _ = context.own_context(counts, entries) or (counts, 0)
+            if own := context.own_context(counts, entries):
+                beside = context.beside(counts, own[0])
+                counts = own[0]
         places = Places.of_code(counts.address, counts.code)
         column, repeated = counts.count[:, None], counts.each_iteration
         iterations = None if repeated is None else repeated - counts.count
@@ -197,6 +199,7 @@ class Exact(Collector):
             iterations=iterations,
             taken=counts.taken,
             untold=counts.untold,
+            beside=beside,
         )
 
 

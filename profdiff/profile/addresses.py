@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
-from profdiff.collectors.recorded import CallTree, Recorded
+from profdiff.collectors.recorded import Beside, CallTree, Recorded
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.places import Places, distinct, of_keys, rows_of
 
@@ -26,7 +26,8 @@ class Addresses:
     int64[N, R], of how many of its executions that is not known; None where some run does not say
     it. ``sampled`` gives int64[N, R, M], from how many samples ``counts`` are known; None for exact
     counts. ``trees`` reads who called whom in a run again, with 1, or with -1 where it is
-    subtracted; None where that is not known.
+    subtracted; None where that is not known. ``beside``: what ran beside the workload in each run;
+    None where some run does not tell it apart.
     """
 
     places: Places
@@ -39,6 +40,7 @@ class Addresses:
     untold: NDArray[np.int64] | None = None
     sampled: Callable[[], NDArray[np.int64]] | None = None
     trees: Callable[[int], Sequence[tuple[int, CallTree]]] | None = None
+    beside: Beside | None = None
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -72,19 +74,25 @@ class Addresses:
                 result[where, number] = own
             return result
 
+        apart = [run.beside for run in runs if run.beside is not None]
         told = replace(
             addresses,
             iterations=by_run([run.iterations for run in runs]),
             taken=by_run([run.taken for run in runs]),
             untold=by_run([run.untold for run in runs]),
+            beside=Beside.of_runs(apart) if len(apart) == len(runs) else None,
         )
         return told, rows
 
     def subtracted(self, runs: int) -> "Addresses":
         """The first half of 2·``runs`` runs minus the second half."""
 
+        def less(both: NDArray[np.int64]) -> NDArray[np.int64]:
+            difference: NDArray[np.int64] = both[:, :runs] - both[:, runs:]
+            return difference
+
         def rest(both: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-            return None if both is None else both[:, :runs] - both[:, runs:]
+            return None if both is None else less(both)
 
         def trees(run: int) -> Sequence[tuple[int, CallTree]]:
             if self.trees is None:
@@ -99,4 +107,5 @@ class Addresses:
             iterations=rest(self.iterations),
             taken=rest(self.taken),
             untold=rest(self.untold),
+            beside=self.beside and Beside(self.beside.address, less(self.beside.count)),
         )

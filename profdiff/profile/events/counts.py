@@ -1,0 +1,101 @@
+"""How often events happened in runs of one kernel."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.events.entries import Entered, Entries, symbols
+from profdiff.profile.events.table import Event, Version, Way, events
+from profdiff.profile.kept_chains import chains_of
+from profdiff.profile.kept_code import known_code
+from profdiff.profile.runs import paired, recorded
+from profdiff.profile.session_symbols import architecture_of
+from profdiff.session.manifest import Run
+from profdiff.session.points import Setting
+from profdiff.session.session import Session
+from profdiff.symbolization.chains import Chains
+
+_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class EventCount:
+    """How often an event happened in each of R runs, ``own`` and ``beside`` as ``Entered`` has
+    them, by which ``way`` that is told. ``looked_up``: whether somebody looked that up in kernels
+    of this version."""
+
+    way: Way
+    own: NDArray[np.int64]
+    beside: NDArray[np.int64] | None
+    inlined: bool
+    looked_up: bool
+
+
+def event_counts(session: Session, run: Run, addresses: Addresses) -> Mapping[str, EventCount]:
+    """By the events' names; those are left out whose functions the kernel is not known to have.
+    ``addresses``: of runs of one kernel, of which ``run`` is one. Nothing is known without the
+    guest's kallsyms. Raises SessionError, InputError."""
+    ways = [way for event in events() for way in event.ways]
+    names = {name for way in ways for name in way.functions}
+    hosts = {way.inside for way in ways if way.inside}
+    begins = symbols(session.read(run, "kallsyms") or b"", names | hosts)
+    if not begins:
+        return {}
+    entries = Entries(addresses, begins, names, partial(_code, session, run, addresses))
+    architecture, version = architecture_of(run), _version(session.kernel(run.kernel).release)
+    found = {event.name: _counted(event, entries, architecture, version) for event in events()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def counts_in_state(
+    session: Session, label: str, collector: str, setting: Setting, state: int
+) -> Mapping[str, EventCount]:
+    """The same of a kernel's runs in one state at a setting; nothing where there are none."""
+    short, long = paired(session, label, collector, setting, state)
+    read = [recorded(session, run) for run in [*long, *short]]
+    known = [one for one in read if one is not None]
+    if not known or len(known) < len(read):
+        return {}
+    addresses, _ = Addresses.of_runs(known, partial(chains_of, session, long[0]))
+    return event_counts(session, long[0], addresses.subtracted(len(long)) if short else addresses)
+
+
+def _counted(
+    event: Event, entries: Entries, architecture: str, version: Version | None
+) -> EventCount | None:
+    for way in event.ways:
+        if way.architecture in ("", architecture):
+            found = [entries.of(name, way.inside) for name in way.functions]
+            known = [one for one in found if one is not None]
+            if len(known) == len(found):
+                return EventCount(
+                    way=way,
+                    own=np.sum([one.own for one in known], axis=0),
+                    beside=_beside(known),
+                    inlined=any(one.inlined for one in known),
+                    looked_up=way.is_looked_up(architecture, version),
+                )
+    return None
+
+
+def _beside(every: Sequence[Entered]) -> NDArray[np.int64] | None:
+    told = [one.beside for one in every if one.beside is not None]
+    if len(told) < len(every):
+        return None
+    summed: NDArray[np.int64] = np.sum(told, axis=0)
+    return summed
+
+
+def _version(release: str | None) -> Version | None:
+    found = _VERSION.match(release or "")
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _code(session: Session, run: Run, addresses: Addresses) -> Chains | None:
+    code = known_code(session, run, addresses).code
+    return None if code is None else code.chains

@@ -1,0 +1,283 @@
+// One thing, so many times, and what the kernel's own counters say of it: events.c WHAT TIMES.
+// A line for each counter: its name, and by how much it grew from mark to mark.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "profdiff.h"
+
+enum { PAGE = 4096, ROOM = 1 << 16, MOST = 64 };
+
+static int times;
+static char *memory;
+static int there[2], back[2];
+static atomic_int turn, stop, ready;
+
+struct counter {
+    char name[32];
+    long value;
+};
+static struct counter before[2 * MOST], after[2 * MOST];
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set))
+        die("sched_setaffinity");
+}
+
+static int cpus(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static char text[ROOM];
+
+static void slurp(const char *path)
+{
+    int file = open(path, O_RDONLY);
+    ssize_t got, all = 0;
+
+    if (file < 0)
+        die(path);
+    while ((got = read(file, text + all, sizeof(text) - 1 - (size_t)all)) > 0)
+        all += got;
+    close(file);
+    text[all] = 0;
+}
+
+static int add(struct counter *all, int n, const char *prefix, const char *name, long value)
+{
+    snprintf(all[n].name, sizeof(all[n].name), "%s%s", prefix, name);
+    all[n].value = value;
+    return n + 1;
+}
+
+// Rows of /proc/interrupts and /proc/softirqs: a name, and a number for each vCPU.
+static int rows(struct counter *all, int n, const char *prefix, const char *path)
+{
+    char *line, *rest = text;
+
+    slurp(path);
+    strsep(&rest, "\n");
+    while ((line = strsep(&rest, "\n")) && *line) {
+        char *name = line + strspn(line, " "), *at = strchr(name, ':');
+        long sum = 0;
+
+        if (!at)
+            continue;
+        *at++ = 0;
+        for (int cpu = 0; cpu < cpus(); cpu++)
+            sum += strtol(at, &at, 10);
+        n = add(all, n, prefix, name, sum);
+    }
+    return n;
+}
+
+static int vmstat(struct counter *all, int n)
+{
+    static const char *const wanted[] = { "pgfault ", "nr_tlb_remote_flush ",
+        "nr_tlb_remote_flush_received ", "nr_tlb_local_flush_all ", "nr_tlb_local_flush_one " };
+    char *line, *rest = text;
+
+    slurp("/proc/vmstat");
+    while ((line = strsep(&rest, "\n")) && *line)
+        for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+            if (!strncmp(line, wanted[i], strlen(wanted[i]))) {
+                char *value = strchr(line, ' ');
+
+                *value++ = 0;
+                n = add(all, n, "", line, atol(value));
+            }
+    return n;
+}
+
+static int read_all(struct counter *all)
+{
+    struct rusage used;
+    int n = rows(all, 0, "irq-", "/proc/interrupts");
+    char *at;
+
+    n = rows(all, n, "softirq-", "/proc/softirqs");
+    n = vmstat(all, n);
+    slurp("/proc/stat");
+    at = strstr(text, "\nctxt ");
+    n = add(all, n, "", "ctxt", at ? atol(at + 6) : -1);
+    for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
+        const char *prefix = who == RUSAGE_SELF ? "own-" : "child-";
+
+        getrusage(who, &used);
+        n = add(all, n, prefix, "minflt", used.ru_minflt);
+        n = add(all, n, prefix, "nvcsw", used.ru_nvcsw);
+        n = add(all, n, prefix, "nivcsw", used.ru_nivcsw);
+    }
+    return n;
+}
+
+// Touch pages that have none yet: a fault each.
+static void faults(void)
+{
+    for (int i = 0; i < times; i++)
+        memory[(size_t)i * PAGE] = 1;
+}
+
+static long futex(int how, int value)
+{
+    return syscall(SYS_futex, &turn, how, value, NULL, NULL, 0);
+}
+
+static void pass(int mine)
+{
+    while (atomic_load(&turn) % 2 != mine)
+        futex(FUTEX_WAIT_PRIVATE, 1 - mine);
+    atomic_store(&turn, 1 - mine);
+    futex(FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void *futex_partner(void *unused)
+{
+    pin(0);
+    atomic_store(&ready, 1);
+    for (int i = 0; i < times + 1; i++)
+        pass(1);
+    return unused;
+}
+
+// Two threads on one vCPU hand a turn to each other.
+static void futexes(void)
+{
+    for (int i = 0; i < times; i++)
+        pass(0);
+}
+
+static void *pipe_partner(void *unused)
+{
+    char byte;
+
+    pin(0);
+    while (read(there[0], &byte, 1) == 1)
+        if (write(back[1], &byte, 1) != 1)
+            die("write");
+    return unused;
+}
+
+// A byte goes to a thread on the same vCPU and comes back.
+static void pipes(void)
+{
+    char byte = 0;
+
+    for (int i = 0; i < times; i++)
+        if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+            die("pipe");
+}
+
+static void yields(void)
+{
+    for (int i = 0; i < times; i++)
+        sched_yield();
+}
+
+static void *spin(void *unused)
+{
+    pin(1);
+    atomic_store(&ready, 1);
+    while (!atomic_load(&stop))
+        ;
+    return unused;
+}
+
+// A thread that runs on the other vCPU has the page in its TLB, too.
+static void unmaps(void)
+{
+    for (int i = 0; i < times; i++)
+        if (madvise(memory + (size_t)i * PAGE, PAGE, MADV_DONTNEED))
+            die("madvise");
+}
+
+static void barriers(void)
+{
+    for (int i = 0; i < times; i++)
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+            die("membarrier");
+}
+
+static void start(void *(*what)(void *))
+{
+    pthread_t thread;
+
+    atomic_store(&ready, 0);
+    if (pthread_create(&thread, NULL, what, NULL))
+        die("pthread_create");
+}
+
+static void await(void)
+{
+    while (!atomic_load(&ready))
+        usleep(1000);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    void (*run)(void);
+    int n, m;
+
+    times = argc > 2 ? atoi(argv[2]) : 0;
+    pin(0);
+    memory = mmap(NULL, (size_t)(times + 1) * PAGE, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || pipe(there) || pipe(back))
+        die("start");
+    if (!strcmp(what, "faults"))
+        run = faults;
+    else if (!strcmp(what, "futexes")) {
+        run = futexes;
+        start(futex_partner);
+        await();
+        pass(0);
+    } else if (!strcmp(what, "pipes")) {
+        run = pipes;
+        start(pipe_partner);
+        times++, run(), times--;
+    } else if (!strcmp(what, "yields"))
+        run = yields;
+    else if (!strcmp(what, "unmaps") || !strcmp(what, "barriers")) {
+        run = *what == 'u' ? unmaps : barriers;
+        memset(memory, 1, (size_t)(times + 1) * PAGE);
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+        start(spin);
+        await();
+    } else
+        return 2;
+    read_all(before);
+    n = read_all(before);
+    PROFDIFF_START();
+    run();
+    PROFDIFF_STOP();
+    m = read_all(after);
+    atomic_store(&stop, 1);
+    for (int i = 0; i < n && n == m; i++)
+        printf("%s %ld\n", before[i].name, after[i].value - before[i].value);
+    return 0;
+}
