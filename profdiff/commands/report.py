@@ -77,6 +77,13 @@ if TYPE_CHECKING:
     "functions miss them; --csv and --json have all of it. Needs runs with --collector sharing. It "
     "counts transfers, not time, and no lock is ever waited for.",
 )
+@works_on(
+    "--events",
+    held=["session"],
+    is_flag=True,
+    help="Show instead how often events happened in the kernel: context switches, interrupts, page "
+    "faults, allocations, waits; --csv and --json have all of it. Exact counts only.",
+)
 @click.option(
     "--by",
     type=click.Choice(["type", "field", "line"]),
@@ -98,6 +105,7 @@ def report(
     layout: bool,
     types: bool,
     sharing: bool,
+    events: bool,
     by: "By | None",
     fold_folios: bool,
     output: Output,
@@ -118,7 +126,7 @@ def report(
     for option, given in (("--by", by), ("--fold-folios", fold_folios)):
         if given and not types:
             raise InputError(f"{option} works only with --types")
-    views = {"--layout": layout, "--types": types, "--sharing": sharing}
+    views = {"--layout": layout, "--types": types, "--sharing": sharing, "--events": events}
     if len(asked := [option for option, wanted in views.items() if wanted]) > 1:
         raise InputError(f"{units.listed(asked)} cannot be used together")
     recording, at = find(session, cell, at)
@@ -145,6 +153,15 @@ def report(
                 "--sharing shows data of both sides: leave --kernel-only and --user-only out"
             )
         output.write_instead("--sharing", sharing_forms(at), subject)
+        return 0
+    if events:
+        from profdiff.reports.events.forms import FORMS as EVENT_FORMS
+
+        if output.asked.selection.side:
+            raise InputError(
+                "--events shows the kernel alone: leave --kernel-only and --user-only out"
+            )
+        output.write_instead("--events", EVENT_FORMS, subject)
         return 0
     output.write(subject)
     return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0

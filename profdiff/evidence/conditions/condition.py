@@ -12,7 +12,8 @@ function's code in bytes. ``inlined:FUNCTION changed`` asks whether only one sid
 For data, WHAT of ``loads`` and ``stores`` is TYPE, TYPE.FIELD, or a variable;
 ``layout:TYPE.FIELD moved`` asks whether the field lies in another line of the cache, and
 ``lines:TYPE`` is how many lines the accessed fields lie in. For data in lines that change hands
-between vCPUs, it is the same of ``transfers`` and ``misses``, which have a total, too.
+between vCPUs, it is the same of ``transfers`` and ``misses``, which have a total, too. WHAT of
+``events`` is an event of the kernel: ``events:page-faults``.
 """
 
 import math

@@ -9,8 +9,10 @@ from profdiff.evidence.conditions import measured_change
 from profdiff.evidence.conditions.code_change import CodeChanges
 from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, MeasuredChange
 from profdiff.evidence.conditions.data_change import DataChanges
+from profdiff.evidence.conditions.event_change import EventChanges
 from profdiff.evidence.conditions.names import (
     CODE,
+    EVENTS,
     INLINED,
     LAYOUT,
     LINES,
@@ -18,6 +20,7 @@ from profdiff.evidence.conditions.names import (
     SIZE,
     about_data,
     check_data,
+    check_events,
     check_names,
     check_sharing,
 )
@@ -54,7 +57,10 @@ def judge(
         data = not shared and about_data(
             condition, metrics, functions, _is_accessed(parts.values())
         )
-        if shared:
+        happens = condition.metric == EVENTS and condition.metric not in metrics
+        if happens:
+            check_events(condition)
+        elif shared:
             check_sharing(condition)
         elif condition.metric in SHARING and condition.metric not in metrics:
             raise InputError(NOT_RECORDED)
@@ -64,7 +70,9 @@ def judge(
             names = {name for part in parts.values() for name in part.code} if code else set[str]()
             check_names(condition, metrics, functions, names)
         for part in parts.values():
-            if shared:
+            if happens:
+                changes = part.of_events(condition)
+            elif shared:
                 changes = part.of_lines(condition)
             else:
                 changes = part.of_data(condition) if data else part.changes(condition, code=code)
@@ -113,6 +121,7 @@ class _Part:
         self._code = [CodeChanges(one) for one in found]
         self._data = [DataChanges(one) for one in found]
         self._lines = [SharingChanges(one) for one in found]
+        self._events = [EventChanges(one) for one in found]
         self.shares = any(one.recorded for one in self._lines)
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
@@ -147,6 +156,11 @@ class _Part:
     def of_lines(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The same of a condition about lines that change hands."""
         for one in self._lines:
+            yield from (replace(change, part=self.where) for change in one.changes(condition))
+
+    def of_events(self, condition: Condition) -> Iterator[MeasuredChange]:
+        """The same of a condition about an event."""
+        for one in self._events:
             yield from (replace(change, part=self.where) for change in one.changes(condition))
 
     def _told(

@@ -13,6 +13,7 @@ from profdiff.evidence.conditions.condition import (
     Condition,
 )
 from profdiff.profile.code.classes import CLASSES
+from profdiff.profile.events.table import events
 from profdiff.profile.function_identity import fold
 
 #: What a condition can name of a function's code, beside classes of instructions.
@@ -25,6 +26,8 @@ DATA = (LAYOUT, LINES, LOADS, STORES)
 #: What it can name of lines of the cache that change hands, and of the data in them.
 TRANSFERS, MISSES = "transfers", "misses"
 SHARING = (TRANSFERS, MISSES)
+#: What names an event of the kernel.
+EVENTS = "events"
 
 
 def about_data(
@@ -72,6 +75,18 @@ def check_sharing(condition: Condition) -> None:
     if condition.inclusive:
         raise InputError(f"condition '{condition}': write {name}:{what}")
     if condition.operator in WITHOUT_BOUND:
+        raise InputError(f"condition '{condition}': write it like '{name}:{what} > +0'")
+
+
+def check_events(condition: Condition) -> None:
+    """Raises InputError, with near matches, for a condition that names no event of the kernel."""
+    name, what = condition.metric, condition.what
+    known = [one.name for one in events()]
+    if what not in known:
+        near = difflib.get_close_matches(what, known, n=3)
+        meant = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"
+        raise InputError(f"condition '{condition}' names no event: {meant}")
+    if condition.inclusive or condition.operator in WITHOUT_BOUND:
         raise InputError(f"condition '{condition}': write it like '{name}:{what} > +0'")
 
 
@@ -124,7 +139,7 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
 
 def _unknown(kind: str, name: str, known: Collection[str]) -> str:
     near = difflib.get_close_matches(
-        name, [*known, *((*CODE, LAYOUT, LINES) if kind == "metric" else ())], n=3
+        name, [*known, *((*CODE, LAYOUT, LINES, EVENTS) if kind == "metric" else ())], n=3
     )
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
     if kind == "metric" and not near:

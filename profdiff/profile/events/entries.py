@@ -121,9 +121,9 @@ class Entries:
 def _frames(chains: Chains, names: Collection[str]) -> NDArray[np.bool_]:
     """bool[F]: which frames are inlined ones of functions with these names."""
     known = np.array([text in names for text in chains.strings], np.bool_)
-    found: NDArray[np.bool_] = chains.frame_inlined & known[
-        chains.function_name[chains.frame_function]
-    ]
+    found: NDArray[np.bool_] = (
+        chains.frame_inlined & known[chains.function_name[chains.frame_function]]
+    )
     return found
 
 

@@ -30,13 +30,14 @@ class Way:
 
 @dataclass(frozen=True)
 class Event:
-    """``about``: which events it stands among; ``told``: what happens; ``schedule``: timer ticks,
-    and which task runs first, decide how often it happens, too; ``context``: where it happens."""
+    """``about``: which events it stands among; ``told``: what happens; ``chance``: timer ticks,
+    which task runs first, or where things lie decide how often it happens, too; ``context``: where
+    it happens."""
 
     name: str
     about: str
     told: str
-    schedule: bool
+    chance: bool
     context: Context
     ways: tuple[Way, ...]
 
@@ -50,7 +51,7 @@ def events() -> tuple[Event, ...]:
             name=name,
             about=one["about"],
             told=one["is"],
-            schedule=one.get("schedule", False),
+            chance=one.get("chance", False),
             context=one.get("context", "own"),
             ways=tuple(map(_way, one["by"])),
         )

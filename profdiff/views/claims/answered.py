@@ -8,7 +8,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.views.claims import answers, same_instructions, waiting
+from profdiff.views.claims import answers, event_change, same_instructions, waiting
 from profdiff.views.claims.answers import Answer
 from profdiff.views.claims.claim import headlines
 from profdiff.views.record import Side
@@ -27,11 +27,13 @@ def leading(findings: Findings, side: Side | None = None) -> list[str]:
 
 
 def answered(findings: Findings, side: Side | None = None) -> list[str]:
-    """The answer of each comparison for each kernel but the base."""
+    """The answer of each comparison for each kernel but the base; of exact counts with the event
+    that changed by more than they did."""
+    happened = {} if side else event_change.sentences(findings)
     return [
-        _told(findings, comparison, answer)
-        for comparison in findings.comparisons
-        for answer in answers.answers(comparison, side)
+        " ".join([_told(findings, one, answer), *happened.get((one.metric, answer.label), [])])
+        for one in findings.comparisons
+        for answer in answers.answers(one, side)
     ]
 
 

@@ -1,0 +1,160 @@
+"""Events of the kernel on all kernels of a comparison, and how sure their changes are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.base.errors import InputError
+from profdiff.profile.code.classes import class_names
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.events.counts import EventCount, counts_in_state, event_counts
+from profdiff.profile.events.table import Context, Event, events
+from profdiff.session.session import Session
+from profdiff.session.states import StateChange, holds
+
+_NOT_EXACT = "events are known only of exact counts: record with --collector exact"
+EventVerdict = Literal["exact", "depends on state", "unsure"]
+# What other addresses of a process, and the ends of a window, make of an event in a whole window;
+# and each interrupt may make one more, or less.
+FEW = 3
+
+
+@dataclass(frozen=True)
+class EventChange:
+    """A difference to the base. ``low`` and ``high``: the ends of what boots, or varied states,
+    show; ``states``: how many states that are, 1 for the plain one alone."""
+
+    delta: int
+    low: int
+    high: int
+    verdict: EventVerdict
+    states: int = 1
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """An event in one ``context``, of K kernels: ``counts`` of the run that stands for each, None
+    where they are not known, ``told`` how, and ``changes`` of all but the base."""
+
+    event: Event
+    context: Context
+    counts: list[int | None]
+    told: list[EventCount | None]
+    changes: list[EventChange | None]
+
+
+class EventTable:
+    """``comparison``: of exact counts. Raises InputError where nothing is known of some kernel,
+    SessionError where what is kept is damaged."""
+
+    def __init__(self, comparison: Comparison, session: Session | None) -> None:
+        if session is None:
+            raise InputError(_NOT_EXACT)
+        self._comparison, self._session = comparison, session
+        self._found, interrupts = [], [0]
+        for kernel, label in enumerate(comparison.labels):
+            runs = [run for run in comparison.runs if run.kernel == label]
+            run, addresses = runs[comparison.picked[kernel]], comparison.addresses[kernel][0]
+            found = event_counts(session, run, addresses)
+            if not found:
+                raise InputError(f"{label}: its kallsyms does not say where its functions are")
+            self._found.append(found)
+            interrupts += [one.instructions.interrupts or 0 for one in runs if one.instructions]
+        self._few = FEW + max(interrupts)
+
+    @property
+    def labels(self) -> list[str]:
+        """The base's first."""
+        return self._comparison.labels
+
+    def row(self, name: str) -> EventRow:
+        """The event of that name, where it happens by its nature. Raises KeyError."""
+        event = next((one for one in events() if one.name == name), None)
+        if event is None:
+            raise KeyError(name)
+        return self._row(event, event.context)
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether what ran beside the workload is known, and in no other count."""
+        return all(one.beside is not None for (one,) in self._comparison.addresses)
+
+    @cached_property
+    def rows(self) -> list[EventRow]:
+        """Two for each event, of its own context first."""
+        both: tuple[Context, Context] = ("own", "beside")
+        return [self._row(event, context) for event in events() for context in both]
+
+    def _row(self, event: Event, context: Context) -> EventRow:
+        told = [found.get(event.name) for found in self._found]
+        counts: list[int | None] = []
+        for one, picked in zip(told, self._comparison.picked, strict=True):
+            values = _values(one, context)
+            counts.append(None if values is None else int(values[picked]))
+        changes = [self._change(event, context, kernel) for kernel in range(1, len(told))]
+        return EventRow(event, context, counts, told, changes)
+
+    def _change(self, event: Event, context: Context, kernel: int) -> EventChange | None:
+        """How a kernel differs from the base."""
+        base, other = (_values(self._found[at].get(event.name), context) for at in (0, kernel))
+        if base is None or other is None:
+            return None
+        picked = self._comparison.picked
+        delta = int(other[picked[kernel]] - base[picked[0]])
+        low, high = int(other.min() - base.max()), int(other.max() - base.min())
+        states = self._in_states(event, context, kernel) if delta else []
+        if states:
+            seen = [StateChange(float(base[picked[0]]), float(other[picked[kernel]])), *states]
+            deltas = [int(one.delta) for one in seen]
+            verdict: EventVerdict = "exact" if holds(seen) else "depends on state"
+            return EventChange(delta, min(deltas), max(deltas), verdict, len(seen))
+        if low == high == 0:
+            return EventChange(delta, low, high, "exact")
+        if not event.chance and context == "own" and abs(delta) <= self._few:
+            low, high = low - self._few, high + self._few
+        sure = not (event.chance or context == "beside" or low <= 0 <= high)
+        return EventChange(delta, low, high, "exact" if sure else "unsure")
+
+    def _in_states(self, event: Event, context: Context, kernel: int) -> list[StateChange]:
+        """The values in each varied state in which both were recorded."""
+        pairs = []
+        for base, other in zip(self._states(0), self._states(kernel), strict=True):
+            values = [_values(one.get(event.name), context) for one in (base, other)]
+            if all(one is not None and len(one) for one in values):
+                pairs.append(StateChange(*(float(one[0]) for one in values if one is not None)))
+        return pairs
+
+    def _states(self, kernel: int) -> list[Mapping[str, EventCount]]:
+        """What is known of a kernel in each varied state of the session, read once."""
+        if kernel not in self._read:
+            comparison, label = self._comparison, self._comparison.labels[kernel]
+            every = {run.state for run in self._session.manifest.runs} - {0}
+            collector = comparison.runs[0].collector
+            self._read[kernel] = [
+                counts_in_state(self._session, label, collector, comparison.setting, state)
+                for state in sorted(every)
+            ]
+        return self._read[kernel]
+
+    @cached_property
+    def _read(self) -> dict[int, list[Mapping[str, EventCount]]]:
+        return {}
+
+
+def exact_comparison(comparisons: Sequence[Comparison]) -> Comparison:
+    """The one whose instructions were counted exactly. Raises InputError where none is."""
+    found = next((one for one in comparisons if class_names(one)), None)
+    if found is None:
+        raise InputError(_NOT_EXACT)
+    return found
+
+
+def _values(one: EventCount | None, context: Context) -> NDArray[np.int64] | None:
+    """int64[R]; None where it is not known."""
+    if one is None:
+        return None
+    return one.own if context == "own" else one.beside
