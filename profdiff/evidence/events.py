@@ -51,10 +51,16 @@ class EventTable:
     """``comparison``: of exact counts. Raises InputError where nothing is known of some kernel,
     SessionError where what is kept is damaged."""
 
-    def __init__(self, comparison: Comparison, session: Session | None) -> None:
-        if session is None:
+    @staticmethod
+    def of(comparisons: Sequence[Comparison], session: Session | None) -> "EventTable":
+        """That of the first comparison of exact counts. Raises InputError where there is none."""
+        found = next((one for one in comparisons if class_names(one)), None)
+        if found is None or session is None:
             raise InputError(_NOT_EXACT)
-        self._comparison, self._session = comparison, session
+        return EventTable(found, session)
+
+    def __init__(self, comparison: Comparison, session: Session) -> None:
+        self.comparison, self._session = comparison, session
         self._found, interrupts = [], [0]
         for kernel, label in enumerate(comparison.labels):
             runs = [run for run in comparison.runs if run.kernel == label]
@@ -69,7 +75,7 @@ class EventTable:
     @property
     def labels(self) -> list[str]:
         """The base's first."""
-        return self._comparison.labels
+        return self.comparison.labels
 
     def row(self, name: str) -> EventRow:
         """The event of that name, where it happens by its nature. Raises KeyError."""
@@ -81,7 +87,7 @@ class EventTable:
     @property
     def told_apart(self) -> bool:
         """Whether what ran beside the workload is known, and in no other count."""
-        return all(one.beside is not None for (one,) in self._comparison.addresses)
+        return all(one.beside is not None for (one,) in self.comparison.addresses)
 
     @cached_property
     def rows(self) -> list[EventRow]:
@@ -92,7 +98,7 @@ class EventTable:
     def _row(self, event: Event, context: Context) -> EventRow:
         told = [found.get(event.name) for found in self._found]
         counts: list[int | None] = []
-        for one, picked in zip(told, self._comparison.picked, strict=True):
+        for one, picked in zip(told, self.comparison.picked, strict=True):
             values = _values(one, context)
             counts.append(None if values is None else int(values[picked]))
         changes = [self._change(event, context, kernel) for kernel in range(1, len(told))]
@@ -103,7 +109,7 @@ class EventTable:
         base, other = (_values(self._found[at].get(event.name), context) for at in (0, kernel))
         if base is None or other is None:
             return None
-        picked = self._comparison.picked
+        picked = self.comparison.picked
         delta = int(other[picked[kernel]] - base[picked[0]])
         low, high = int(other.min() - base.max()), int(other.max() - base.min())
         states = self._in_states(event, context, kernel) if delta else []
@@ -131,7 +137,7 @@ class EventTable:
     def _states(self, kernel: int) -> list[Mapping[str, EventCount]]:
         """What is known of a kernel in each varied state of the session, read once."""
         if kernel not in self._read:
-            comparison, label = self._comparison, self._comparison.labels[kernel]
+            comparison, label = self.comparison, self.comparison.labels[kernel]
             every = {run.state for run in self._session.manifest.runs} - {0}
             collector = comparison.runs[0].collector
             self._read[kernel] = [
@@ -143,14 +149,6 @@ class EventTable:
     @cached_property
     def _read(self) -> dict[int, list[Mapping[str, EventCount]]]:
         return {}
-
-
-def exact_comparison(comparisons: Sequence[Comparison]) -> Comparison:
-    """The one whose instructions were counted exactly. Raises InputError where none is."""
-    found = next((one for one in comparisons if class_names(one)), None)
-    if found is None:
-        raise InputError(_NOT_EXACT)
-    return found
 
 
 def _values(one: EventCount | None, context: Context) -> NDArray[np.int64] | None:

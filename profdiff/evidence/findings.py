@@ -9,6 +9,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.cell_functions import FunctionKey
+from profdiff.evidence.events import EventTable
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
@@ -104,6 +105,15 @@ class Findings:
         """What a reader must know before all numbers."""
         own = cautions(self.session, self.setting, self.state) if self.session else []
         return [*self.remarks, *own]
+
+    @cached_property
+    def events(self) -> EventTable | str:
+        """How often events happened in the kernels, or why nothing is known of that. Raises
+        SessionError where what is kept is damaged."""
+        try:
+            return EventTable.of(self.comparisons, self.session)
+        except InputError as error:
+            return str(error)
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -15,6 +15,7 @@ from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.views.bisection import Bisection
+from profdiff.views.events.records import EventRow
 from profdiff.views.kernels import built_from
 from profdiff.views.kernels.built_from import BuiltFrom, Hole
 from profdiff.views.kernels.facts import Facts
@@ -145,7 +146,7 @@ class Metric(Record, frozen=True):
 
 class Document(Record, frozen=True):
     """The whole; ``heading``: of the page, on one line; ``experiment`` and ``facts`` have modules
-    of their own."""
+    of their own. ``events``: those that happened on some kernel, none where they are not known."""
 
     schema: Literal["profdiff.report/1"]
     profdiff: str
@@ -169,6 +170,7 @@ class Document(Record, frozen=True):
     stacks: list[Stacks]
     metrics: list[Metric]
     probes: list[ProbedVariable]
+    events: list[EventRow]
 
 
 def schema() -> dict[str, Any]:

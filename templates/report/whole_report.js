@@ -5,6 +5,7 @@ import { drawBlame } from "./blame.js";
 import { choose, unhurried } from "../profile/chosen.js";
 import { data, point } from "../page/data.js";
 import { at, scrollByKeys, visible } from "../page/elements.js";
+import { drawEvents, startEvents } from "./events_view.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
@@ -81,6 +82,7 @@ let drawnPoint;
 function drawPoint() {
   drawnPoint = point;
   drawAnswers();
+  drawEvents();
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.
@@ -153,6 +155,7 @@ export function showReport() {
   if (!isStarted) {
     for (const id of ["kernels", "runs", "config", "blame-rows"]) scrollByKeys(at(id));
     startProfile();
+    startEvents();
     startSharing();
     matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
     isStarted = true;

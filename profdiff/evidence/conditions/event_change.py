@@ -3,11 +3,9 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 
-from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
-from profdiff.evidence.events import EventRow, EventTable, exact_comparison
+from profdiff.evidence.events import EventRow, EventTable
 from profdiff.evidence.findings import Findings
 
 _WHY = {
@@ -18,25 +16,15 @@ _WHY = {
 
 
 class EventChanges:
-    """Changes of events at one setting, read when first asked for; what is not known is
-    inconclusive, with the reason."""
+    """Changes of events at one setting; what is not known is inconclusive, with the reason."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
 
-    @cached_property
-    def _table(self) -> EventTable | str:
-        """Or why there is none."""
-        try:
-            comparison = exact_comparison(self._findings.comparisons)
-            return EventTable(comparison, self._findings.session)
-        except (InputError, SessionError) as error:
-            return str(error)
-
     def changes(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The change on every kernel but the base, where the event happens by its nature: in the
         workload's own context, or beside it."""
-        table, at = self._table, self._findings.setting.title
+        table, at = self._findings.events, self._findings.setting.title
         if isinstance(table, str):
             for label in self._findings.results.labels[1:]:
                 yield _untold(label, table, at)

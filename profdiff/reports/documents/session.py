@@ -11,6 +11,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.views import bisection, document
 from profdiff.views.claims.answered import leading
+from profdiff.views.events.making import happened
 from profdiff.views.kernels import built_from, facts
 from profdiff.views.record import Record
 from profdiff.views.results import experiment, lengths, probes, recording, states, traces
@@ -55,6 +56,7 @@ def build(findings: Findings) -> document.Document:
         stacks=stacks,
         metrics=metrics,
         probes=probes.probed(findings),
+        events=happened(findings),
     )
 
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def _document(subject: "OfSession") -> "EventsDocument":
     from profdiff.views.events.making import build
 
-    found = subject.find().findings
-    return build(found.comparisons, found.session)
+    return build(subject.find().findings)
 
 
 def _text(subject: "OfSession", target: str) -> str:

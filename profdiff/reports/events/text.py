@@ -8,7 +8,7 @@ from profdiff.evidence.events import FEW
 from profdiff.profile.events.table import Context, events
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
-from profdiff.views.events.records import EventsDocument, Row
+from profdiff.views.events.records import EventRow, EventsDocument
 from profdiff.views.events.sentence import sentence
 
 NOT_KNOWN = "?"
@@ -69,7 +69,9 @@ def table(
     if not rows:
         return []
     base, *others = document.labels
-    columns: list[tuple[Column, Callable[[Row], str]]] = [(Column(base), _count(base, numbers))]
+    columns: list[tuple[Column, Callable[[EventRow], str]]] = [
+        (Column(base), _count(base, numbers))
+    ]
     several = len(others) > 1
     for part, label in enumerate(others):
         own = part if several else None
@@ -87,32 +89,32 @@ def table(
     return draw(f"{title}{numbers.title}", [column for column, _ in columns], body, width)
 
 
-def _count(label: str, numbers: Numbers) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _count(label: str, numbers: Numbers) -> Callable[[EventRow], str]:
+    def cell(row: EventRow) -> str:
         count = row.counts[label]
         return NOT_KNOWN if count is None else numbers.count(count)
 
     return cell
 
 
-def _delta(label: str, numbers: Numbers) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _delta(label: str, numbers: Numbers) -> Callable[[EventRow], str]:
+    def cell(row: EventRow) -> str:
         change = row.changes[label]
         return NOT_KNOWN if change is None else numbers.delta(change.delta)
 
     return cell
 
 
-def _change(base: str, label: str, numbers: Numbers) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _change(base: str, label: str, numbers: Numbers) -> Callable[[EventRow], str]:
+    def cell(row: EventRow) -> str:
         first, other = row.counts[base], row.counts[label]
         return NOT_KNOWN if first is None or other is None else numbers.change(first, other)
 
     return cell
 
 
-def _verdict(label: str) -> Callable[[Row], str]:
-    def cell(row: Row) -> str:
+def _verdict(label: str) -> Callable[[EventRow], str]:
+    def cell(row: EventRow) -> str:
         change = row.changes[label]
         return "not known" if change is None else str(change.verdict)
 
@@ -141,7 +143,7 @@ def notes(document: EventsDocument) -> list[str]:
     return [" ".join(told)]
 
 
-def _unknown(document: EventsDocument, rows: Sequence[Row]) -> list[str]:
+def _unknown(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
     """The events whose functions a kernel is not known to have."""
     functions = {one.name: one.ways[-1].functions[0] for one in events()}
     lacking: dict[str, list[str]] = {}
@@ -153,7 +155,7 @@ def _unknown(document: EventsDocument, rows: Sequence[Row]) -> list[str]:
     return [f"Not known of {of}: {', '.join(names)}." for of, names in lacking.items()]
 
 
-def _not_looked_up(document: EventsDocument, rows: Sequence[Row]) -> list[str]:
+def _not_looked_up(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
     """The events that nobody looked up in kernels of a kernel's version."""
     told = []
     for kernel in document.kernels:

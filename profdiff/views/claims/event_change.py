@@ -8,7 +8,7 @@ from profdiff.views.events.sentence import sentence
 
 def sentences(findings: Findings) -> dict[tuple[Metric, str], list[str]]:
     """By metric and the label of a kernel: one sentence if an event did."""
-    document = known(findings.comparisons, findings.session)
+    document = known(findings)
     if document is None:
         return {}
     told = {label: sentence(document, label) for label in document.labels[1:]}

@@ -4,18 +4,26 @@ from collections.abc import Sequence
 
 from profdiff import __version__
 from profdiff.base.errors import InputError
-from profdiff.evidence.events import EventChange, EventRow, EventTable, exact_comparison
-from profdiff.profile.comparison import Comparison
+from profdiff.evidence import events
+from profdiff.evidence.findings import Findings
 from profdiff.profile.events.counts import EventCount
-from profdiff.session.session import Session
-from profdiff.views.events.records import SCHEMA, Change, EventsDocument, KernelSide, Row, Told
+from profdiff.views.events.records import (
+    SCHEMA,
+    EventDelta,
+    EventFunctions,
+    EventRow,
+    EventsDocument,
+    KernelSide,
+)
 from profdiff.views.record import by_label
 
 
-def build(comparisons: Sequence[Comparison], session: Session | None) -> EventsDocument:
+def build(findings: Findings) -> EventsDocument:
     """Raises InputError where nothing is known, SessionError where what is kept is damaged."""
-    comparison = exact_comparison(comparisons)
-    table, labels = EventTable(comparison, session), comparison.labels
+    table = findings.events
+    if isinstance(table, str):
+        raise InputError(table)
+    comparison, labels = table.comparison, table.labels
     totals = comparison.totals().tolist()
     return EventsDocument(
         schema=SCHEMA,
@@ -34,38 +42,41 @@ def build(comparisons: Sequence[Comparison], session: Session | None) -> EventsD
     )
 
 
-def known(comparisons: Sequence[Comparison], session: Session | None) -> EventsDocument | None:
+def known(findings: Findings) -> EventsDocument | None:
     """The same; None where nothing is known. Raises SessionError."""
-    try:
-        return build(comparisons, session)
-    except InputError:
-        return None
+    return None if isinstance(findings.events, str) else build(findings)
 
 
-def _row(labels: Sequence[str], row: EventRow) -> Row:
-    return Row(
+def happened(findings: Findings) -> list[EventRow]:
+    """The events that happened on some kernel; none where nothing is known. Raises SessionError."""
+    document = known(findings)
+    return [row for row in document.rows if row.happened] if document else []
+
+
+def _row(labels: Sequence[str], row: events.EventRow) -> EventRow:
+    return EventRow(
         event=row.event.name,
         about=row.event.about,
         is_what=row.event.told,
         context=row.context,
         counts=by_label(labels, row.counts),
-        changes=by_label(labels[1:], map(_change, row.changes)),
-        told=by_label(labels, map(_told, row.told)),
+        changes=by_label(labels[1:], map(_delta, row.changes)),
+        told=by_label(labels, map(_functions, row.told)),
     )
 
 
-def _change(one: EventChange | None) -> Change | None:
+def _delta(one: events.EventChange | None) -> EventDelta | None:
     if one is None:
         return None
-    return Change(
+    return EventDelta(
         delta=one.delta, low=one.low, high=one.high, verdict=one.verdict, states=one.states
     )
 
 
-def _told(one: EventCount | None) -> Told | None:
+def _functions(one: EventCount | None) -> EventFunctions | None:
     if one is None:
         return None
-    return Told(
+    return EventFunctions(
         functions=list(one.way.functions),
         source=one.way.source,
         looked_up=one.looked_up,

@@ -11,7 +11,7 @@ from profdiff.views.record import Record, schema_of
 SCHEMA: Final = "profdiff.events/1"
 
 
-class Told(Record, frozen=True):
+class EventFunctions(Record, frozen=True):
     """By the entries of which ``functions`` a kernel tells an event, and in which file of its
     source they are. ``looked_up``: whether somebody looked that up in kernels of its version;
     ``inlined``: whether inlined copies of them are counted."""
@@ -22,7 +22,7 @@ class Told(Record, frozen=True):
     inlined: bool
 
 
-class Change(Record, frozen=True):
+class EventDelta(Record, frozen=True):
     """A kernel's difference to the base. ``low`` and ``high``: the ends of what boots, or varied
     states, show; ``states``: how many states that are, 1 for the plain one alone."""
 
@@ -33,7 +33,7 @@ class Change(Record, frozen=True):
     states: int
 
 
-class Row(Record, frozen=True):
+class EventRow(Record, frozen=True):
     """An event in the workload's own context or beside it. ``about``: which events it stands among;
     ``is_what``: what happens. By label: ``counts`` in the whole window, ``told`` how, and
     ``changes`` of all but the base; None where they are not known."""
@@ -43,8 +43,8 @@ class Row(Record, frozen=True):
     is_what: str
     context: Context
     counts: dict[str, int | None]
-    changes: dict[str, Change | None]
-    told: dict[str, Told | None]
+    changes: dict[str, EventDelta | None]
+    told: dict[str, EventFunctions | None]
 
     @property
     def happened(self) -> bool:
@@ -76,14 +76,14 @@ class EventsDocument(Record, frozen=True):
     kernels: list[KernelSide]
     ops: int | None
     told_apart: bool
-    rows: list[Row]
+    rows: list[EventRow]
 
     @property
     def labels(self) -> list[str]:
         """The base's first."""
         return [one.label for one in self.kernels]
 
-    def of(self, context: Context) -> list[Row]:
+    def of(self, context: Context) -> list[EventRow]:
         """The events that happened in one context on some kernel."""
         return [row for row in self.rows if row.context == context and row.happened]
 

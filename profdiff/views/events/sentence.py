@@ -3,7 +3,7 @@
 import math
 
 from profdiff.base import units
-from profdiff.views.events.records import Change, EventsDocument, Row
+from profdiff.views.events.records import EventDelta, EventRow, EventsDocument
 
 # In how many operations an event is to happen once more or less, to be named.
 _OFTEN = 100
@@ -24,7 +24,7 @@ def sentence(document: EventsDocument, label: str) -> str:
     )
 
 
-def largest(document: EventsDocument, label: str) -> Row | None:
+def largest(document: EventsDocument, label: str) -> EventRow | None:
     """The row that ``sentence`` names."""
     first, other = document.kernels[0], document.kernels[document.labels.index(label)]
     least = _far(first.instructions, other.instructions)
@@ -39,7 +39,7 @@ def largest(document: EventsDocument, label: str) -> Row | None:
     return found
 
 
-def _counts(document: EventsDocument, change: Change) -> bool:
+def _counts(document: EventsDocument, change: EventDelta) -> bool:
     """Whether a change is certain, and not too small to be named."""
     return change.verdict == "exact" and abs(change.delta) * _OFTEN >= (document.ops or 1)
 
