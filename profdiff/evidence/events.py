@@ -109,21 +109,15 @@ class EventTable:
         base, other = (_values(self._found[at].get(event.name), context) for at in (0, kernel))
         if base is None or other is None:
             return None
-        picked = self.comparison.picked
-        delta = int(other[picked[kernel]] - base[picked[0]])
-        low, high = int(other.min() - base.max()), int(other.max() - base.min())
-        states = self._in_states(event, context, kernel) if delta else []
+        picked = (self.comparison.picked[0], self.comparison.picked[kernel])
+        counts = int(base[picked[0]]), int(other[picked[1]])
+        few = 0 if event.chance or context == "beside" else self._few
+        states = self._in_states(event, context, kernel) if counts[0] != counts[1] else []
         if states:
-            seen = [StateChange(float(base[picked[0]]), float(other[picked[kernel]])), *states]
-            deltas = [int(one.delta) for one in seen]
-            verdict: EventVerdict = "exact" if holds(seen) else "depends on state"
-            return EventChange(delta, min(deltas), max(deltas), verdict, len(seen))
-        if low == high == 0:
-            return EventChange(delta, low, high, "exact")
-        if not event.chance and context == "own" and abs(delta) <= self._few:
-            low, high = low - self._few, high + self._few
-        sure = not (event.chance or context == "beside" or low <= 0 <= high)
-        return EventChange(delta, low, high, "exact" if sure else "unsure")
+            return in_states([StateChange(*map(float, counts)), *states])
+        return in_one_state(
+            counts, int(other.min() - base.max()), int(other.max() - base.min()), few
+        )
 
     def _in_states(self, event: Event, context: Context, kernel: int) -> list[StateChange]:
         """The values in each varied state in which both were recorded."""
@@ -149,6 +143,26 @@ class EventTable:
     @cached_property
     def _read(self) -> dict[int, list[Mapping[str, EventCount]]]:
         return {}
+
+
+def in_one_state(counts: tuple[int, int], low: int, high: int, few: int) -> EventChange:
+    """The change of an event of which the plain state alone is known: of the runs that stand for
+    both kernels, ``low`` to ``high`` of all. ``few``: how much of it chance can be, 0 where it can
+    be all."""
+    delta = counts[1] - counts[0]
+    if low == high == 0:
+        return EventChange(delta, low, high, "exact")
+    low, high = low - few, high + few
+    if few == 0 or low <= 0 <= high:
+        return EventChange(delta, low, high, "unsure")
+    return EventChange(delta, low + few, high - few, "exact")
+
+
+def in_states(seen: Sequence[StateChange]) -> EventChange:
+    """The change of an event that was recorded in several states, the plain one first."""
+    deltas = [int(one.delta) for one in seen]
+    verdict: EventVerdict = "exact" if holds(seen) else "depends on state"
+    return EventChange(deltas[0], min(deltas), max(deltas), verdict, len(seen))
 
 
 def _values(one: EventCount | None, context: Context) -> NDArray[np.int64] | None:

@@ -1,10 +1,8 @@
 // One thing, so many times, and what the kernel's own counters say of it: events.c WHAT TIMES.
 // A line for each counter: its name, and by how much it grew from mark to mark.
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "profdiff.h"
 
@@ -95,44 +92,16 @@ static int rows(struct counter *all, int n, const char *prefix, const char *path
     return n;
 }
 
-static int vmstat(struct counter *all, int n)
-{
-    static const char *const wanted[] = { "pgfault ", "nr_tlb_remote_flush ",
-        "nr_tlb_remote_flush_received ", "nr_tlb_local_flush_all ", "nr_tlb_local_flush_one " };
-    char *line, *rest = text;
-
-    slurp("/proc/vmstat");
-    while ((line = strsep(&rest, "\n")) && *line)
-        for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-            if (!strncmp(line, wanted[i], strlen(wanted[i]))) {
-                char *value = strchr(line, ' ');
-
-                *value++ = 0;
-                n = add(all, n, "", line, atol(value));
-            }
-    return n;
-}
-
 static int read_all(struct counter *all)
 {
     struct rusage used;
     int n = rows(all, 0, "irq-", "/proc/interrupts");
-    char *at;
 
     n = rows(all, n, "softirq-", "/proc/softirqs");
-    n = vmstat(all, n);
-    slurp("/proc/stat");
-    at = strstr(text, "\nctxt ");
-    n = add(all, n, "", "ctxt", at ? atol(at + 6) : -1);
-    for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
-        const char *prefix = who == RUSAGE_SELF ? "own-" : "child-";
-
-        getrusage(who, &used);
-        n = add(all, n, prefix, "minflt", used.ru_minflt);
-        n = add(all, n, prefix, "nvcsw", used.ru_nvcsw);
-        n = add(all, n, prefix, "nivcsw", used.ru_nivcsw);
-    }
-    return n;
+    getrusage(RUSAGE_SELF, &used);
+    n = add(all, n, "own-", "minflt", used.ru_minflt);
+    n = add(all, n, "own-", "nvcsw", used.ru_nvcsw);
+    return add(all, n, "own-", "nivcsw", used.ru_nivcsw);
 }
 
 // Touch pages that have none yet: a fault each.
@@ -192,12 +161,6 @@ static void pipes(void)
             die("pipe");
 }
 
-static void yields(void)
-{
-    for (int i = 0; i < times; i++)
-        sched_yield();
-}
-
 static void *spin(void *unused)
 {
     pin(1);
@@ -213,13 +176,6 @@ static void unmaps(void)
     for (int i = 0; i < times; i++)
         if (madvise(memory + (size_t)i * PAGE, PAGE, MADV_DONTNEED))
             die("madvise");
-}
-
-static void barriers(void)
-{
-    for (int i = 0; i < times; i++)
-        if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-            die("membarrier");
 }
 
 static void start(void *(*what)(void *))
@@ -260,12 +216,9 @@ int main(int argc, char **argv)
         run = pipes;
         start(pipe_partner);
         times++, run(), times--;
-    } else if (!strcmp(what, "yields"))
-        run = yields;
-    else if (!strcmp(what, "unmaps") || !strcmp(what, "barriers")) {
-        run = *what == 'u' ? unmaps : barriers;
+    } else if (!strcmp(what, "unmaps")) {
+        run = unmaps;
         memset(memory, 1, (size_t)(times + 1) * PAGE);
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
         start(spin);
         await();
     } else

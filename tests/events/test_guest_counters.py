@@ -1,0 +1,137 @@
+"""Events against what the guest's own kernel counts, read by the workload around its marks."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support import profdiff
+
+from profdiff.evidence.findings import OneSetting
+from profdiff.session.session import Session
+from profdiff.views.events.making import build
+from profdiff.views.events.records import EventsDocument
+
+pytestmark = pytest.mark.guest
+
+KERNELS = ("old", "new", "newest")
+TIMES = 40
+# What the guest counts between reading its counters and the marks.
+OUTSIDE = 3
+
+
+@cache
+def events(session: Path, what: str) -> EventsDocument:
+    """Those at a point."""
+    return build(OneSetting.of(Session.open(session), f"what={what}").findings)
+
+
+def counted(session: Path, what: str, label: str) -> dict[str, int]:
+    """By event, those of the workload, and ``event beside`` beside it."""
+    return {
+        row.event if row.context == "own" else f"{row.event} beside": count
+        for row in events(session, what).rows
+        if (count := row.counts[label]) is not None
+    }
+
+
+def told(folder: Path, what: str, label: str) -> Mapping[str, int]:
+    """What the workload printed of the guest's counters."""
+    session = Session.open(folder)
+    (run,) = (
+        run
+        for run in session.manifest.runs
+        if run.kernel == label and session.manifest.points[run.point].parameters["what"] == what
+    )
+    lines = (session.read(run, "stdout") or b"").decode().splitlines()
+    return {name: int(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_a_page_that_is_touched_first_is_a_fault(happened: Path, label: str) -> None:
+    found, guest = counted(happened, "faults", label), told(happened, "faults", label)
+    assert found["page-faults"] == found["faults-handled"] == TIMES
+    assert 0 <= guest["own-minflt"] - TIMES <= OUTSIDE
+    assert TIMES <= found["page-allocations"] <= TIMES + OUTSIDE
+    assert found["tlb-flushes"] == found["futex-waits"] == found["reclaims"] == 0
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_threads_that_hand_over_by_a_futex_switch(happened: Path, label: str) -> None:
+    found, guest = counted(happened, "futexes", label), told(happened, "futexes", label)
+    assert abs(found["context-switches"] - (guest["own-nvcsw"] + guest["own-nivcsw"])) <= OUTSIDE
+    assert abs(found["blocks"] - guest["own-nvcsw"]) <= OUTSIDE
+    assert abs(found["futex-waits"] - guest["own-nvcsw"]) <= OUTSIDE
+    # One to hand over, by each thread.
+    assert abs(found["futex-wakes"] - 2 * TIMES) <= OUTSIDE
+    # Some futexes have changed before the kernel looks at them.
+    others = found["system-calls"] - found["futex-waits"] - found["futex-wakes"]
+    assert 0 <= others <= OUTSIDE
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_threads_that_talk_through_a_pipe_switch(happened: Path, label: str) -> None:
+    found, guest = counted(happened, "pipes", label), told(happened, "pipes", label)
+    assert abs(found["context-switches"] - 2 * TIMES) <= OUTSIDE
+    assert abs(found["context-switches"] - (guest["own-nvcsw"] + guest["own-nivcsw"])) <= OUTSIDE
+    assert abs(found["blocks"] - guest["own-nvcsw"]) <= OUTSIDE
+    # Each reads once and writes once.
+    assert abs(found["system-calls"] - 4 * TIMES) <= OUTSIDE
+
+
+@pytest.mark.parametrize("label", KERNELS)
+def test_an_unmapped_page_is_flushed_on_both_vcpus(happened: Path, label: str) -> None:
+    found, guest = counted(happened, "unmaps", label), told(happened, "unmaps", label)
+    assert found["tlb-flushes"] == found["tlb-flushes-remote"] == TIMES
+    assert found["tlb-flushes-done"] == found["tlb-pages"] == TIMES
+    # Those that reached the other vCPU: its kernel counts them, too.
+    received = found["tlb-flushes-done beside"]
+    assert received == found["tlb-pages beside"] == guest["irq-TLB"] > 0
+    assert found["ipi-call-function"] == received
+
+
+@pytest.mark.parametrize("what", ["futexes", "pipes", "unmaps"])
+@pytest.mark.parametrize("label", KERNELS)
+def test_interrupts_and_softirqs_are_those_of_the_guest(
+    happened: Path, label: str, what: str
+) -> None:
+    found, guest = counted(happened, what, label), told(happened, what, label)
+    kinds = {
+        "interrupt-reschedule": "irq-RES",
+        "interrupt-call-function": "irq-CAL",
+        "softirq-timer": "softirq-TIMER",
+        "softirq-sched": "softirq-SCHED",
+        "softirq-hrtimer": "softirq-HRTIMER",
+    }
+    for event, name in kinds.items():
+        assert 0 <= guest[name] - found[f"{event} beside"] <= OUTSIDE, event
+    # Ticks come while the workload reads and writes the counters, too.
+    for event, name in (("interrupt-timer", "irq-LOC"), ("softirq-rcu", "softirq-RCU")):
+        assert 0 <= guest[name] - found[f"{event} beside"] <= 4 * OUTSIDE, event
+    vectors = ("timer", "reschedule", "call-function", "irq-work", "device")
+    whole = sum(found[f"interrupt-{kind} beside"] for kind in vectors)
+    assert found["interrupts beside"] == whole
+    assert found["ipi"] == found["ipi-reschedule"] + found["ipi-call-function"]
+
+
+def test_what_a_kernel_lacks_is_not_known(happened: Path) -> None:
+    """The fixture kernels have no network."""
+    for row in events(happened, "unmaps").rows:
+        lacking = row.event.startswith("softirq-net")
+        assert all((one is None) == lacking for one in row.told.values()), row.event
+        if lacking:
+            assert set(row.counts.values()) == {None}
+            assert set(row.changes.values()) == {None}
+        else:
+            assert all(one is not None and one.looked_up for one in row.told.values())
+
+
+def test_a_condition_on_an_event(happened: Path) -> None:
+    at = ["--at", "what=faults"]
+    said = profdiff("check", happened, *at, "--fail-if", "events:page-faults > +0").stdout
+    assert said.count("passes: events:page-faults > +0") == 2
+    failing = ["--fail-if", "events:page-faults >= +0/op"]
+    assert profdiff("check", happened, *at, *failing, status=1).stdout.count("fails") == 2
+    network = ["--fail-if", "events:softirq-net-rx > +0"]
+    said = profdiff("check", happened, *at, *network, status=125).stdout
+    assert "softirq-net-rx is not known of old and new" in said
