@@ -48,6 +48,7 @@ VALUES = {
     "--layout": (),
     "--types": (),
     "--sharing": (),
+    "--events": (),
     "--repo": (".",),
     "--attach": ("svg",),
 }
