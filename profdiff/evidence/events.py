@@ -1,5 +1,6 @@
 """Events of the kernel on all kernels of a comparison, and how sure their changes are."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,8 @@ EventVerdict = Literal["exact", "depends on state", "unsure"]
 # What other addresses of a process, and the ends of a window, make of an event in a whole window;
 # and each interrupt may make one more, or less.
 FEW = 3
+# In how many operations an event is to happen once more or less, to be named.
+_OFTEN = 100
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,33 @@ class EventTable:
         both: tuple[Context, Context] = ("own", "beside")
         return [self._row(event, context) for event in events() for context in both]
 
+    def largest(self, kernel: int) -> EventRow | None:
+        """The event of the workload's own context that changed most on a kernel, of those that
+        changed for certain, by more than the instructions did, and often enough to be named; None
+        where none did. Varied states are read only for what could be it."""
+        totals = self.comparison.totals()
+        least = _far(int(totals[0]), int(totals[kernel]))
+        found: list[tuple[int, Event]] = []
+        for event in events():
+            base, other = (self._count(event, "own", one) for one in (0, kernel))
+            if base is None or other is None or _far(base, other) <= least:
+                continue
+            if abs(other - base) * _OFTEN >= (self.comparison.ops or 1):
+                found.append((abs(other - base), event))
+        for _, event in sorted(found, key=lambda one: -one[0]):
+            change = self._change(event, "own", kernel)
+            if change is not None and change.verdict == "exact":
+                return self._row(event, "own")
+        return None
+
+    def _count(self, event: Event, context: Context, kernel: int) -> int | None:
+        """In the run that stands for a kernel; None where it is not known."""
+        values = _values(self._found[kernel].get(event.name), context)
+        return None if values is None else int(values[self.comparison.picked[kernel]])
+
     def _row(self, event: Event, context: Context) -> EventRow:
         told = [found.get(event.name) for found in self._found]
-        counts: list[int | None] = []
-        for one, picked in zip(told, self.comparison.picked, strict=True):
-            values = _values(one, context)
-            counts.append(None if values is None else int(values[picked]))
+        counts = [self._count(event, context, kernel) for kernel in range(len(told))]
         changes = [self._change(event, context, kernel) for kernel in range(1, len(told))]
         return EventRow(event, context, counts, told, changes)
 
@@ -163,6 +187,13 @@ def in_states(seen: Sequence[StateChange]) -> EventChange:
     deltas = [int(one.delta) for one in seen]
     verdict: EventVerdict = "exact" if holds(seen) else "depends on state"
     return EventChange(deltas[0], min(deltas), max(deltas), verdict, len(seen))
+
+
+def _far(base: int, other: int) -> float:
+    """How far two counts are from each other, as a logarithm of their ratio."""
+    if base == other:
+        return 0.0
+    return abs(math.log(other / base)) if base > 0 and other > 0 else math.inf
 
 
 def _values(one: EventCount | None, context: Context) -> NDArray[np.int64] | None:

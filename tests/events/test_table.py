@@ -73,8 +73,8 @@ def test_a_version_is_looked_up_within_its_range() -> None:
 def test_the_functions_are_in_the_files_that_it_names(
     fixture_vmlinux: Callable[[str], Path], name: str
 ) -> None:
-    """Of the way that tells each event in this version, unless what it tells is inlined; the kernels
-    have no network."""
+    """Of the way that tells each event in this version, unless what it tells is inlined; these
+    kernels have no network."""
     vmlinux = fixture_vmlinux(name)
     starts: dict[str, list[str]] = {}
     for line in output("nm", str(vmlinux)).splitlines():

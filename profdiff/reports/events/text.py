@@ -9,7 +9,6 @@ from profdiff.profile.events.table import Context, events
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.events.records import EventRow, EventsDocument
-from profdiff.views.events.sentence import sentence
 
 NOT_KNOWN = "?"
 # With more kernels, a sentence for each is a page that nobody reads.
@@ -58,7 +57,10 @@ def sentences(document: EventsDocument) -> list[str]:
         return []
     shown = others if len(others) <= _FEW_KERNELS else others[-1:]
     nothing = "no event is certain to have changed by more than the instructions did"
-    return [sentence(document, label) or f"{label}: {nothing}, against {base}." for label in shown]
+    return [
+        document.answers.get(label) or f"{units.printable(label)}: {nothing}, against {base}."
+        for label in shown
+    ]
 
 
 def table(

@@ -15,6 +15,7 @@ from profdiff.views.events.records import (
     EventsDocument,
     KernelSide,
 )
+from profdiff.views.events.sentence import sentence
 from profdiff.views.record import by_label
 
 
@@ -37,20 +38,22 @@ def build(findings: Findings) -> EventsDocument:
             )
         ],
         ops=comparison.ops,
+        answers={
+            label: told
+            for kernel, label in enumerate(labels)
+            if kernel and (told := sentence(table, kernel))
+        },
         told_apart=table.told_apart,
         rows=[_row(labels, row) for row in table.rows],
     )
 
 
-def known(findings: Findings) -> EventsDocument | None:
-    """The same; None where nothing is known. Raises SessionError."""
-    return None if isinstance(findings.events, str) else build(findings)
-
-
 def happened(findings: Findings) -> list[EventRow]:
     """The events that happened on some kernel; none where nothing is known. Raises SessionError."""
-    document = known(findings)
-    return [row for row in document.rows if row.happened] if document else []
+    table = findings.events
+    if isinstance(table, str):
+        return []
+    return [row for one in table.rows if (row := _row(table.labels, one)).happened]
 
 
 def _row(labels: Sequence[str], row: events.EventRow) -> EventRow:

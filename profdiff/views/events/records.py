@@ -68,13 +68,15 @@ class KernelSide(Record, frozen=True):
 
 
 class EventsDocument(Record, frozen=True):
-    """All events in the window, two rows each. ``told_apart``: whether what ran beside the workload
-    is told from its own context; else all is called its own."""
+    """All events in the window, two rows each. ``answers``: a sentence for each kernel but the base
+    on which some event changed by more than the instructions did. ``told_apart``: whether what ran
+    beside the workload is told from its own context; else all is called its own."""
 
     schema: Literal["profdiff.events/1"]
     profdiff: str
     kernels: list[KernelSide]
     ops: int | None
+    answers: dict[str, str]
     told_apart: bool
     rows: list[EventRow]
 
