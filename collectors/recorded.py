@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
 from profdiff.symbolization._native import PerfData, PerfText
-from profdiff.symbolization.places import Places
+from profdiff.symbolization.places import Places, distinct
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Beside:
     @staticmethod
     def of_runs(runs: Sequence["Beside"]) -> "Beside":
         """Those of R runs, int64[B] each."""
-        every = np.unique(np.concatenate([run.address for run in runs]))
+        every = distinct(np.concatenate([run.address for run in runs]))
         count = np.zeros((len(every), len(runs)), np.int64)
         for number, run in enumerate(runs):
             count[np.searchsorted(every, run.address), number] = run.count

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 from profdiff.base.errors import InputError
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.events.counts import EventCount, counts_in_state, event_counts
+from profdiff.profile.events.counts import (
+    EventCount,
+    beginnings,
+    counts_in_state,
+    event_counts,
+)
 from profdiff.profile.events.table import Context, Event, events
+from profdiff.profile.runs import paired
 from profdiff.session.session import Session
 from profdiff.session.states import StateChange, holds
 
@@ -64,14 +70,15 @@ class EventTable:
 
     def __init__(self, comparison: Comparison, session: Session) -> None:
         self.comparison, self._session = comparison, session
-        self._found, interrupts = [], [0]
+        self._found, self._begins, interrupts = [], [], [0]
         for kernel, label in enumerate(comparison.labels):
             runs = [run for run in comparison.runs if run.kernel == label]
             run, addresses = runs[comparison.picked[kernel]], comparison.addresses[kernel][0]
-            found = event_counts(session, run, addresses)
-            if not found:
+            begins = beginnings(session, run)
+            if not begins:
                 raise InputError(f"{label}: its kallsyms does not say where its functions are")
-            self._found.append(found)
+            self._begins.append(begins)
+            self._found.append(event_counts(session, run, addresses, begins))
             interrupts += [one.instructions.interrupts or 0 for one in runs if one.instructions]
         self._few = FEW + max(interrupts)
 
@@ -155,12 +162,12 @@ class EventTable:
     def _states(self, kernel: int) -> list[Mapping[str, EventCount]]:
         """What is known of a kernel in each varied state of the session, read once."""
         if kernel not in self._read:
-            comparison, label = self.comparison, self.comparison.labels[kernel]
-            every = {run.state for run in self._session.manifest.runs} - {0}
-            collector = comparison.runs[0].collector
+            comparison, session = self.comparison, self._session
+            cell = comparison.labels[kernel], comparison.runs[0].collector, comparison.setting
+            every = sorted({run.state for run in session.manifest.runs} - {0})
             self._read[kernel] = [
-                counts_in_state(self._session, label, collector, comparison.setting, state)
-                for state in sorted(every)
+                counts_in_state(session, paired(session, *cell, state), self._begins[kernel])
+                for state in every
             ]
         return self._read[kernel]
 

@@ -13,13 +13,13 @@ from profdiff.profile.events.entries import Entered, Entries, symbols
 from profdiff.profile.events.table import Event, Version, Way, events
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_code import known_code
-from profdiff.profile.runs import paired, recorded
+from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run
-from profdiff.session.points import Setting
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 
+Beginnings = Mapping[str, Sequence[int]]
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 
@@ -36,33 +36,45 @@ class EventCount:
     looked_up: bool
 
 
-def event_counts(session: Session, run: Run, addresses: Addresses) -> Mapping[str, EventCount]:
+def beginnings(session: Session, run: Run) -> Beginnings:
+    """By name where the table's functions begin in a run's kernel; nothing without the guest's
+    kallsyms. Raises SessionError."""
+    return symbols(session.read(run, "kallsyms") or b"", _names() | _hosts())
+
+
+def event_counts(
+    session: Session, run: Run, addresses: Addresses, begins: Beginnings
+) -> Mapping[str, EventCount]:
     """By the events' names; those are left out whose functions the kernel is not known to have.
-    ``addresses``: of runs of one kernel, of which ``run`` is one. Nothing is known without the
-    guest's kallsyms. Raises SessionError, InputError."""
-    ways = [way for event in events() for way in event.ways]
-    names = {name for way in ways for name in way.functions}
-    hosts = {way.inside for way in ways if way.inside}
-    begins = symbols(session.read(run, "kallsyms") or b"", names | hosts)
-    if not begins:
-        return {}
-    entries = Entries(addresses, begins, names, partial(_code, session, run, addresses))
+    ``addresses``: of runs of one kernel, of which ``run`` is one. Raises SessionError,
+    InputError."""
+    entries = Entries(addresses, begins, _names(), partial(_code, session, run, addresses))
     architecture, version = architecture_of(run), _version(session.kernel(run.kernel).release)
     found = {event.name: _counted(event, entries, architecture, version) for event in events()}
     return {name: one for name, one in found.items() if one is not None}
 
 
 def counts_in_state(
-    session: Session, label: str, collector: str, setting: Setting, state: int
+    session: Session, runs: tuple[Sequence[Run], Sequence[Run]], begins: Beginnings
 ) -> Mapping[str, EventCount]:
-    """The same of a kernel's runs in one state at a setting; nothing where there are none."""
-    short, long = paired(session, label, collector, setting, state)
+    """The same of a kernel's runs, those to subtract first; nothing where there are none. They have
+    the same addresses as the run that ``begins`` is of, as all runs of a kernel."""
+    short, long = runs
     read = [recorded(session, run) for run in [*long, *short]]
     known = [one for one in read if one is not None]
     if not known or len(known) < len(read):
         return {}
     addresses, _ = Addresses.of_runs(known, partial(chains_of, session, long[0]))
-    return event_counts(session, long[0], addresses.subtracted(len(long)) if short else addresses)
+    addresses = addresses.subtracted(len(long)) if short else addresses
+    return event_counts(session, long[0], addresses, begins)
+
+
+def _names() -> set[str]:
+    return {name for event in events() for way in event.ways for name in way.functions}
+
+
+def _hosts() -> set[str]:
+    return {way.inside for event in events() for way in event.ways if way.inside}
 
 
 def _counted(
