@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.counts import (
@@ -165,10 +166,14 @@ class EventTable:
             comparison, session = self.comparison, self._session
             cell = comparison.labels[kernel], comparison.runs[0].collector, comparison.setting
             every = sorted({run.state for run in session.manifest.runs} - {0})
-            self._read[kernel] = [
-                counts_in_state(session, paired(session, *cell, state), self._begins[kernel])
-                for state in every
-            ]
+            self._read[kernel] = found = []
+            for state in every:
+                known: Mapping[str, EventCount] = {}
+                # Of a damaged run, nothing is known.
+                with suppress(InputError, SessionError):
+                    runs = paired(session, *cell, state)
+                    known = counts_in_state(session, runs, self._begins[kernel])
+                found.append(known)
         return self._read[kernel]
 
     @cached_property

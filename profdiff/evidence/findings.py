@@ -108,11 +108,10 @@ class Findings:
 
     @cached_property
     def events(self) -> EventTable | str:
-        """How often events happened in the kernels, or why nothing is known of that. Raises
-        SessionError where what is kept is damaged."""
+        """How often events happened in the kernels, or why nothing is known of that."""
         try:
             return EventTable.of(self.comparisons, self.session)
-        except InputError as error:
+        except (InputError, SessionError) as error:
             return str(error)
 
     @property

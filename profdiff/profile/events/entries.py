@@ -15,6 +15,8 @@ from profdiff.symbolization.places import KERNEL_HALF
 
 # Parts of a function that the compiler moved away do not begin it.
 _PARTS = (".cold", ".part")
+# A compiler makes a few clones of a function.
+_MOST_CLONES = 100
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def symbols(kallsyms: bytes, names: Collection[str]) -> dict[str, list[int]]:
         start = int(address, 16)
         if name in names and start >= KERNEL_HALF and not any(one in suffix for one in _PARTS):
             found.setdefault(name, []).append(start)
-    return found
+    return {name: places for name, places in found.items() if len(places) <= _MOST_CLONES}
 
 
 class Entries:

@@ -20,7 +20,7 @@ from profdiff.views.record import by_label
 
 
 def build(findings: Findings) -> EventsDocument:
-    """Raises InputError where nothing is known, SessionError where what is kept is damaged."""
+    """Raises InputError where nothing is known."""
     table = findings.events
     if isinstance(table, str):
         raise InputError(table)
@@ -49,7 +49,7 @@ def build(findings: Findings) -> EventsDocument:
 
 
 def happened(findings: Findings) -> list[EventRow]:
-    """The events that happened on some kernel; none where nothing is known. Raises SessionError."""
+    """The events that happened on some kernel; none where nothing is known."""
     table = findings.events
     if isinstance(table, str):
         return []
