@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import accesses, measured, paths, sharing, suspects, tables
+from profdiff.mail import accesses, events, measured, paths, sharing, suspects, tables
 from profdiff.mail.basis import basis
 from profdiff.mail.letter import (
     LINES,
@@ -108,6 +108,7 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "events": events.section(findings, kernel, _where(findings, kernel)),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
         "suspects": suspects.section(None if bisected else wishes.blame),

@@ -5,6 +5,7 @@ SECTIONS = {
     "result": "the table of points, metrics or kernels",
     "bisection": "the commit that profdiff bisect found, and what its revert shows",
     "functions": "the functions that changed most",
+    "events": "events of the kernel, where one changed by more than the instructions did",
     "suspects": "commits whose lines executed more or less, with --repo",
     "measured": "how it was measured",
     "state": "what of the kernels' state is the same; differences are always said",

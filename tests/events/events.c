@@ -111,6 +111,20 @@ static void faults(void)
         memory[(size_t)i * PAGE] = 1;
 }
 
+// Map 16 pages, touch one, and unmap them.
+static void maps(void)
+{
+    for (int i = 0; i < times; i++) {
+        char *mapped = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (mapped == MAP_FAILED)
+            die("mmap");
+        mapped[0] = 1;
+        munmap(mapped, 16 * PAGE);
+    }
+}
+
 static long futex(int how, int value)
 {
     return syscall(SYS_futex, &turn, how, value, NULL, NULL, 0);
@@ -207,6 +221,8 @@ int main(int argc, char **argv)
         die("start");
     if (!strcmp(what, "faults"))
         run = faults;
+    else if (!strcmp(what, "maps"))
+        run = maps, run();
     else if (!strcmp(what, "futexes")) {
         run = futexes;
         start(futex_partner);

@@ -135,3 +135,28 @@ def test_a_condition_on_an_event(happened: Path) -> None:
     network = ["--fail-if", "events:softirq-net-rx > +0"]
     said = profdiff("check", happened, *at, *network, status=125).stdout
     assert "softirq-net-rx is not known of old and new" in said
+
+
+def test_the_first_sentences_name_what_changed_more_than_instructions(happened: Path) -> None:
+    """Since v6.18, mmap() and munmap() free nodes of the maple tree by kvfree_call_rcu()."""
+    found = {label: counted(happened, "maps", label)["rcu-frees"] for label in KERNELS}
+    assert found["old"] == 0
+    assert min(found["new"], found["newest"]) >= TIMES
+    at = ["--at", "what=maps"]
+    told = f"new has {found['new'] / TIMES:.2f} rcu-frees per op where old has 0.00"
+    first = profdiff("report", happened, *at).stdout.split("\n\n")[0]
+    assert told in " ".join(first.split())
+    assert told in profdiff("report", happened, "--events", *at, "--width", "140").stdout
+    letter = profdiff("mail", happened, *at).stdout
+    assert "Events of the kernel that changed" in letter
+    assert "rcu-frees" in letter.split("Events of the kernel that changed")[1]
+    without = profdiff("mail", happened, *at, "--without", "events").stdout
+    assert "Events of the kernel that changed" not in without
+    failing = ["--fail-if", "events:rcu-frees > +0"]
+    assert "new, 0 to " in profdiff("check", happened, *at, *failing, status=1).stdout
+
+
+def test_where_none_did_nothing_names_one(happened: Path) -> None:
+    at = ["--at", "what=faults"]
+    assert "page-faults per op" not in profdiff("report", happened, *at).stdout
+    assert "Events of the kernel" not in profdiff("mail", happened, *at).stdout
