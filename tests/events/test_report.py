@@ -40,7 +40,7 @@ def test_the_text_has_both_contexts(happened: Path) -> None:
     assert "interrupt-call-function" not in own
     last = " ".join(said.split("\n\n")[-1].split())
     assert "On no kernel: " in last
-    assert "Not known of any kernel: softirq-net-tx (no net_tx_action()), softirq-net-rx" in last
+    assert "for its architecture): softirq-net-tx, softirq-net-rx." in last
     assert "Nobody looked up" not in last
     for width in (60, 80, 120):
         said = profdiff("report", happened, "--events", *AT, "--width", str(width)).stdout

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from profdiff.base import units
 from profdiff.evidence.events import FEW
-from profdiff.profile.events.table import Context, events
+from profdiff.profile.events.table import Context
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.events.records import EventRow, EventsDocument
@@ -147,14 +147,14 @@ def notes(document: EventsDocument) -> list[str]:
 
 def _unknown(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
     """The events whose functions a kernel is not known to have."""
-    functions = {one.name: one.ways[-1].functions[0] for one in events()}
     lacking: dict[str, list[str]] = {}
     for row in rows:
         labels = [label for label in document.labels if row.told[label] is None]
         if labels:
             of = "any kernel" if labels == document.labels else units.listed(labels)
-            lacking.setdefault(of, []).append(f"{row.event} (no {functions[row.event]}())")
-    return [f"Not known of {of}: {', '.join(names)}." for of, names in lacking.items()]
+            lacking.setdefault(of, []).append(row.event)
+    why = "it lacks the functions, or the table has none for its architecture"
+    return [f"Not known of {of} ({why}): {', '.join(names)}." for of, names in lacking.items()]
 
 
 def _not_looked_up(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
