@@ -15,7 +15,7 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.cli import cli
 from profdiff.commands import COMMANDS
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
 # Sentences that were there, and are not true: of any perf, of KernelCI's jobs, of counts.
 FALSE = [
     r"perf (report`? )?(does not|cannot|never) (expand|show)s? inlined",

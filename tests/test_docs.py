@@ -26,7 +26,7 @@ from profdiff.views.claims import checklist
 from profdiff.views.document import SCHEMA
 from profdiff.views.profile import marks
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
 
 
 def table(title: str) -> list[str]:
