@@ -13,6 +13,7 @@ from profdiff.collectors.collector import Collector
 from profdiff.collectors.contention.entry import Contention
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.perf.entry import Imported, Perf
+from profdiff.collectors.probe.entry import Probe
 from profdiff.collectors.sharing.entry import Sharing
 from profdiff.collectors.stat.entry import Stat
 from profdiff.collectors.timed.entry import Timed
@@ -20,7 +21,7 @@ from profdiff.collectors.trace.entry import Trace
 
 # The first that can record in a place is taken where none is named.
 _COLLECTORS: tuple[Collector, ...] = (
-    *(Exact(), Perf(), Timed(), Stat(), Trace(), Sharing(), Contention()),
+    *(Exact(), Perf(), Timed(), Stat(), Trace(), Probe(), Sharing(), Contention()),
     Imported(),
 )
 _OWN = {one.name: one for one in _COLLECTORS}

@@ -13,6 +13,7 @@ import click
 from profdiff.base.errors import MissingError, ProfdiffError, SessionError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
+from profdiff.collectors.probe.option import PROBE
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
@@ -41,13 +42,7 @@ class Exact(Collector):
             default=True,
             help="Record who called whom with exact counts. Recording takes about 40% longer.",
         ),
-        click.Option(
-            ["--probe"],
-            multiple=True,
-            metavar="'FUNCTION VARIABLE'",
-            help="Record the values that a variable has where a function of the kernel begins. Can "
-            "be given several times; needs QEMU 9 or later.",
-        ),
+        PROBE,
     )
     failures = ("window",)
     profiles = True

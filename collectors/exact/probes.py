@@ -1,7 +1,6 @@
 """Probes: values of a function's variable in each call, which the plugin reads where the function
 begins. Debug information says what holds the variable there."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,11 +10,11 @@ from typing import NamedTuple
 from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.probe.named import Probe
 from profdiff.symbolization._native import NativeError, probed
 
 MOST = 16
 """How many probes a recording may have."""
-_PROBE = re.compile(r"([A-Za-z_][\w.]{0,255})\s+([A-Za-z_]\w{0,255})", re.ASCII)
 # A place that execution never comes to: of a kernel that has none.
 _NOWHERE = "0:nothing::0:u8"
 # An argument of QEMU has at most 128 KiB.
@@ -32,27 +31,6 @@ _RISCV = (
     *(f"t{n}" for n in range(3, 7)),
 )
 _REGISTERS = {"x86_64": (_X86, "rsp", 8), "arm64": (_ARM, "sp", 0), "riscv64": (_RISCV, "sp", 0)}
-
-
-class Probe(NamedTuple):
-    """A function, and the variable that is read where it begins."""
-
-    function: str
-    variable: str
-
-    @staticmethod
-    def parse(text: str) -> "Probe":
-        """``FUNCTION VARIABLE``. Raises InputError."""
-        found = _PROBE.fullmatch(text.strip())
-        if not found:
-            raise InputError(
-                f"--probe {text!r}: give a function and one of its variables, such as "
-                "'prot_commit_flush_ptes nr_ptes'"
-            )
-        return Probe(found[1], found[2])
-
-    def __str__(self) -> str:
-        return f"{self.function} {self.variable}"
 
 
 class Begin(NamedTuple):

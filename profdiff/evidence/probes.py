@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from profdiff.collectors.exact.probes import Probe, Values, read
+from profdiff.collectors.exact.probes import Values, read
+from profdiff.collectors.probe.named import Probe
 from profdiff.session.manifest import Run
 from profdiff.session.points import Cells, Setting
 from profdiff.session.session import Session

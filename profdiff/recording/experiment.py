@@ -303,11 +303,24 @@ def _collectors(
         if name not in names and option in asked.given:
             flag = registry.spelled(option, asked.options[option]).split()[0]
             raise InputError(f"{flag}: only {name} runs use it: add --collector {name}")
+    _refuse_unused(asked, names)
     for name in names:
         if refusal := known[name].refusal(architecture):
             raise InputError(refusal)
     settings = [known[name].settings(asked.options) for name in names]
     return names, {key: value for own in settings for key, value in own.items()}
+
+
+def _refuse_unused(asked: Asked, names: Sequence[str]) -> None:
+    """Raise InputError for an option on the command line that several collectors have, none of
+    which is among ``names``: it would say nothing."""
+    for option in registry.options():
+        having = [one.name for one in registry.recording().values() if option in one.options]
+        if len(having) > 1 and option.name in asked.given and not set(having) & set(names):
+            raise InputError(
+                f"{option.opts[0]}: only {' and '.join(having)} runs use it: add --collector "
+                f"{having[-1]}"
+            )
 
 
 def _emulator(

@@ -17,7 +17,7 @@ def render(findings: Findings, numbers: Numbers, width: int) -> list[Block | str
 
 def _one(one: ProbedVariable, numbers: Numbers, width: int) -> list[Block | str]:
     labels = list(one.calls)
-    told = [f"{label} has no {one.function} with a variable {one.variable}" for label in one.absent]
+    told = [f"{label} has no {one.function} {one.variable} to read" for label in one.absent]
     if not labels:
         return [f"{one.function} {one.variable}: {'; '.join(told)}."]
     columns = [

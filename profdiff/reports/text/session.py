@@ -50,7 +50,9 @@ def render(
         parts.pop()
     for table in histograms.render(findings, width):
         parts += ["", *table.lines]
-    shown = tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    numbers = Numbers(findings.setting.ops if per_op is not False else None, ratios)
+    shown = probes.render(findings, numbers, width)
+    shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     parts += ["", *_recording(findings, width)]
@@ -93,7 +95,6 @@ def tables(
             )
             parts += calls.render(first, rows, numbers, width)
             parts += idle.render(first, numbers, width)
-            parts += probes.render(findings, numbers, width)
             if classes:
                 parts += class_tables.render(first, rows, numbers, width)
                 parts += code.render(first, findings.session, rows, width)

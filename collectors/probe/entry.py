@@ -1,0 +1,148 @@
+"""The probe collector: which values a function's variable has, where nothing is emulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from profdiff.base.errors import InputError
+from profdiff.base.metric import Kind
+from profdiff.collectors.collector import Collector, Options
+from profdiff.collectors.probe.option import PROBE
+
+if TYPE_CHECKING:
+    from profdiff.collectors.guest.result import Left, Result
+    from profdiff.collectors.probe.values import Counted
+    from profdiff.collectors.records import Measured, Value
+
+PROBED = Kind(
+    "values of variables", "by kprobe events, whole command", "has", repeatable=True, of_parts=True
+)
+_MOST = 16
+_FILE = "counts.probes"
+_REFUSED = {
+    "rights": "only root can use kprobe events there: record as root",
+    "tracefs": "there is no tracefs: the kernel needs CONFIG_FTRACE=y, and this must work: "
+    "mount -t tracefs tracefs /sys/kernel/tracing",
+    "events": "the kernel has no kprobe events: it needs CONFIG_KPROBE_EVENTS=y",
+    "instance": "the kernel makes no instance of ftrace: it needs CONFIG_TRACING=y and memory",
+    "histogram": "the kernel counts no values: it needs CONFIG_HIST_TRIGGERS=y",
+}
+_NAMES = "names of variables need Linux 6.6 or later with CONFIG_PROBE_EVENTS_BTF_ARGS=y"
+
+
+class Probe(Collector):
+    """Values of variables by kprobe events, in guests and on machines."""
+
+    name = "probe"
+    kind = PROBED
+    help = "values of variables (--probe), by kprobe events"
+    how = "kprobe events, whole command"
+    options: ClassVar[Sequence[click.Option]] = (PROBE,)
+    leaves: ClassVar[Mapping[str, int]] = {
+        **dict.fromkeys(("probe-refusal", "probe-errors", "probe-pid"), 1 << 20),
+        **dict.fromkeys(("probe-forks", *(f"probe.{number}" for number in range(_MOST))), 1 << 24),
+    }
+    failures: ClassVar[Sequence[str]] = ("probe",)
+    whole_command = True
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        from profdiff.collectors.probe.named import Probe as Parsed
+
+        for text in given["probe"]:
+            Parsed.parse(text)
+        if not 0 < len(given["probe"]) <= _MOST:
+            raise InputError(f"--collector probe: name 1 to {_MOST} variables with --probe")
+        return super().settings(given)
+
+    def script(self) -> str:
+        return (Path(__file__).parent / "collector.sh").read_text()
+
+    def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
+        from profdiff.collectors.probe.named import Probe as Parsed
+
+        wanted = map(Parsed.parse, options["probe"])
+        return {"probes": "".join(f"{n} {one}\n" for n, one in enumerate(wanted)).encode()}
+
+    def judge(self, left: Left) -> Result:
+        from profdiff.collectors.guest.result import Result, agents_result
+        from profdiff.collectors.records import Failure
+
+        if left.failure:
+            return Result(left.files, failure=left.failure)
+        if word := left.end("probe-refusal").decode(errors="replace").strip():
+            why = _REFUSED.get(word) or "; ".join(_errors(left))
+            return Result(left.files, failure=Failure("probe", why))
+        counts = _counts(left)
+        (left.folder / _FILE).write_text("".join(_lines(counts)))
+        names = left.options["probe"]
+        remarks = [*_errors(left), *_dropped(counts, names)]
+        result = agents_result(left, lambda _: _measured(counts, names))
+        kept = {what: name for what, name in left.files.items() if not what.startswith("probe")}
+        for what, name in left.files.items():
+            if what not in kept:
+                (left.folder / name).unlink(missing_ok=True)
+        return replace(result, files={**kept, "probes": _FILE}, remarks=remarks)
+
+
+def _counts(left: Left) -> dict[int, Counted]:
+    """By the probe's number, of those that the kernel took."""
+    from profdiff.collectors.probe.values import counted, threads
+
+    first = left.end("probe-pid").strip()
+    mine = threads(left.read("probe-forks"), int(first) if first.isdigit() else 0)
+    return {
+        number: counted(left.read(f"probe.{number}"), mine)
+        for number in range(len(left.options["probe"]))
+        if f"probe.{number}" in left.files
+    }
+
+
+def _lines(counts: Mapping[int, Counted]) -> list[str]:
+    """What the exact collector's plugin writes of its probes; the address is not known."""
+    lines = []
+    for number, one in counts.items():
+        lines.append(f"place {number} 1 {one.values.total()} 0\n")
+        lines += [
+            f"value {number} {value} {calls}\n" for value, calls in sorted(one.values.items())
+        ]
+    return lines
+
+
+def _measured(counts: Mapping[int, Counted], names: Sequence[str]) -> list[Measured]:
+    """In how many calls each probe was read."""
+    from profdiff.collectors.records import Measured
+
+    return [
+        Measured(
+            ".".join(names[number].split()), "calls", "lower", True, [float(one.values.total())]
+        )
+        for number, one in counts.items()
+    ]
+
+
+def _errors(left: Left) -> list[str]:
+    """Why the kernel took some probes not, in its own words."""
+    from profdiff.collectors.messages import short
+
+    told = []
+    for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MOST]:
+        number, _, why = line.partition(" ")
+        if number.isdecimal() and int(number) < len(left.options["probe"]):
+            name = left.options["probe"][int(number)]
+            said = short(why.removeprefix("error: ")) or "it does not say why"
+            hint = f"; {_NAMES}" if "rgument" in said or "fetch" in said.lower() else ""
+            told.append(f"the kernel takes no probe '{name}': {said}{hint}")
+    return told
+
+
+def _dropped(counts: Mapping[int, Counted], names: Sequence[str]) -> list[str]:
+    return [
+        f"the kernel had no room for {one.dropped:,} values of '{names[number]}'"
+        for number, one in counts.items()
+        if one.dropped
+    ]

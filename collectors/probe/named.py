@@ -1,0 +1,29 @@
+"""What a user asks of a probe: a function, and which of its variables."""
+
+import re
+from typing import NamedTuple
+
+from profdiff.base.errors import InputError
+
+_PROBE = re.compile(r"([A-Za-z_][\w.]{0,255})\s+([A-Za-z_]\w{0,255})", re.ASCII)
+
+
+class Probe(NamedTuple):
+    """A function, and the variable that is read where it begins."""
+
+    function: str
+    variable: str
+
+    @staticmethod
+    def parse(text: str) -> "Probe":
+        """``FUNCTION VARIABLE``. Raises InputError."""
+        found = _PROBE.fullmatch(text.strip())
+        if not found:
+            raise InputError(
+                f"--probe {text!r}: give a function and one of its variables, such as "
+                "'prot_commit_flush_ptes nr_ptes'"
+            )
+        return Probe(found[1], found[2])
+
+    def __str__(self) -> str:
+        return f"{self.function} {self.variable}"
