@@ -1,21 +1,9 @@
-#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Behind tracefs.sh.
 # The workload with events of kprobes on some functions: collector.sh FOLDER OUT. FOLDER/probes holds
 # a number, a function and a variable a line; the variable "return" is what the function returns. The
 # kernel counts the values itself, by thread (Documentation/trace/{kprobetrace,histogram}.rst). A word
-# in OUT/probe-refusal says why nothing was probed. Whatever happens, the events are removed.
-folder=$1
-out=$2
-export LC_ALL=C
-refuse() {
-	echo "$1" > "$out/probe-refusal"
-	exit 0
-}
-[ "$(id -u)" = 0 ] || refuse rights
-top=/sys/kernel/tracing
-[ -e $top/trace ] || mount -t tracefs tracefs $top 2> /dev/null
-[ -e $top/trace ] || top=/sys/kernel/debug/tracing
-[ -e $top/trace ] || refuse tracefs
+# in OUT/tracefs-refusal says why nothing was probed. Whatever happens, the events are removed.
 [ -e $top/kprobe_events ] || refuse events
 group=profdiff_$$
 tracer=$top/instances/$group

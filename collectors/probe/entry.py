@@ -44,7 +44,7 @@ class Probe(Collector):
     how = "kprobe events, whole command"
     options: ClassVar[Sequence[click.Option]] = (PROBE,)
     leaves: ClassVar[Mapping[str, int]] = {
-        **dict.fromkeys(("probe-refusal", "probe-errors", "probe-pid"), 1 << 20),
+        **dict.fromkeys(("tracefs-refusal", "probe-errors", "probe-pid"), 1 << 20),
         **dict.fromkeys(("probe-forks", *(f"probe.{number}" for number in range(_MOST))), 1 << 24),
     }
     failures: ClassVar[Sequence[str]] = ("probe",)
@@ -60,7 +60,10 @@ class Probe(Collector):
         return super().settings(given)
 
     def script(self) -> str:
-        return (Path(__file__).parent / "collector.sh").read_text()
+        from profdiff.collectors.guest.initramfs import guest_resources
+
+        own = (Path(__file__).parent / "collector.sh").read_text()
+        return (guest_resources() / "tracefs.sh").read_text() + own
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
         from profdiff.collectors.probe.named import Probe as Parsed
@@ -74,7 +77,7 @@ class Probe(Collector):
 
         if left.failure:
             return Result(left.files, failure=left.failure)
-        if word := left.end("probe-refusal").decode(errors="replace").strip():
+        if word := left.end("tracefs-refusal").decode(errors="replace").strip():
             why = _REFUSED.get(word) or "; ".join(_errors(left))
             return Result(left.files, failure=Failure("probe", why))
         counts = _counts(left)

@@ -1,21 +1,9 @@
-#!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Behind tracefs.sh.
 # The workload three times: to warm up, alone, and with ftrace's function_graph on some functions:
 # collector.sh FOLDER OUT. FOLDER/functions holds their names, one a line; FOLDER/buffer the buffer's
-# size in KiB, on all processors together. A word in OUT/trace-refusal says why nothing was traced.
+# size in KiB, on all processors together. A word in OUT/tracefs-refusal says why nothing was traced.
 # Whatever happens, ftrace is left as it was found.
-folder=$1
-out=$2
-export LC_ALL=C
-refuse() {
-	echo "$1" > "$out/trace-refusal"
-	exit 0
-}
-[ "$(id -u)" = 0 ] || refuse rights
-top=/sys/kernel/tracing
-[ -e $top/trace ] || mount -t tracefs tracefs $top 2> /dev/null
-[ -e $top/trace ] || top=/sys/kernel/debug/tracing
-[ -e $top/trace ] || refuse tracefs
 grep -qw function_graph $top/available_tracers || refuse tracer
 # The symbols of the functions, with the suffixes that the compiler gave them.
 awk 'NR == FNR { wanted[$1]; next }

@@ -66,7 +66,7 @@ class Trace(Collector):
     functions = "trace_functions"
     leaves: ClassVar[Mapping[str, int]] = {
         **dict.fromkeys(
-            ("trace-refusal", "traced-symbols", "trace-buffers", "untraced-usage"), 1 << 20
+            ("tracefs-refusal", "traced-symbols", "trace-buffers", "untraced-usage"), 1 << 20
         ),
         "trace": 1 << 29,
     }
@@ -86,7 +86,10 @@ class Trace(Collector):
         return super().settings({**given, "trace_functions": names})
 
     def script(self) -> str:
-        return (Path(__file__).parent / "collector.sh").read_text()
+        from profdiff.collectors.guest.initramfs import guest_resources
+
+        own = (Path(__file__).parent / "collector.sh").read_text()
+        return (guest_resources() / "tracefs.sh").read_text() + own
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
         names = "".join(f"{name}\n" for name in options["trace_functions"])
@@ -101,7 +104,7 @@ class Trace(Collector):
 
         if left.failure:
             return Result(left.files, failure=left.failure)
-        if word := left.end("trace-refusal").decode(errors="replace").strip():
+        if word := left.end("tracefs-refusal").decode(errors="replace").strip():
             why = _REFUSED.get(word) or _untraceable(left)
             return Result(left.files, failure=Failure("trace", why))
         named = left.options["trace_functions"]

@@ -56,7 +56,7 @@ def test_what_the_kernel_does_not_take_is_said_in_its_words(tmp_path: Path) -> N
     ],
 )
 def test_refusals(tmp_path: Path, word: bytes, told: str) -> None:
-    failure = judged(tmp_path, ["f a"], **{"probe-refusal": word}).failure
+    failure = judged(tmp_path, ["f a"], **{"tracefs-refusal": word}).failure
     assert failure
     assert failure.kind == "probe"
     assert told in failure.message

@@ -54,7 +54,7 @@ def test_names_may_stand_behind_each_other() -> None:
 )
 def test_why_nothing_was_traced(word: bytes, names: list[str], said: str, tmp_path: Path) -> None:
     made = Trace().judge(
-        left(tmp_path, names, trace_refusal=word, kallsyms=gzip.compress(KALLSYMS))
+        left(tmp_path, names, tracefs_refusal=word, kallsyms=gzip.compress(KALLSYMS))
     )
     assert made.failure
     assert made.failure.kind == "trace"

@@ -140,7 +140,7 @@ def test_what_cannot_be_traced_is_told(
     changed: dict[str, str],
 ) -> None:
     assert run("outer\n", **changed).wait(60) == 0
-    assert (tmp_path / "out/trace-refusal").read_text() == f"{word}\n"
+    assert (tmp_path / "out/tracefs-refusal").read_text() == f"{word}\n"
     assert state(tmp_path / "tracefs") == {**FILES, **changed}
 
 
@@ -159,7 +159,7 @@ def test_no_tracefs_is_told(run: Callable[..., subprocess.Popen[bytes]], tmp_pat
     ]
     command = ["unshare", "--mount", "sh", "-c", ENTER, "sh", *map(str, places)]
     assert subprocess.run(command, check=False).returncode == 0
-    assert (tmp_path / "out/trace-refusal").read_text() == "tracefs\n"
+    assert (tmp_path / "out/tracefs-refusal").read_text() == "tracefs\n"
 
 
 def test_only_root_can_trace() -> None:
@@ -172,4 +172,4 @@ def test_only_root_can_trace() -> None:
         (folder / "collector.sh").write_text(Trace().script())
         command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh"]
         subprocess.run([*command, folder / "collector.sh", folder, folder], check=True)
-        assert (folder / "trace-refusal").read_text() == "rights\n"
+        assert (folder / "tracefs-refusal").read_text() == "rights\n"
