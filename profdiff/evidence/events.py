@@ -1,25 +1,23 @@
 """Events of the kernel on all kernels of a comparison, and how sure their changes are."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.counts import (
     EventCount,
+    Spread,
+    addresses_of,
     beginnings,
-    counts_in_state,
     event_counts,
 )
-from profdiff.profile.events.table import Context, Event, events
+from profdiff.profile.events.table import Context, Event, by_name, events
 from profdiff.profile.runs import paired
 from profdiff.session.session import Session
 from profdiff.session.states import StateChange, holds
@@ -90,9 +88,7 @@ class EventTable:
 
     def row(self, name: str) -> EventRow:
         """The event of that name, where it happens by its nature. Raises KeyError."""
-        event = next((one for one in events() if one.name == name), None)
-        if event is None:
-            raise KeyError(name)
+        event = by_name()[name]
         return self._row(event, event.context)
 
     @property
@@ -111,15 +107,15 @@ class EventTable:
         changed for certain, by more than the instructions did, and often enough to be named; None
         where none did. Varied states are read only for what could be it."""
         totals = self.comparison.totals()
-        least = _far(int(totals[0]), int(totals[kernel]))
-        found: list[tuple[int, Event]] = []
-        for event in events():
-            base, other = (self._count(event, "own", one) for one in (0, kernel))
-            if base is None or other is None or _far(base, other) <= least:
-                continue
-            if abs(other - base) * _OFTEN >= (self.comparison.ops or 1):
-                found.append((abs(other - base), event))
-        for _, event in sorted(found, key=lambda one: -one[0]):
+        counts = {
+            name: (base, other)
+            for name, event in by_name().items()
+            if (base := self._count(event, "own", 0)) is not None
+            and (other := self._count(event, "own", kernel)) is not None
+        }
+        both = int(totals[0]), int(totals[kernel])
+        for name in outweighing(counts, both, self.comparison.ops):
+            event = by_name()[name]
             change = self._change(event, "own", kernel)
             if change is not None and change.verdict == "exact":
                 return self._row(event, "own")
@@ -127,8 +123,12 @@ class EventTable:
 
     def _count(self, event: Event, context: Context, kernel: int) -> int | None:
         """In the run that stands for a kernel; None where it is not known."""
-        values = _values(self._found[kernel].get(event.name), context)
-        return None if values is None else int(values[self.comparison.picked[kernel]])
+        spread = self._spread(event, context, kernel)
+        return None if spread is None else spread.picked
+
+    def _spread(self, event: Event, context: Context, kernel: int) -> Spread | None:
+        picked = self.comparison.picked[kernel]
+        return _spread(self._found[kernel].get(event.name), context, picked)
 
     def _row(self, event: Event, context: Context) -> EventRow:
         told = [found.get(event.name) for found in self._found]
@@ -138,26 +138,20 @@ class EventTable:
 
     def _change(self, event: Event, context: Context, kernel: int) -> EventChange | None:
         """How a kernel differs from the base."""
-        base, other = (_values(self._found[at].get(event.name), context) for at in (0, kernel))
+        base, other = (self._spread(event, context, at) for at in (0, kernel))
         if base is None or other is None:
             return None
-        picked = (self.comparison.picked[0], self.comparison.picked[kernel])
-        counts = int(base[picked[0]]), int(other[picked[1]])
         few = 0 if event.chance or context == "beside" else self._few
-        states = self._in_states(event, context, kernel) if counts[0] != counts[1] else []
-        if states:
-            return in_states([StateChange(*map(float, counts)), *states])
-        return in_one_state(
-            counts, int(other.min() - base.max()), int(other.max() - base.min()), few
-        )
+        return change(base, other, few, lambda: self._in_states(event, context, kernel))
 
     def _in_states(self, event: Event, context: Context, kernel: int) -> list[StateChange]:
         """The values in each varied state in which both were recorded."""
         pairs = []
         for base, other in zip(self._states(0), self._states(kernel), strict=True):
-            values = [_values(one.get(event.name), context) for one in (base, other)]
-            if all(one is not None and len(one) for one in values):
-                pairs.append(StateChange(*(float(one[0]) for one in values if one is not None)))
+            seen = [_spread(one.get(event.name), context, 0) for one in (base, other)]
+            counts = [float(one.picked) for one in seen if one is not None]
+            if len(counts) == len(seen):
+                pairs.append(StateChange(*counts))
         return pairs
 
     def _states(self, kernel: int) -> list[Mapping[str, EventCount]]:
@@ -172,13 +166,41 @@ class EventTable:
                 # Of a damaged run, nothing is known.
                 with suppress(InputError, SessionError):
                     runs = paired(session, *cell, state)
-                    known = counts_in_state(session, runs, self._begins[kernel])
+                    addresses = addresses_of(session, runs)
+                    known = event_counts(session, runs[1][0], addresses, self._begins[kernel])
                 found.append(known)
         return self._read[kernel]
 
     @cached_property
     def _read(self) -> dict[int, list[Mapping[str, EventCount]]]:
         return {}
+
+
+def outweighing(
+    counts: Mapping[str, tuple[int, int]], instructions: tuple[int, int], ops: int | None
+) -> list[str]:
+    """The events that changed by more than the instructions did, and often enough to be named, the
+    largest difference first. ``counts``, by name, and ``instructions``: of both kernels."""
+    least = _far(*instructions)
+    found = {name: abs(other - base) for name, (base, other) in counts.items()}
+    some = [
+        name
+        for name, delta in found.items()
+        if _far(*counts[name]) > least and delta * _OFTEN >= (ops or 1)
+    ]
+    return sorted(some, key=lambda name: -found[name])
+
+
+def change(
+    base: Spread, other: Spread, few: int, states: Callable[[], Sequence[StateChange]]
+) -> EventChange:
+    """The change of an event. ``states``: its values in varied states, asked for only where it
+    differs; ``few``: as ``in_one_state`` has it."""
+    counts = base.picked, other.picked
+    varied = states() if counts[0] != counts[1] else ()
+    if varied:
+        return in_states([StateChange(*map(float, counts)), *varied])
+    return in_one_state(counts, other.low - base.high, other.high - base.low, few)
 
 
 def in_one_state(counts: tuple[int, int], low: int, high: int, few: int) -> EventChange:
@@ -208,8 +230,7 @@ def _far(base: int, other: int) -> float:
     return abs(math.log(other / base)) if base > 0 and other > 0 else math.inf
 
 
-def _values(one: EventCount | None, context: Context) -> NDArray[np.int64] | None:
-    """int64[R]; None where it is not known."""
-    if one is None:
-        return None
-    return one.own if context == "own" else one.beside
+def _spread(one: EventCount | None, context: Context, picked: int) -> Spread | None:
+    """None where it is not known."""
+    values = None if one is None else one.own if context == "own" else one.beside
+    return None if values is None or not len(values) else Spread.of(values, picked)

@@ -14,6 +14,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.base.linked import link_or_copy
 from profdiff.collectors import registry
 from profdiff.profile import kept_functions
+from profdiff.profile.events import kept as kept_events
 from profdiff.profile.runs import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
@@ -97,12 +98,14 @@ def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
         manifest,
         runs=[one.run for one in runs],
         functions=None,
+        events=None,
         shard="",
     )
     manifest = m.replace(manifest, kernels=[_config(k, manifest) for k in manifest.kernels])
     made = Session(folder, manifest)
     made.save(m.replace(manifest, kernels=_keep_symbols(made, every)))
     kept_functions.keep(made)
+    kept_events.keep(made)
     return made
 
 

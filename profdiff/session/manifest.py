@@ -182,8 +182,9 @@ class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
     collectors, by the option's name. ``bisection``: what the kernels are the evidence of.
     ``functions``: the file of what each function executed itself at every setting, which ``record``
-    wrote for the exact collector. ``shard``: of a session that was recorded alone, which part of
-    the plan's runs it has, ``I/N``; "" for all of them, and in a suite, which says it itself."""
+    wrote for the exact collector; ``events``: that of how often events of the workload happened.
+    ``shard``: of a session that was recorded alone, which part of the plan's runs it has, ``I/N``;
+    "" for all of them, and in a suite, which says it itself."""
 
     schema: str
     profdiff: str
@@ -202,6 +203,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]
     bisection: Bisection | None = None
     functions: SafePath | None = None
+    events: SafePath | None = None
     shard: Annotated[str, msgspec.Meta(pattern=r"^([0-9]{1,7}/[0-9]{1,7})?\Z")] = ""
 
     @property

@@ -98,4 +98,5 @@ def _bare(manifest: m.Manifest) -> m.Manifest:
         for run in sorted(manifest.runs, key=lambda run: run.id)
     ]
     kernels = [m.replace(kernel, config=None) for kernel in manifest.kernels]
-    return m.replace(manifest, created="", command=[], runs=runs, kernels=kernels, functions=None)
+    kept = {"functions": None, "events": None}
+    return m.replace(manifest, created="", command=[], runs=runs, kernels=kernels, **kept)

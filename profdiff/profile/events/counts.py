@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base.errors import SessionError
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.events.entries import Entered, Entries, symbols
 from profdiff.profile.events.table import Event, Version, Way, events
@@ -21,6 +23,20 @@ from profdiff.symbolization.chains import Chains
 
 Beginnings = Mapping[str, Sequence[int]]
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
+
+
+class Spread(NamedTuple):
+    """How often an event happened in the run that stands for its kernel, and in those with the
+    fewest and the most."""
+
+    picked: int
+    low: int
+    high: int
+
+    @staticmethod
+    def of(values: NDArray[np.int64], picked: int) -> "Spread":
+        """``values``: int64[R], of R runs."""
+        return Spread(int(values[picked]), int(values.min()), int(values.max()))
 
 
 @dataclass(frozen=True)
@@ -54,19 +70,16 @@ def event_counts(
     return {name: one for name, one in found.items() if one is not None}
 
 
-def counts_in_state(
-    session: Session, runs: tuple[Sequence[Run], Sequence[Run]], begins: Beginnings
-) -> Mapping[str, EventCount]:
-    """The same of a kernel's runs, those to subtract first; nothing where there are none. They have
-    the same addresses as the run that ``begins`` is of, as all runs of a kernel."""
+def addresses_of(session: Session, runs: tuple[Sequence[Run], Sequence[Run]]) -> Addresses:
+    """What runs of one kernel executed; ``runs``: those to subtract first. Raises InputError, and
+    SessionError where there is none, or one has no recording."""
     short, long = runs
     read = [recorded(session, run) for run in [*long, *short]]
     known = [one for one in read if one is not None]
     if not known or len(known) < len(read):
-        return {}
+        raise SessionError(f"{session.folder}: not every run has a recording")
     addresses, _ = Addresses.of_runs(known, partial(chains_of, session, long[0]))
-    addresses = addresses.subtracted(len(long)) if short else addresses
-    return event_counts(session, long[0], addresses, begins)
+    return addresses.subtracted(len(long)) if short else addresses
 
 
 def _names() -> set[str]:

@@ -1,6 +1,7 @@
 """The table of events: ``functions.toml``, which says what its members mean."""
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -49,3 +50,9 @@ def events() -> tuple[Event, ...]:
     text = resources.files("profdiff.profile.events").joinpath("functions.toml").read_text()
     known = [{"name": name, **one} for name, one in tomllib.loads(text).items()]
     return msgspec.convert(tuple(known), tuple[Event, ...])
+
+
+@cache
+def by_name() -> Mapping[str, Event]:
+    """The same by their names."""
+    return {event.name: event for event in events()}
