@@ -4,6 +4,7 @@ import { at, cells, fill, heading, scrollByKeys, visible } from "../page/element
 import { leastText } from "../page/numbers.js";
 import { drawHeat } from "./heat_map.js";
 import { drawOver, startOver } from "./over_cells.js";
+import { drawHappened } from "./over_events.js";
 import { suite } from "./overview_data.js";
 import {
   overview, overviewChoices, overviewHash, readOverview, writeOverview,
@@ -89,8 +90,9 @@ export function drawOverview() {
 
 export function startOverview() {
   drawSuite();
+  drawHappened();
   startOver();
-  for (const id of ["heat", "over", "suite-kernels"]) scrollByKeys(at(id));
+  for (const id of ["heat", "over", "happened", "suite-kernels"]) scrollByKeys(at(id));
   searchByKeys(at("suite-find", HTMLInputElement), () => [...at("heat").querySelectorAll("a")]);
   at("suite-find").addEventListener("input", changeOverview);
   for (const key of CHOSEN) at(`suite-${key}`).addEventListener("change", changeOverview);

@@ -15,6 +15,7 @@ from profdiff.evidence.beside import beside
 from profdiff.evidence.cell_functions import CellFunction, FunctionKey
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.evidence.suite.events import CellEvent
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session.manifest import Collector, Manifest
 from profdiff.session.manifest import replace as with_fields
@@ -90,6 +91,7 @@ class SuiteCell:
     ``seats`` of the changes that have one. ``noise``: how much the base differs from its twin, as a
     fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
     a twin. ``exact``: the labels whose values were counted and are the same in every boot.
+    ``events``: by label, those of the workload that changed by more than its instructions.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
     values. ``tick_floors``: by label, how much of a value timer ticks can be. ``states``: by label,
     the values in varied states, by their numbers. ``further``: the same cell by the collector's
@@ -111,6 +113,7 @@ class SuiteCell:
     noise: float | None
     twin: TwinVerdict | None
     exact: Set[str]
+    events: Mapping[str, Sequence[CellEvent]] = field(default_factory=dict)
     beside: dict[str, int] | None = None
     tick_floors: Mapping[str, float | None] = field(default_factory=dict)
     states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)

@@ -22,6 +22,8 @@ from profdiff.evidence.suite.cells import Absence as Absence
 from profdiff.evidence.suite.cells import CellChange as CellChange
 from profdiff.evidence.suite.cells import SessionCells
 from profdiff.evidence.suite.cells import SuiteCell as SuiteCell
+from profdiff.evidence.suite.events import CellEvent, cell_events
+from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
@@ -138,7 +140,7 @@ class SuiteResults:
         if not chosen:
             return
         gathered = SessionCells.of(session)
-        counts = FunctionCounts.of(session)
+        counts, happened = FunctionCounts.of(session), KeptEvents.of(session)
         if not counts.kept and gathered.profiled:
             cells = units.counted(len(chosen), "cell")
             tell(f"{workload.name}: reads the recordings of {cells}")
@@ -153,6 +155,7 @@ class SuiteResults:
                     row,
                     functions=largest(one, self.base, ops),
                     seats=seats(one, self.base, ops),
+                    events=self._happened(happened, setting, one, ops),
                 )
                 self.sums.setdefault(row.metric, FunctionSums()).add(
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}
@@ -184,6 +187,15 @@ class SuiteResults:
         except SessionError as error:
             self.problems.append(f"{name}: no functions: {error}")
             return None
+
+    def _happened(
+        self, kept: KeptEvents | None, setting: Setting, one: SelfCounts, ops: int
+    ) -> dict[str, list[CellEvent]]:
+        """``one``: what executed in the cell."""
+        if kept is None:
+            return {}
+        totals = dict(zip(one.labels, one.counts.sum(axis=0).tolist(), strict=True))
+        return cell_events(kept, setting, totals, self.base, ops)
 
     def _of_one_metric(self) -> "SuiteResults":
         """Cells with another metric than most have no value beside the others."""
@@ -239,6 +251,7 @@ def _without(cell: SuiteCell, wanted: Metric) -> SuiteCell:
         changes={},
         functions={},
         seats={},
+        events={},
         noise=None,
         twin=None,
         exact=frozenset(),

@@ -78,6 +78,7 @@ def _rows(document: SuiteDocument) -> Iterator[Line]:
             ]
         for other in cell.further:
             yield from _further(document, cell, other, head)
+        yield from _events(document, cell, head)
 
 
 def _further(
@@ -94,6 +95,19 @@ def _further(
         line += _value(other.values, base, label, change)
         known = {"session": text(cell.session), **_states(change)}
         yield [*line, *(known.get(column, "") for column in _HEADER[len(line) :])]
+
+
+def _events(document: SuiteDocument, cell: SuiteCell, head: Sequence[str]) -> Iterator[Line]:
+    """A line for each kernel and event that changed on it."""
+    for kernel in document.kernels:
+        for one in cell.events.get(kernel.label, ()):
+            delta = one.value - one.base
+            line: Line = [*head, text(f"events:{one.event}"), "", _flag(cell.per_op)]
+            line += [text(kernel.label), text(kernel.release or "")]
+            line += [*map(_number, (one.value, one.base, delta))]
+            line += [_number(delta / one.base if one.base else None), "exact"]
+            known = {"session": text(cell.session), "states": str(one.states)}
+            yield [*line, *(known.get(column, "") for column in _HEADER[len(line) :])]
 
 
 def _value(

@@ -5,7 +5,7 @@ from profdiff.base import guest_clock, units
 from profdiff.base.metric import TRANSFERRED, Metric
 from profdiff.evidence.suite.results import SuiteResults
 from profdiff.session.suite import Suite
-from profdiff.views.suite import making, records
+from profdiff.views.suite import events, making, records
 from profdiff.views.suite.threshold import RELEVANT
 
 _NAMED = 8
@@ -43,6 +43,7 @@ def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.Su
         damaged=[
             records.SuiteDamage(name, units.printable(why)) for name, why in results.damaged.items()
         ],
+        events=events.over_cells(results.cells, others),
         remarks=[*_remarks(results), *_beside(results), *_short(results, threshold)],
     )
 

@@ -16,7 +16,7 @@ from profdiff.evidence.suite.results import SuiteResults
 from profdiff.session.manifest import Kernel
 from profdiff.views.record import side
 from profdiff.views.shown_command import shown_command
-from profdiff.views.suite import records
+from profdiff.views.suite import events, records
 
 MOST_FUNCTIONS = 200
 _NAMED = 3
@@ -86,6 +86,7 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.Sui
             for other in one.further
             if other.metric
         ],
+        events=events.of_cell(one, labels),
     )
 
 
@@ -136,6 +137,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
     """One kernel against the base."""
     metric = results.metric
     compared = [one.changes[label] for one in results.cells if label in one.changes]
+    happened = [one.events[label] for one in results.cells if label in one.events]
     relevant = [one for one in compared if one.relevant(threshold)]
     depend = sum(one.depends(threshold) for one in compared)
     more = sum(is_worse(metric, one.delta) for one in relevant)
@@ -161,6 +163,8 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
         not_recorded=kinds.count("not recorded"),
         functions=names,
         sentence="; ".join(told),
+        events=sum(map(bool, happened)),
+        events_known=len(happened),
     )
 
 

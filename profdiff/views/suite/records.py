@@ -73,6 +73,16 @@ class SuiteFurther(Record, frozen=True):
     changes: dict[str, SuiteChange]
 
 
+class SuiteCellEvent(Record, frozen=True):
+    """How often an event of the workload happened in a cell, per op where the cell's values are, on
+    the base and on a kernel. ``states``: in how many the change was seen."""
+
+    event: str
+    base: float
+    value: float
+    states: Annotated[int, Meta(ge=1)]
+
+
 class SuiteCell(Record, frozen=True):
     """One workload at one point. ``part``: of which architecture or compiler, "" for the only one;
     ``point``: values of parameters; ``op``: what one operation is; ``session``: its folder,
@@ -83,7 +93,9 @@ class SuiteCell(Record, frozen=True):
     compared; ``seats``: the deepest function that holds at least half of the change with all that
     it calls, of kernels where one does. ``noise``: how much the base differs from itself (A/A), as
     a fraction, null where it was not recorded twice. ``reproduce``: the command that records this
-    cell alone. ``further``: its values by other metrics that belong to the suite's."""
+    cell alone. ``further``: its values by other metrics that belong to the suite's.
+    ``events``: those that changed for certain and by more than the instructions, the largest first,
+    of kernels of which events are known."""
 
     name: str
     workload: str
@@ -105,6 +117,7 @@ class SuiteCell(Record, frozen=True):
     noise: float | None
     reproduce: str
     further: list[SuiteFurther] = field(default_factory=list)
+    events: dict[str, list[SuiteCellEvent]] = field(default_factory=dict)
 
 
 class SuiteFunction(Record, frozen=True):
@@ -120,11 +133,23 @@ class SuiteFunction(Record, frozen=True):
     points: dict[str, float]
 
 
+class SuiteEvent(Record, frozen=True):
+    """An event over all cells: ``is_what`` happens. By label of each kernel but the base: in how
+    many cells there are ``more``, or ``fewer``, of those in which it changed for certain and by
+    more than the instructions."""
+
+    event: str
+    is_what: str
+    more: dict[str, int]
+    fewer: dict[str, int]
+
+
 class SuiteSummary(Record, frozen=True):
     """One kernel against the base: of ``compared`` cells, ``more`` cost at least the threshold
     more, and ``less`` as much less; in ``depend`` ones it depends on state; in ``other`` ones the
     kernels differ by less than that, or not for sure. ``functions``: names of those that make most
-    of it over all cells."""
+    of it over all cells. ``events_known``: of how many cells events of the workload are known;
+    ``events``: in how many of them some changed for certain and by more than the instructions."""
 
     kernel: str
     compared: int
@@ -137,6 +162,8 @@ class SuiteSummary(Record, frozen=True):
     not_recorded: int
     functions: list[str]
     sentence: str
+    events: int = 0
+    events_known: int = 0
 
 
 class SuiteNoise(Record, frozen=True):
@@ -162,6 +189,7 @@ class SuiteDocument(Record, frozen=True):
     but the base. ``banner``: what values are not. ``threshold``: a fraction, from which a change is
     relevant. ``restored``: whether guests were restored, null where it differs or no guest ran.
     ``functions``: those that make most over all cells, of the last kernel, at most 200.
+    ``events``: those that changed in some cell, in most cells of the last kernel first.
     ``damaged``: workloads of which no cell is here, since they cannot be read. ``remarks``: what a
     reader must know."""
 
@@ -183,6 +211,7 @@ class SuiteDocument(Record, frozen=True):
     functions: list[SuiteFunction]
     damaged: list[SuiteDamage]
     remarks: list[str]
+    events: list[SuiteEvent] = field(default_factory=list)
 
 
 def schema() -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""The report of a suite as plain text: the sentence, the cells that changed, and the functions over
-all of them."""
+"""The report of a suite as plain text: the sentence, the cells that changed, and the functions and
+events over all of them."""
 
 import shlex
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from profdiff.base import units
 from profdiff.reports import table
 from profdiff.reports.table import MIN_WIDTH, Column
-from profdiff.reports.text.suite import states
+from profdiff.reports.text.suite import events, states
 from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows
 from profdiff.views.results.result import ABSENT
 from profdiff.views.suite.records import SuiteCell, SuiteChange, SuiteDocument, SuiteFunction
@@ -38,6 +38,7 @@ def render(
     lines += [line for text in _about(document) for line in units.wrap(text, width, 2)]
     lines += _cells(document, width, top, ratios=ratios, by_name=by_name)
     lines += _functions(document, width, top, side)
+    lines += [] if side == "user" else events.lines(document, shown(document), width, top)
     example = next((one.name for one in rows(document, shown(document)).more), None)
     name = shlex.quote(example or (document.cells[0].name if document.cells else "CELL"))
     lines += ["", f"one cell:  profdiff report {shlex.quote(folder)} --cell {name}"]

@@ -1,0 +1,52 @@
+"""The records of the events of a suite's cells."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from profdiff.evidence.suite.cells import SuiteCell
+from profdiff.evidence.suite.events import CellEvent
+from profdiff.profile.events.table import events
+from profdiff.views.suite.records import SuiteCellEvent, SuiteEvent
+
+
+def of_cell(one: SuiteCell, labels: Sequence[str]) -> dict[str, list[SuiteCellEvent]]:
+    """Those of a cell; labels in the order of the kernels."""
+    return {
+        label: [of_kernel(found) for found in one.events[label]]
+        for label in labels
+        if label in one.events
+    }
+
+
+def over_cells(cells: Sequence[SuiteCell], others: Sequence[str]) -> list[SuiteEvent]:
+    """Those that changed in some cell; ``others``: the kernels but the base."""
+    more, fewer = ({label: _cells(cells, label, way) for label in others} for way in (True, False))
+    found = [
+        SuiteEvent(
+            event=event.name,
+            is_what=event.told,
+            more={label: more[label][event.name] for label in others},
+            fewer={label: fewer[label][event.name] for label in others},
+        )
+        for event in events()
+        if any(by[label][event.name] for by in (more, fewer) for label in others)
+    ]
+    last = others[-1:]
+    return sorted(found, key=lambda one: -sum(one.more[at] + one.fewer[at] for at in last))
+
+
+def _cells(cells: Sequence[SuiteCell], label: str, more: bool) -> Mapping[str, int]:
+    """By event in how many cells a kernel has more of it, or fewer."""
+    return Counter(
+        found.event.name
+        for one in cells
+        for found in one.events.get(label, ())
+        if (found.other > found.base) == more
+    )
+
+
+def of_kernel(found: CellEvent) -> SuiteCellEvent:
+    """One of a cell on a kernel."""
+    return SuiteCellEvent(
+        event=found.event.name, base=found.base, value=found.other, states=found.states
+    )
