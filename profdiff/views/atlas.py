@@ -7,7 +7,13 @@ from msgspec import Meta
 
 from profdiff.base.metric import Better
 from profdiff.views.record import Record, schema_of
-from profdiff.views.suite.records import SuiteCellFunction, SuiteDamage, SuiteMissing, Verdict
+from profdiff.views.suite.records import (
+    SuiteCellEvent,
+    SuiteCellFunction,
+    SuiteDamage,
+    SuiteMissing,
+    Verdict,
+)
 
 SCHEMA: Final = "profdiff.atlas/1"
 
@@ -49,10 +55,11 @@ class AtlasStep(Record, frozen=True):
     """Against the release ``since`` (a number of the series' releases), the one before it on the
     line: from ``before`` to ``after``, which are of one recording if any has both. ``relative``: a
     fraction, null from 0; ``relevant``: it is sure, and at least the threshold; ``functions``: the
-    three that make most of a relevant one. ``commit``: what made it; ``suspects``: what bisections
-    found between both releases, on another machine or the other way. ``compilers``: both, where
-    they differ; ``programs_differ``: the workload's files are others. ``states``, ``low`` and
-    ``high``: as in a suite's change."""
+    three that make most of a relevant one; ``events``: of the workload, the three that changed most
+    in a relevant one, for certain and by more than the instructions. ``commit``: what made it;
+    ``suspects``: what bisections found between both releases, on another machine or the other way.
+    ``compilers``: both, where they differ; ``programs_differ``: the workload's files are others.
+    ``states``, ``low`` and ``high``: as in a suite's change."""
 
     since: Number
     before: AtlasValue
@@ -66,6 +73,7 @@ class AtlasStep(Record, frozen=True):
     relevant: bool
     functions: list[SuiteCellFunction]
     seat: SuiteCellFunction | None
+    events: list[SuiteCellEvent]
     commit: AtlasCommit | None
     suspects: list[AtlasCommit]
     compilers: list[str]

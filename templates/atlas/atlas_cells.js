@@ -104,6 +104,13 @@ export function functionsCell(step) {
   ])));
 }
 
+/** The events that changed by more than the instructions. @param {AtlasStep | null} step */
+export const eventsCell = (step) =>
+  tableCell("wrap", ...byLine((step?.events ?? []).map(({ event, base, value }) => [
+    element("span", event),
+    element("small", `${cellCount(base)} to ${cellCount(value)}`),
+  ])));
+
 /** The commit that made a step, which leads to its bisection, or what one found in its range;
  * compilers and programs, where they differ. @param {AtlasStep | null} step */
 export function commitCell(step) {

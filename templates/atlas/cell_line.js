@@ -3,8 +3,8 @@
 import { element, scrolling } from "../page/elements.js";
 import { cellCount } from "../page/numbers.js";
 import {
-  bannerLine, commitCell, functionsCell, linesTable, link, machineLine, nameCell, pointCell,
-  stepCell, stepText, tableCell, wayOf,
+  bannerLine, commitCell, eventsCell, functionsCell, linesTable, link, machineLine, nameCell,
+  pointCell, stepCell, stepText, tableCell, wayOf,
 } from "./atlas_cells.js";
 import { atlas, held, unitOf } from "./atlas_data.js";
 import { lineChart } from "./line_chart.js";
@@ -52,7 +52,8 @@ function line(series, cell, title) {
     scrolling(title, chart),
     linesTable(title, [
       ["release", "what"], [unit, "number"], ["change", "change"],
-      ["functions that make most of it", "wrap"], ["commit", "wrap"], ["recording", ""],
+      ["functions that make most of it", "wrap"], ["events", "wrap"], ["commit", "wrap"],
+      ["recording", ""],
     ], cell.points.map((point) => releaseRow(series, cell, point))),
     ...again(cell),
   );
@@ -91,6 +92,7 @@ function releaseRow(series, cell, point) {
       pointCell(point),
       stepCell(point.step, endsOf(cell, point)),
       functionsCell(point.step),
+      eventsCell(point.step),
       commitCell(point.step),
       tableCell("", link(point.page || page, name), ...others),
     ],

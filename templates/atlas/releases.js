@@ -4,7 +4,8 @@
 import { element } from "../page/elements.js";
 import { changeText, count, leastText } from "../page/numbers.js";
 import {
-  commitCell, endCell, functionsCell, linesTable, link, machineLine, nameCell, pointCell, stepCell,
+  commitCell, endCell, eventsCell, functionsCell, linesTable, link, machineLine, nameCell,
+  pointCell, stepCell,
   tableCell,
 } from "./atlas_cells.js";
 import { atlas } from "./atlas_data.js";
@@ -115,11 +116,11 @@ function byWay(one, other) {
 function stepsTable(title, made) {
   return linesTable(title, [
     ["cell", "what"], ["before", "number"], ["after", "number"], ["change", "change"],
-    ["functions that make most of it", "wrap"], ["commit", "wrap"],
+    ["functions that make most of it", "wrap"], ["events", "wrap"], ["commit", "wrap"],
   ], made.sort(byWay).map(({ cell, step }) => ({
     cells: [
       cellName(cell), endCell(step.before), endCell(step.after), stepCell(step),
-      functionsCell(step), commitCell(step),
+      functionsCell(step), eventsCell(step), commitCell(step),
     ],
     find: findText(cell),
   })), searched);
@@ -136,7 +137,8 @@ function cellName(cell) {
 function findText({ name, op, about, tags, points }) {
   const functions = points.flatMap(({ step }) =>
     [...(step?.functions ?? []), ...(step?.seat ? [step.seat] : [])].map((one) => one.name));
-  return [name, op, about, ...tags, ...functions].join(" ");
+  const events = points.flatMap(({ step }) => (step?.events ?? []).map(({ event }) => event));
+  return [name, op, about, ...tags, ...functions, ...events].join(" ");
 }
 
 /** Every cell's line. @param {AtlasSeries} series @param {number} number */

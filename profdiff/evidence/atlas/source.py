@@ -10,6 +10,7 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import named
 from profdiff.evidence.suite.results import SuiteCell, SuiteResults
+from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import opened
@@ -145,6 +146,16 @@ def _short_version(line: str) -> str:
 @lru_cache(_MOST_OPEN)
 def _counts(folder: Path) -> FunctionCounts:
     return FunctionCounts.of(Session.open(folder))
+
+
+@lru_cache(_MOST_OPEN)
+def _events(folder: Path) -> KeptEvents | None:
+    return KeptEvents.of(Session.open(folder))
+
+
+def events_of(cell: SuiteCell) -> KeptEvents | None:
+    """The events of a cell's session; None where they were not kept. Raises SessionError."""
+    return _events(cell.folder)
 
 
 def functions_of(cell: SuiteCell) -> SelfCounts | None:

@@ -9,10 +9,11 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.base.metric import EXACT
 from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
-from profdiff.evidence.atlas.source import AtlasSource, functions_of
+from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
+from profdiff.evidence.suite.events import CellEvent, cell_events
 from profdiff.evidence.suite.results import CellChange, SuiteCell
 from profdiff.evidence.tick_floor import larger, within_ticks
 from profdiff.session import bisection
@@ -32,7 +33,8 @@ class Culprit(NamedTuple):
 class ReleaseStep(NamedTuple):
     """From the release ``since`` to ``at``, which follow each other on the cell's line: from
     ``before`` to ``after``, which are of one recording if any has both. ``functions``: those that
-    made most of it, of relevant steps; ``seat``: of the change, where one recording knows it.
+    made most of it, of relevant steps; ``seat``: of the change, where one recording knows it;
+    ``events``: the three of the workload that changed most, by more than the instructions.
     ``suspects``: commits that bisections found between these releases, but on another machine, the
     other way, or more than one. ``programs_differ``: the files of the workload are known to be
     others."""
@@ -45,6 +47,7 @@ class ReleaseStep(NamedTuple):
     relevant: bool
     functions: Sequence[CellFunction]
     seat: CellFunction | None
+    events: Sequence[CellEvent]
     culprit: Culprit | None
     suspects: Sequence[Culprit]
     programs_differ: bool
@@ -62,10 +65,11 @@ def steps(
         change = _change(before, after)
         relevant = change.relevant(threshold)
         functions: Sequence[CellFunction] = ()
-        seat = None
+        seat, happened = None, list[CellEvent]()
         culprit, suspects = None, list[Culprit]()
         if relevant:
             functions, seat = _functions(before, after), _seat(before, after)
+            happened = _events(before, after)
             releases = one.releases[since].kernel.release, one.releases[at].kernel.release
             culprit, suspects = _culprits(one, after.cell, change.delta, releases, sources)
         found[at] = ReleaseStep(
@@ -77,6 +81,7 @@ def steps(
             relevant,
             functions,
             seat,
+            happened,
             culprit,
             suspects,
             _programs_differ(sources, before, after),
@@ -174,6 +179,24 @@ def _seat(before: CellValue, after: CellValue) -> CellFunction | None:
     ops = (other.setting.ops if other.per_op else None) or 1
     key = FunctionKey.of(found.function)
     return CellFunction(key, found.delta / ops, found.delta / whole if whole else None)
+
+
+def _events(before: CellValue, after: CellValue) -> list[CellEvent]:
+    """Those that changed most between two kernels of one recording; nothing where it does not
+    tell."""
+    one, other = before.cell, after.cell
+    if (one.folder, one.setting) != (other.folder, other.setting):
+        return []
+    try:
+        counts, kept = functions_of(other), events_of(other)
+    except ProfdiffError:
+        return []
+    if counts is None or kept is None:
+        return []
+    totals = dict(zip(counts.labels, counts.counts.sum(axis=0).tolist(), strict=True))
+    ops = (other.setting.ops if other.per_op else None) or 1
+    found = cell_events(kept, other.setting, totals, before.label, ops)
+    return found.get(after.label, [])[:LARGEST]
 
 
 def _per_op(place: CellValue) -> dict[FunctionKey, float]:

@@ -12,7 +12,7 @@ from profdiff.evidence.statistics import Verdict
 from profdiff.reports.documents import suite
 from profdiff.reports.page.site import cell_path
 from profdiff.views import atlas
-from profdiff.views.suite import making
+from profdiff.views.suite import events, making
 from profdiff.views.suite.records import SuiteDamage, SuiteDocument, SuiteMissing
 
 _NAMED = 6
@@ -205,6 +205,7 @@ class _Maker:
             relevant=step.relevant,
             functions=[making.cell_function(one) for one in step.functions],
             seat=making.cell_function(step.seat) if step.seat else None,
+            events=[events.of_kernel(one) for one in step.events],
             commit=_commit(culprit) if culprit else None,
             suspects=[_commit(one) for one in step.suspects],
             compilers=both if both[0] != both[1] else [],
