@@ -1,6 +1,7 @@
-"""Mutations of a format's own, shared by targets: what is packed, JSON, lines."""
+"""Mutations of a format's own, shared by targets: what is packed, JSON, lines, columns."""
 
 import gzip
+import io
 import json
 import lzma
 import struct
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from fuzz.mutation import MAX_SIZE, mutate
 from fuzz.target import Mutation
@@ -151,3 +154,35 @@ def in_lines(random: Random, data: bytes) -> bytes:
     else:
         lines[at] = mutate(random, lines[at])
     return b"\n".join(lines)
+
+
+def in_npz(random: Random, data: bytes) -> bytes:
+    """A column: its bytes, its shape, its type."""
+    try:
+        with np.load(io.BytesIO(data)) as loaded:
+            columns = {name: loaded[name] for name in loaded.files}
+    except Exception:
+        columns = {}
+    if not columns:
+        return mutate(random, data)
+    name = random.choice(list(columns))
+    column = columns[name]
+    action = random.randrange(5)
+    if action == 0 and column.size:
+        column = column.copy()
+        changed = np.frombuffer(mutate(random, column.tobytes())[: column.nbytes], np.uint8)
+        column.view(np.uint8).reshape(-1)[: len(changed)] = changed
+    elif action == 1:
+        column = column[: len(column) // 2]
+    elif action == 2:
+        column = column.astype(random.choice(("<i8", ">u4", "f8", "S3", "?", "c16")))
+    elif action == 3:
+        column = random.choice((column[None], column.repeat(3), column[:0]))
+    elif column.size and column.dtype.kind == "u":
+        column = column.copy()
+        value = random.choice((0, 1, len(column), np.iinfo(column.dtype).max))
+        column[random.randrange(len(column))] = min(value, np.iinfo(column.dtype).max)
+    columns[name] = column
+    buffer = io.BytesIO()
+    np.savez(buffer, **columns)
+    return buffer.getvalue()

@@ -3,6 +3,7 @@ is an accident of how many mappings there are."""
 
 from pathlib import Path
 
+import kept_events
 import pytest
 from support import profdiff
 
@@ -28,6 +29,9 @@ def test_a_full_node_of_a_tree_is_no_change(
     assert {run.state for run in runs["mmap-beside"]} == {0, 1}
     assert _change(runs["mmap-beside"], 0) > 1
     assert abs(_change(runs["mmap-beside"], 1)) < 0.1
+    happened = kept_events.check(tmp_path / "syscalls.profdiff")
+    assert set(happened) == {("mmap-beside/anon", "new"), ("getpid", "new")}
+    assert set(happened["mmap-beside/anon", "new"].values()) <= {2}
     again = profdiff("record", *words, cwd=tmp_path)
     assert "all runs are already recorded" in again.stderr
     assert "varied state" not in again.stderr

@@ -6,6 +6,7 @@ from fuzz.targets import (
     code,
     counts,
     elf,
+    events,
     experiment,
     guest,
     kernel,
@@ -37,4 +38,5 @@ TARGETS: tuple[Target, ...] = (
     *sharing.TARGETS,
     *traces.TARGETS,
     *probes.TARGETS,
+    *events.TARGETS,
 )

@@ -1,7 +1,6 @@
 """Sessions as ``report``, ``check`` and ``mail`` read them: the manifest, and each run's files."""
 
 import gzip
-import io
 import json
 import os
 from functools import cache
@@ -9,13 +8,12 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-import numpy as np
 from synthetic import KERNEL_BASE, chains, frame, manifest
 from synthetic_experiment import boots, recorded
 
 from fuzz.commands import REFUSALS, profdiff, reported
 from fuzz.mutation import mutate
-from fuzz.structured import in_gzip, in_json, in_lines
+from fuzz.structured import in_gzip, in_json, in_lines, in_npz
 from fuzz.target import Target
 from fuzz.targets import counts, perf
 from profdiff.profile import importing
@@ -137,36 +135,6 @@ def _split(data: bytes) -> Files:
     return found
 
 
-def _in_npz(random: Random, data: bytes) -> bytes:
-    """A column: its bytes, its shape, its type."""
-    try:
-        with np.load(io.BytesIO(data)) as loaded:
-            columns = {name: loaded[name] for name in loaded.files}
-    except Exception:
-        return mutate(random, data)
-    name = random.choice(list(columns))
-    column = columns[name]
-    action = random.randrange(5)
-    if action == 0 and column.size:
-        column = column.copy()
-        changed = np.frombuffer(mutate(random, column.tobytes())[: column.nbytes], np.uint8)
-        column.view(np.uint8).reshape(-1)[: len(changed)] = changed
-    elif action == 1:
-        column = column[: len(column) // 2]
-    elif action == 2:
-        column = column.astype(random.choice(("<i8", ">u4", "f8", "S3", "?", "c16")))
-    elif action == 3:
-        column = random.choice((column[None], column.repeat(3), column[:0]))
-    elif column.size and column.dtype.kind == "u":
-        column = column.copy()
-        value = random.choice((0, 1, len(column), np.iinfo(column.dtype).max))
-        column[random.randrange(len(column))] = min(value, np.iinfo(column.dtype).max)
-    columns[name] = column
-    buffer = io.BytesIO()
-    np.savez(buffer, **columns)
-    return buffer.getvalue()
-
-
 def _in_file(random: Random, data: bytes) -> bytes:
     """One of the session's files."""
     files = _split(data)
@@ -179,7 +147,7 @@ def _in_file(random: Random, data: bytes) -> bytes:
         return _joined(files)
     change = random.choice((mutate, in_lines))
     if name.endswith(".npz"):
-        change = random.choice((mutate, _in_npz, _in_npz))
+        change = random.choice((mutate, in_npz, in_npz))
     elif name.endswith(".gz") or name == "config":
         change = in_gzip
     elif name.endswith(".data"):
