@@ -46,9 +46,10 @@ def probed(
 ) -> tuple[list[tuple[int, str, str, int, int, str, int, bool]], bool, bool, list[str]] | None:
     """Where a function begins, by address, and what holds its variable there: address, the function
     that has the code, how (value: a register plus a number; memory behind a register; frame: behind
-    the CFA; constant; nothing), DWARF's number of the register, the number, why nothing does,
-    bytes, and whether it is signed. Whether the file has the function, and that the variable; the
-    names of its variables. None where the file has no DWARF. Raises NativeError."""
+    the CFA; constant; return: a register, when the function returns; nothing), DWARF's number of
+    the register, the number, why nothing does, bytes, and whether it is signed. Whether the file
+    has the function, and that the variable; the names of its variables. The variable ``return`` is
+    what it returns, if anything. None where the file has no DWARF. Raises NativeError."""
 
 def access_kinds() -> list[str]:
     """Names of what may be accessed, by code: field, global, per-cpu, pointed, stack-variable,

@@ -1,5 +1,5 @@
 """Probes: values of a function's variable in each call, which the plugin reads where the function
-begins. Debug information says what holds the variable there."""
+begins, or of what it returns. Debug information says what holds the variable there."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _RISCV = (
     *(f"s{n}" for n in range(2, 12)),
     *(f"t{n}" for n in range(3, 7)),
 )
-_REGISTERS = {"x86_64": (_X86, "rsp", 8), "arm64": (_ARM, "sp", 0), "riscv64": (_RISCV, "sp", 0)}
+_REGISTERS = {"x86_64": (_X86, "rsp", 8), "aarch64": (_ARM, "sp", 0), "riscv64": (_RISCV, "sp", 0)}
 
 
 class Begin(NamedTuple):
@@ -84,7 +84,7 @@ def _begin(
         how, named, number = "memory", stack, number + behind
     elif how == "frame":
         how, why = "nothing", "it is in the frame of another function"
-    elif how in ("value", "memory") and not named:
+    elif how in ("value", "memory", "return") and not named:
         how, why = "nothing", "it is in a register that holds no integer"
     kind = f"{'s' if signed else 'u'}{size or 8}"
     return Begin(address, within, why, f"{address:x}:{how}:{named}:{number}:{kind}")
@@ -109,16 +109,20 @@ def refuse(kernels: Sequence[KernelFiles], architecture: str, wanted: Sequence[s
         having = {label: one for label, one in every.items() if one.has_function}
         if not having:
             raise InputError(f"--probe '{probe}': no kernel has a function {probe.function}")
-        if not any(one.has_variable for one in having.values()):
+        found = any(one.has_variable for one in having.values())
+        if probe.returns and not found:
+            raise InputError(f"--probe '{probe}': {probe.function} returns nothing")
+        if not found:
             known = sorted({name for one in having.values() for name in one.variables})
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(
                 f"--probe '{probe}': {probe.function} has no variable {probe.variable}; {has}"
             )
-        begins = [(label, begin) for label, one in having.items() for begin in one.begins]
+        telling = {label: one for label, one in having.items() if one.has_variable}
+        begins = [(label, begin) for label, one in telling.items() for begin in one.begins]
         if not begins:
             raise InputError(
-                f"--probe '{probe}': {' and '.join(having)} declare {probe.function}, and have no "
+                f"--probe '{probe}': {' and '.join(telling)} declare {probe.function}, and have no "
                 "code of it"
             )
         if all(begin.why for _, begin in begins):
@@ -134,8 +138,8 @@ def refuse(kernels: Sequence[KernelFiles], architecture: str, wanted: Sequence[s
 class Values:
     """What a run read of a probe. ``places``: how many the function begins at, 0 where the kernel
     lacks the function or the variable; ``calls``: how often execution came there, ``unread`` of
-    which the value is not known; ``counts`` by value; ``others``: calls with values beyond the
-    first 4,096 different ones."""
+    which the value is not known, such as calls that have not returned; ``counts`` by value;
+    ``others``: calls with values beyond the first 4,096 different ones."""
 
     places: int
     calls: int

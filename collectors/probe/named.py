@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 from profdiff.base.errors import InputError
 
+_RETURN = "return"
 _PROBE = re.compile(r"([A-Za-z_][\w.]{0,255})\s+([A-Za-z_]\w{0,255})", re.ASCII)
 
 
 class Probe(NamedTuple):
-    """A function, and the variable that is read where it begins."""
+    """A function, and the variable that is read where it begins. ``return``, which no variable of C
+    can have as its name, stands for what the function returns."""
 
     function: str
     variable: str
@@ -21,9 +23,14 @@ class Probe(NamedTuple):
         if not found:
             raise InputError(
                 f"--probe {text!r}: give a function and one of its variables, such as "
-                "'prot_commit_flush_ptes nr_ptes'"
+                "'prot_commit_flush_ptes nr_ptes', or 'return'"
             )
         return Probe(found[1], found[2])
 
     def __str__(self) -> str:
         return f"{self.function} {self.variable}"
+
+    @property
+    def returns(self) -> bool:
+        """Whether it is what the function returns that is read."""
+        return self.variable == _RETURN

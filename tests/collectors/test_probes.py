@@ -1,5 +1,5 @@
-"""Values of variables where functions begin, read by the plugin on QEMU 10: a known answer, and
-what cannot be read."""
+"""Values of variables where functions begin, and what functions return, read by the plugin on QEMU
+10: known answers, and what cannot be read."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from qemus import QEMU_10, another_qemu
 from support import EXAMPLE, error_line, profdiff
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.collectors.architecture import X86_64
+from profdiff.collectors.architecture import ARM64, X86_64
 from profdiff.collectors.exact import probes
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.probes import Values
@@ -24,6 +24,7 @@ from profdiff.session.session import Session
 
 FUNCTION = "prot_commit_flush_ptes"
 PAGES, ROUNDS = 100, 5
+RETURNS, CHILDREN = Path(__file__).parent / "returns.c", 4
 
 
 def files(label: str, folder: Path) -> KernelFiles:
@@ -73,6 +74,41 @@ def test_the_known_answer(old_kernel: Path, new_kernel: Path) -> None:
     assert f"old has no {FUNCTION} nr_ptes to read." in text
 
 
+@pytest.mark.guest
+@pytest.mark.network
+def test_what_functions_return(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> None:
+    """``__x64_sys_read()`` jumps to ``ksys_read()``, which returns for both. A child's last system
+    call never returns, and the next child begins on its stack."""
+    asked = ["ksys_read return", "__x64_sys_read return", "do_syscall_64 return"]
+    given = [word for one in asked for word in ("--probe", one)]
+    program = ["--qemu", another_qemu(QEMU_10, X86_64).program]
+    kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
+    session = tmp_path / "session"
+    profdiff("record", "-o", session, *program, *kernels, *given, "--", RETURNS)
+    document = json.loads(profdiff("report", session, "--json", "-").stdout)
+    every = dict(zip(asked, document["probes"], strict=True))
+    opened = Session.open(session)
+    for label, folder in (("old", old_kernel), ("new", new_kernel)):
+        run = next(run for run in opened.manifest.runs if run.kernel == label)
+        counts = Counts.load(opened.path(run.files["counts"]))
+        known = {}
+        for wanted, found in every.items():
+            (begin,) = probes.places(files(label, folder), "x86_64", Probe.parse(wanted)).begins
+            calls = int(counts.count[counts.address == begin.address].sum())
+            read = {row["low"]: row["calls"][label] for row in found["histogram"]}
+            assert found["calls"][label] == calls
+            assert sum(read.values()) + found["unread"][label] == calls
+            known[wanted] = (read, found["unread"][label])
+        for wanted in asked[:2]:
+            assert known[wanted] == ({-9: 7, 1: 10, 2: 10, 3: 10}, 0)
+        read, unread = known[asked[2]]
+        assert read.keys() <= {0, 1}
+        assert unread == CHILDREN
+    text = profdiff("report", session).stdout
+    assert "do_syscall_64 return, calls" in text
+    assert "not known: calls of inlined copies, and calls that have not returned." in text
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize(
     ("wanted", "said"),
@@ -85,12 +121,23 @@ def test_the_known_answer(old_kernel: Path, new_kernel: Path) -> None:
             "nothing holds it at any of the 2 places where the function begins; at "
             "ffffffff813d008d in change_protection_range on new, ",
         ),
+        (f"{FUNCTION} return", f"--probe '{FUNCTION} return': {FUNCTION} returns nothing"),
+        ("mprotect_folio_pte_batch return", " on new, an inlined copy does not return"),
+        ("ns_to_timespec64 return", " on old, it is no number"),
     ],
 )
 def test_what_cannot_be_read_is_refused(both: list[KernelFiles], wanted: str, said: str) -> None:
     with pytest.raises(InputError) as refused:
         probes.refuse(both, "x86_64", [wanted])
     assert said in str(refused.value)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("variable", ["count", "return"])
+def test_arm64_has_other_registers(arm64_kernel: KernelFiles, variable: str) -> None:
+    (begin,) = probes.places(arm64_kernel, ARM64.name, Probe("ksys_read", variable)).begins
+    read = {"count": "value:x2:0:u8", "return": "return:x0:0:s8"}
+    assert begin.argument == f"{begin.address:x}:{read[variable]}"
 
 
 @pytest.mark.kernel

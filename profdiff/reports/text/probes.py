@@ -1,6 +1,5 @@
 """What probes read, as text: a histogram for each, side by side."""
 
-from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Block, Column, draw
@@ -17,9 +16,9 @@ def render(findings: Findings, numbers: Numbers, width: int) -> list[Block | str
 
 def _one(one: ProbedVariable, numbers: Numbers, width: int) -> list[Block | str]:
     labels = list(one.calls)
-    told = [f"{label} has no {one.function} {one.variable} to read" for label in one.absent]
+    notes = [f"{'; '.join(one.notes)}."] if one.notes else []
     if not labels:
-        return [f"{one.function} {one.variable}: {'; '.join(told)}."]
+        return [f"{one.function} {one.variable}: {note}" for note in notes]
     columns = [
         Column(one.variable, name=True),
         *(Column(label, part=part) for part, label in enumerate(labels)),
@@ -32,13 +31,7 @@ def _one(one: ProbedVariable, numbers: Numbers, width: int) -> list[Block | str]
         rows.append(["not known", *_row(list(one.unread.values()), numbers)])
     rows.append(["all calls", *_row(list(one.calls.values()), numbers)])
     title = f"{one.function} {one.variable}, calls{numbers.title}"
-    told += [
-        f"{label}: the function begins at {units.counted(places, 'place')}"
-        for label, places in one.places.items()
-        if places > 1
-    ]
-    blocks: list[Block | str] = [*draw(title, columns, rows, width)]
-    return [*blocks, f"{'; '.join(told)}."] if told else blocks
+    return [*draw(title, columns, rows, width), *notes]
 
 
 def _span(row: Bucket) -> str:

@@ -1,5 +1,10 @@
 """What probes read, as histograms: values, or powers of two where there are many."""
 
+from collections.abc import Mapping
+
+from profdiff.base import units
+from profdiff.collectors.exact.probes import Values
+from profdiff.collectors.probe.named import Probe
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.probes import Probed, probes
 from profdiff.views.record import Counts, Record
@@ -19,7 +24,8 @@ class ProbedVariable(Record, frozen=True):
     """A variable where its function begins. By kernel, of those that have the function and the
     variable: ``places`` where it begins (inlined copies, too), ``calls``, the calls of which the
     value is ``unread``, and calls with ``others`` of too many different values. ``absent``: kernels
-    that have no such function, or no such variable of it. ``histogram``: by value."""
+    that have no such function, or no such variable of it. ``histogram``: by value. ``notes``: what
+    a table does not say. The ``variable`` of what a function returns is ``return``."""
 
     function: str
     variable: str
@@ -29,6 +35,7 @@ class ProbedVariable(Record, frozen=True):
     others: Counts
     absent: list[str]
     histogram: list[Bucket]
+    notes: list[str]
 
 
 def probed(findings: Findings) -> list[ProbedVariable]:
@@ -42,6 +49,7 @@ def probed(findings: Findings) -> list[ProbedVariable]:
 
 def _shown(one: Probed) -> ProbedVariable:
     having = {label: values for label, values in one.values.items() if values.places}
+    absent = [label for label in one.values if label not in having]
     every = sorted({value for values in having.values() for value in values.counts})
     spans = [(value, value) for value in every]
     if len(every) > _MOST_ROWS:
@@ -53,7 +61,7 @@ def _shown(one: Probed) -> ProbedVariable:
         calls={label: values.calls for label, values in having.items()},
         unread={label: values.unread for label, values in having.items()},
         others={label: values.others for label, values in having.items()},
-        absent=[label for label in one.values if label not in having],
+        absent=absent,
         histogram=[
             Bucket(
                 low=low,
@@ -65,7 +73,26 @@ def _shown(one: Probed) -> ProbedVariable:
             )
             for low, high in spans
         ],
+        notes=[
+            *(f"{label} has no {one.probe} to read" for label in absent),
+            *_begins(having),
+            *_not_known(one.probe, having),
+        ],
     )
+
+
+def _begins(having: Mapping[str, Values]) -> list[str]:
+    return [
+        f"{label}: the function begins at {units.counted(values.places, 'place')}"
+        for label, values in having.items()
+        if values.places > 1
+    ]
+
+
+def _not_known(probe: Probe, having: Mapping[str, Values]) -> list[str]:
+    if not probe.returns or not any(values.unread for values in having.values()):
+        return []
+    return ["not known: calls of inlined copies, and calls that have not returned"]
 
 
 def _power(value: int) -> tuple[int, int]:

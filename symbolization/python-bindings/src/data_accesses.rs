@@ -25,8 +25,8 @@ pub(crate) fn access_reasons() -> Vec<&'static str> {
     known::Reason::NAMES.to_vec()
 }
 
-/// Address, the function that has the code, how it is held (`value`, `memory`, `frame`, `constant`, or
-/// `nothing`), in which register, the offset or the constant, why nothing holds it, bytes, and whether
+/// Address, the function that has the code, how it is held (`value`, `memory`, `frame`, `constant`,
+/// `return` or `nothing`), in which register, the offset or the constant, why nothing holds it, bytes, and whether
 /// it is signed.
 type Begin = (u64, String, &'static str, u16, i64, &'static str, u8, bool);
 
@@ -50,6 +50,7 @@ pub(crate) fn probed(
                 known::Held::Memory(register, offset) => ("memory", register, offset, ""),
                 known::Held::Frame(offset) => ("frame", 0, offset, ""),
                 known::Held::Constant(value) => ("constant", 0, value, ""),
+                known::Held::Returned(register) => ("return", register, 0, ""),
                 known::Held::Nothing(why) => ("nothing", 0, 0, why),
             };
             let (size, signed) = (one.size, one.is_signed);

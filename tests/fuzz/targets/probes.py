@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 	return walk(&own, argc, 3, 4, 5, 6, 7) + twice(argc, own);
 }
 """
-_HOW = {"value", "memory", "frame", "constant", "nothing"}
+_HOW = {"value", "memory", "frame", "constant", "return", "nothing"}
 _PROBES = 3
 
 
@@ -36,8 +36,15 @@ def _look(data: bytes, folder: Path) -> str:
     path = folder / "vmlinux"
     path.write_bytes(data)
     told = []
-    for function, variable in (("walk", "n"), ("walk", "e"), ("twice", "m"), ("main", "none")):
-        for architecture in ("x86_64", "arm64", "other"):
+    for function, variable in (
+        ("walk", "n"),
+        ("walk", "e"),
+        ("twice", "m"),
+        ("main", "none"),
+        ("walk", "return"),
+        ("twice", "return"),
+    ):
+        for architecture in ("x86_64", "aarch64", "other"):
             found = probed(str(path), architecture, function, variable)
             for begin in found[0] if found else ():
                 assert begin[2] in _HOW

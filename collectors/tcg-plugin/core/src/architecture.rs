@@ -38,6 +38,9 @@ pub trait Architecture: Send + Sync {
     /// The program counter, as gdb calls it.
     fn program_counter(&self) -> &'static str;
 
+    /// The stack pointer, as gdb calls it.
+    fn stack_pointer(&self) -> &'static str;
+
     /// The registers, as gdb calls them, of which one has another value on each vCPU while the
     /// kernel runs or has let a program run.
     fn vcpu_registers(&self) -> &'static [&'static str];

@@ -93,7 +93,7 @@ pub unsafe fn install(
         return -1;
     };
     memory::bound(arguments.memory);
-    probes::begin(arguments.probes);
+    probes::begin(arguments.probes, architecture);
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
@@ -180,7 +180,7 @@ extern "C" fn translated(first: usize, second: usize) {
             }
             behind = address.wrapping_add(length as u64);
             // SAFETY: `insn` is valid during this callback.
-            unsafe { probes::follow(insn, address) };
+            unsafe { probes::follow(insn, address, end) };
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };

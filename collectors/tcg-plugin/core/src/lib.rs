@@ -24,7 +24,8 @@
 //! - [`tracker`]: follows execution from block to block
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
-//! - [`probes`]: values of variables where functions begin
+//! - [`probes`]: values of variables where functions begin, and what they return
+//! - [`returning`]: calls that have not returned yet
 //! - [`clock`]: the guest's clock
 //! - [`idling`]: for how long each vCPU idles
 //! - [`turns`]: which vCPU executes, and how it hands over to the next
@@ -59,6 +60,7 @@ pub mod probes;
 pub mod random_numbers;
 pub mod random_turns;
 pub mod repeated;
+pub mod returning;
 pub mod running;
 pub mod shadow_stack;
 pub mod sharing;

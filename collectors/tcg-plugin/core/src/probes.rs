@@ -1,12 +1,13 @@
-//! Values of variables where functions begin, as registers and memory have them.
+//! Values of variables where functions begin, as registers and memory have them, and what functions
+//! return.
 //!
 //! An argument says what to read at which address: `probe=NUMBER:ADDRESS:HOW:REGISTER:OFFSET:TYPE`.
 //! HOW is `value` (a register plus the offset), `memory` (so far behind where a register points to),
-//! `constant` (the offset itself) or `nothing` (how often execution comes there is all that is
-//! counted). TYPE is `s` or `u`, signed or not, and how many bytes. REGISTER is gdb's name of one.
+//! `constant` (the offset itself), `return` (a register plus the offset, when the function returns
+//! that begins there) or `nothing` (how often execution comes there is all that is counted). TYPE is `s` or `u`, signed or not, and how many bytes. REGISTER is gdb's name of one.
 //!
 //! What was found is written as lines of text: `place NUMBER ADDRESS COUNT UNREAD` (how often execution
-//! came there in the window, and how often nothing could be read), `value NUMBER VALUE COUNT`, and
+//! came there in the window, and how often nothing could be read, or has not been yet), `value NUMBER VALUE COUNT`, and
 //! `others NUMBER COUNT` (values beyond the first [`MOST_VALUES`] different ones).
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,12 +16,16 @@ use std::io::{self, Write};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::architecture::{Architecture, End, Linkage};
 use crate::ffi;
 use crate::memory::refuse;
+use crate::returning::{Return, UnderWay};
 use crate::running;
 
 /// So many different values are kept of a probe.
 pub const MOST_VALUES: usize = 4096;
+/// Bytes of the address that a call pushes.
+const SLOT: usize = 8;
 
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +36,8 @@ pub enum Read {
     Memory(String, i64),
     /// Nothing: it is this.
     Constant(i64),
+    /// When the function returns: a register, plus a number.
+    Returned(String, i64),
     /// Nothing: it is not known.
     Nothing,
 }
@@ -59,6 +66,7 @@ impl Probe {
             "value" => Read::Value(register, offset),
             "memory" => Read::Memory(register, offset),
             "constant" => Read::Constant(offset),
+            "return" => Read::Returned(register, offset),
             "nothing" => Read::Nothing,
             _ => return None,
         };
@@ -90,7 +98,7 @@ impl Probe {
     /// Its value now; None where it cannot be read.
     fn value(&self) -> Option<i128> {
         match &self.read {
-            Read::Value(register, offset) => {
+            Read::Value(register, offset) | Read::Returned(register, offset) => {
                 let word = running::register(register)?;
                 Some(self.number_in(word.wrapping_add_signed(*offset)))
             }
@@ -130,12 +138,36 @@ impl Values {
     }
 }
 
-#[derive(Default)]
 struct Probes {
+    architecture: &'static dyn Architecture,
     /// They live as long as the process, for generated code holds their addresses.
     places: Vec<*mut Place>,
     at: HashMap<u64, Vec<*mut Place>>,
     values: BTreeMap<u32, Values>,
+    /// Whether any is read when its function returns; and the calls that have begun, for those.
+    returns: bool,
+    under_way: UnderWay<*mut Place>,
+    /// The stack pointer, once registers can be read.
+    stack: Option<usize>,
+}
+
+impl Probes {
+    fn stack(&mut self) -> Option<u64> {
+        if self.stack.is_none() {
+            self.stack = running::named(self.architecture.stack_pointer());
+        }
+        running::read(self.stack?)
+    }
+
+    /// Where the function returns to that begins, or by the return that is about to execute.
+    fn to(&mut self) -> Option<Return> {
+        let stack = self.stack()?;
+        let behind = match self.architecture.linkage() {
+            Linkage::Stack(_) => running::word(stack, SLOT),
+            Linkage::Register => None,
+        };
+        Some(Return { stack, behind })
+    }
 }
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
@@ -147,10 +179,12 @@ fn probes() -> Option<&'static mut Probes> {
 }
 
 /// Read these from now on.
-pub fn begin(wanted: Vec<Probe>) {
+pub fn begin(wanted: Vec<Probe>, architecture: &'static dyn Architecture) {
     if wanted.is_empty() {
         return;
     }
+    let returns = |probe: &Probe| matches!(probe.read, Read::Returned(..));
+    let returns = wanted.iter().any(returns);
     let made = |probe| {
         Box::into_raw(Box::new(Place {
             probe,
@@ -159,8 +193,13 @@ pub fn begin(wanted: Vec<Probe>) {
         }))
     };
     let mut probes = Probes {
+        architecture,
         places: wanted.into_iter().map(made).collect(),
-        ..Probes::default()
+        at: HashMap::default(),
+        values: BTreeMap::default(),
+        returns,
+        under_way: UnderWay::default(),
+        stack: None,
     };
     for place in &probes.places {
         // SAFETY: just made.
@@ -170,24 +209,34 @@ pub fn begin(wanted: Vec<Probe>) {
     PROBES.store(Box::into_raw(Box::new(probes)), Ordering::Relaxed);
 }
 
-/// Read what is wanted at an instruction's address when it executes.
+/// Read what is wanted at an instruction's address when it executes, and what functions return.
 ///
 /// # Safety
 /// QEMU is translating `insn`.
-pub unsafe fn follow(insn: *mut ffi::Insn, address: u64) {
+pub unsafe fn follow(insn: *mut ffi::Insn, address: u64, end: End) {
     let Some(probes) = probes() else {
         return;
     };
     if !running::is_told() {
         refuse("this QEMU's plugins cannot read registers: use QEMU 9 or later");
     }
+    let flags = ffi::CB_READS_REGS;
     for place in probes.at.get(&address).into_iter().flatten() {
-        let flags = ffi::CB_READS_REGS;
         // SAFETY: as promised; the callback gets a place, and they live as long as the process.
         unsafe {
             ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, flags, place.cast());
         }
     }
+    if !probes.returns || !probes.architecture.in_kernel(address) {
+        return;
+    }
+    let told = match end {
+        End::Call => calls,
+        End::Return => returns,
+        _ => return,
+    };
+    // SAFETY: as promised.
+    unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, told, flags, ptr::null_mut()) };
 }
 
 extern "C" fn reached(_vcpu: c_uint, place: *mut c_void) {
@@ -196,15 +245,51 @@ extern "C" fn reached(_vcpu: c_uint, place: *mut c_void) {
     }
     // SAFETY: `follow` gave a place, to which nobody else keeps a reference.
     let place = unsafe { &mut *place.cast::<Place>() };
+    let Some(probes) = probes() else {
+        return;
+    };
     place.count += 1;
-    match place.probe.value() {
-        Some(value) => {
-            if let Some(probes) = probes() {
-                let values = probes.values.entry(place.probe.number).or_default();
-                values.count(value);
-            }
+    place.unread += 1;
+    if matches!(place.probe.read, Read::Returned(..)) {
+        if let Some(to) = probes.to() {
+            probes.under_way.begins(to, ptr::from_mut(place));
         }
-        None => place.unread += 1,
+    } else {
+        read(place, &mut probes.values);
+    }
+}
+
+/// Read what a place holds in a call in which that was not known yet.
+fn read(place: &mut Place, values: &mut BTreeMap<u32, Values>) {
+    if let Some(value) = place.probe.value() {
+        place.unread -= 1;
+        values.entry(place.probe.number).or_default().count(value);
+    }
+}
+
+extern "C" fn calls(_vcpu: c_uint, _none: *mut c_void) {
+    let Some(probes) = probes().filter(|probes| !probes.under_way.is_empty()) else {
+        return;
+    };
+    if let Some(stack) = probes.stack() {
+        let pushed = match probes.architecture.linkage() {
+            Linkage::Stack(_) => SLOT as u64,
+            Linkage::Register => 0,
+        };
+        probes.under_way.is_called(stack.wrapping_sub(pushed));
+    }
+}
+
+/// Of calls that began in the window, those that end behind it count as well.
+extern "C" fn returns(_vcpu: c_uint, _none: *mut c_void) {
+    let Some(probes) = probes().filter(|probes| !probes.under_way.is_empty()) else {
+        return;
+    };
+    if let Some(to) = probes.to() {
+        for place in probes.under_way.ends(to) {
+            // SAFETY: `reached` gave a place, to which nobody else keeps a reference.
+            read(unsafe { &mut *place }, &mut probes.values);
+        }
     }
 }
 
@@ -214,6 +299,7 @@ pub fn clear() {
         return;
     };
     probes.values.clear();
+    probes.under_way = UnderWay::default();
     for place in &probes.places {
         // SAFETY: callbacks keep no reference to one.
         let place = unsafe { &mut **place };

@@ -102,10 +102,19 @@ pub fn address() -> Option<u64> {
     running().map(|running| running.registers.read(running.program_counter))
 }
 
-/// What a register holds that gdb calls `name`, inside a callback that may read registers.
+/// The register that gdb calls `name`, for [`read`].
+pub fn named(name: &str) -> Option<usize> {
+    running()?.registers.named(name)
+}
+
+/// What a register holds, inside a callback that may read registers.
+pub fn read(register: usize) -> Option<u64> {
+    running().map(|running| running.registers.read(register))
+}
+
+/// What a register holds that gdb calls `name`, inside such a callback.
 pub fn register(name: &str) -> Option<u64> {
-    let registers = &running()?.registers;
-    registers.named(name).map(|found| registers.read(found))
+    named(name).and_then(read)
 }
 
 /// Up to 8 bytes of the guest's memory, inside such a callback.

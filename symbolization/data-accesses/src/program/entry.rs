@@ -21,6 +21,8 @@ pub(super) struct Entry<'d> {
     pub(super) constant: Option<AttributeValue<Slice<'d>>>,
     pub(super) declared: bool,
     pub(super) external: bool,
+    /// Whether the compiler says that a function is not called as its declaration tells.
+    pub(super) changed: bool,
     pub(super) alignment: u64,
 }
 
@@ -95,6 +97,9 @@ impl<'d> Entry<'d> {
                 dw::DW_AT_const_value => entry.constant = Some(value),
                 dw::DW_AT_declaration => entry.declared = true,
                 dw::DW_AT_external => entry.external = true,
+                dw::DW_AT_calling_convention => {
+                    entry.changed = value == AttributeValue::CallingConvention(dw::DW_CC_nocall);
+                }
                 dw::DW_AT_alignment => entry.alignment = value.udata_value().unwrap_or(0),
                 _ => {}
             }

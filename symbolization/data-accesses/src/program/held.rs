@@ -20,6 +20,8 @@ pub enum Held {
     Frame(i64),
     /// Nothing: it is always this.
     Constant(i64),
+    /// A register, when the function returns.
+    Returned(u16),
     /// What is not known here, and why.
     Nothing(&'static str),
 }

@@ -38,7 +38,7 @@ pub struct Probed {
     pub begins: Vec<Begin>,
     /// Whether the file has it, perhaps without code.
     pub is_known: bool,
-    /// Whether it has the variable.
+    /// Whether it has the variable, or returns anything.
     pub has_variable: bool,
     /// Its variables' names.
     pub variables: Vec<String>,
@@ -49,16 +49,30 @@ pub struct Probed {
 fn arguments(architecture: &str) -> &'static [u16] {
     match architecture {
         "x86_64" => &[5, 4, 1, 2, 8, 9],
-        "arm64" => &[0, 1, 2, 3, 4, 5, 6, 7],
+        "arm64" | "aarch64" => &[0, 1, 2, 3, 4, 5, 6, 7],
         "riscv64" => &[10, 11, 12, 13, 14, 15, 16, 17],
         _ => &[],
+    }
+}
+
+/// What stands for what a function returns: no variable has the name of a keyword.
+const RETURN: &[u8] = b"return";
+
+/// The register that what a function returns comes in (System V ABI for x86-64, 3.2.3; AAPCS64, 6.9;
+/// the RISC-V calling convention).
+fn result(architecture: &str) -> Option<u16> {
+    match architecture {
+        "x86_64" | "arm64" | "aarch64" => Some(0),
+        "riscv64" => Some(10),
+        _ => None,
     }
 }
 
 /// What compilers call a function whose arguments they changed.
 const CHANGED: [&[u8]; 3] = [b".isra", b".constprop", b".part"];
 
-/// What the ELF file at `path` says of a function's variable; None where it has no DWARF.
+/// What the ELF file at `path` says of a function's variable, or of what it returns (`return`); None
+/// where it has no DWARF.
 pub fn probed(
     path: &std::path::Path,
     architecture: &str,
@@ -78,6 +92,7 @@ pub fn probed(
     let wanted = Wanted {
         units: &units,
         arguments: arguments(architecture),
+        result: result(architecture),
         changed: changed.map(|one| one.start).collect(),
         function: function.as_bytes(),
         variable: variable.as_bytes(),
@@ -109,6 +124,8 @@ struct Wanted<'w, 'd> {
     units: &'w Units<'d>,
     /// The registers that arguments come in.
     arguments: &'static [u16],
+    /// The register that what is returned comes in.
+    result: Option<u16>,
     /// Where code of the function begins whose arguments the compiler changed.
     changed: Vec<u64>,
     function: &'w [u8],
@@ -263,6 +280,8 @@ impl<'d> Wanted<'_, 'd> {
         within: &str,
         found: &mut Found,
     ) -> gimli::Result<Option<usize>> {
+        let returns = (self.variable == RETURN).then(|| described(self.units, unit, entry).1);
+        found.probed.has_variable |= returns.flatten().is_some();
         let mut first = None;
         entry.ranges(self.units, unit, &mut |start, _| {
             first = Some(start);
@@ -280,15 +299,31 @@ impl<'d> Wanted<'_, 'd> {
         let Some(address) = told.filter(|_| !physical).or(first) else {
             return Ok(None);
         };
-        let changed = !physical || self.changed.contains(&address);
-        found.passed.push((!changed).then_some(0));
-        found.probed.begins.push(Begin {
+        let origin = entry.origin.and_then(|at| Entry::at(self.units, at));
+        let changed = entry.changed
+            || origin.is_some_and(|(_, origin)| origin.changed)
+            || self.changed.contains(&address);
+        found.passed.push((physical && !changed).then_some(0));
+        let mut begin = Begin {
             address,
             within: within.to_owned(),
             held: Held::Nothing("it was optimized out"),
             size: 0,
             is_signed: false,
-        });
+        };
+        if let Some(target) = returns {
+            begin.held = match target.and_then(|at| number(self.units, at)) {
+                _ if !physical => Held::Nothing("an inlined copy does not return"),
+                _ if changed => Held::Nothing("the compiler may have changed what it returns"),
+                Some((size, is_signed)) => {
+                    (begin.size, begin.is_signed) = (size, is_signed);
+                    let unknown = Held::Nothing("nothing says where it is");
+                    self.result.map_or(unknown, Held::Returned)
+                }
+                None => Held::Nothing("it is no number"),
+            };
+        }
+        found.probed.begins.push(begin);
         Ok(Some(found.probed.begins.len() - 1))
     }
 

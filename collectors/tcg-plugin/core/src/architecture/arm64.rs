@@ -81,6 +81,10 @@ impl Architecture for Arm64 {
         "pc"
     }
 
+    fn stack_pointer(&self) -> &'static str {
+        "sp"
+    }
+
     /// What the kernel adds to get at its CPU's own data (arch/arm64/include/asm/percpu.h).
     fn vcpu_registers(&self) -> &'static [&'static str] {
         &["TPIDR_EL1"]

@@ -84,6 +84,10 @@ impl Architecture for Riscv64 {
         "pc"
     }
 
+    fn stack_pointer(&self) -> &'static str {
+        "sp"
+    }
+
     /// The kernel's `tp` points to its task.
     fn vcpu_registers(&self) -> &'static [&'static str] {
         &["mhartid"]

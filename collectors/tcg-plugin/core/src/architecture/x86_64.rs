@@ -85,6 +85,10 @@ impl Architecture for X86_64 {
         "rip"
     }
 
+    fn stack_pointer(&self) -> &'static str {
+        "rsp"
+    }
+
     /// `swapgs` exchanges them (arch/x86/entry/entry_64.S).
     fn vcpu_registers(&self) -> &'static [&'static str] {
         &["gs_base", "k_gs_base"]
