@@ -2,7 +2,8 @@
 
 import { data, labels } from "../page/data.js";
 import { at, cells, element, fill, heading, scrollByKeys } from "../page/elements.js";
-import { count, fine, formatChange, signed } from "../page/numbers.js";
+import { count, formatChange, signed } from "../page/numbers.js";
+import { eachOp } from "./per_op.js";
 
 /** @import { EventDelta, EventRow } from "../page.d.ts" */
 
@@ -16,10 +17,7 @@ const EVENT_NOTES = {
 };
 
 /** @param {number | null} value */
-function eventNumber(value) {
-  if (value === null) return "?";
-  return data.workload.ops ? fine(value / data.workload.ops) : count(value);
-}
+const eventNumber = (value) => (value === null ? "?" : eachOp(value));
 
 /** The cells of a kernel against the base.
  * @param {EventRow} row @param {string} label @param {EventDelta | null} change */

@@ -18,27 +18,34 @@ export function nameCell(scope, text) {
 const BAR = "▇";
 const LONGEST = 20;
 
-/** A number, a verdict or a bar. @param {string} text */
+/** A row's bars. @param {number[]} values @param {number} most of all rows */
+export const bars = (values, most) =>
+  values.map((value) => BAR.repeat(Math.max(0, Math.ceil((LONGEST * value) / most))));
+
+/** A number or a verdict. @param {string} text */
 export function resultCell(text) {
-  if (text.startsWith(BAR)) return element("td", text, "bar");
   const verdict = /^(changed|unchanged|unsure|exact)\b/.exec(text);
   return element("td", text, verdict ? `verdict-${verdict[1]}` : "");
 }
 
-/** A table under its title. @param {ExperimentTable} shown @param {number} number */
-function experimentTable({ title, names, header, rows }, number) {
+/** A table under its title. @param {ExperimentTable} shown @param {string} id of the title */
+export function titledTable({ title, names, header, rows }, id) {
   const head = element("h3", title);
-  head.id = `experiment-table-${number}`;
+  head.id = id;
   const table = element("table", "", "experiment");
+  // Where there is no room for bars, nothing of their columns is shown.
+  const barred = header.map((_, n) => rows.some((row) => row[n]?.startsWith(BAR)));
   /** @param {string[]} texts @param {"row" | "col"} scope
-   * @param {(text: string) => HTMLElement} cell */
+   * @param {(text: string, n: number) => HTMLElement} cell */
   const add = (texts, scope, cell) => {
     const line = element("tr");
-    line.append(...texts.map((text, n) => (n < names ? nameCell(scope, text) : cell(text))));
+    line.append(...texts.map((text, n) => (n < names ? nameCell(scope, text) : cell(text, n))));
     table.append(line);
   };
-  add(header, "col", (text) => heading("col", text));
-  for (const row of rows) add(row, "row", resultCell);
+  add(header, "col", (text, n) => heading("col", text, barred[n] ? "bar" : ""));
+  for (const row of rows) {
+    add(row, "row", (text, n) => (barred[n] ? element("td", text, "bar") : resultCell(text)));
+  }
   return [head, scrolling(head.id, table)];
 }
 
@@ -47,11 +54,9 @@ function experimentTable({ title, names, header, rows }, number) {
 function traceTable({ title, rows }) {
   const labels = Object.keys(rows[0]?.calls ?? {});
   const most = Math.max(1, ...rows.flatMap(({ calls }) => Object.values(calls)));
-  /** @param {number} calls */
-  const bar = (calls) => BAR.repeat(Math.ceil((LONGEST * calls) / most));
   const cells = rows.map(({ low, calls }) => {
     const each = labels.map((label) => calls[label]);
-    return [count(low), ...each.map(count), ...each.map(bar)];
+    return [count(low), ...each.map(count), ...bars(each, most)];
   });
   return { title, names: 1, header: ["from", ...labels, ...labels], rows: cells };
 }
@@ -80,7 +85,8 @@ export function drawExperiment() {
   const charts = chartsOf("experiment");
   const shown = [...tables, ...data.traces.map(traceTable)];
   at("experiment").hidden = !shown.length && !charts.length;
-  at("experiment-tables").replaceChildren(...shown.flatMap(experimentTable));
+  at("experiment-tables").replaceChildren(
+    ...shown.flatMap((one, number) => titledTable(one, `experiment-table-${number}`)));
   at("experiment-charts").replaceChildren(...charts);
   fill("experiment-notes", "li", notes);
   drawPlace();

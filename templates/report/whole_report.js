@@ -8,8 +8,10 @@ import { at, scrollByKeys, visible } from "../page/elements.js";
 import { drawEvents, startEvents } from "./events_view.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
+import { drawIdle, startIdle } from "./idle_view.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
 import { recall, remember } from "./kept.js";
+import { drawProbes } from "./probes_view.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "../profile/search.js";
 import { searchByKeys } from "../page/search_keys.js";
@@ -83,6 +85,8 @@ function drawPoint() {
   drawnPoint = point;
   drawAnswers();
   drawEvents();
+  drawIdle();
+  drawProbes();
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.
@@ -156,6 +160,7 @@ export function showReport() {
     for (const id of ["kernels", "runs", "config", "blame-rows"]) scrollByKeys(at(id));
     startProfile();
     startEvents();
+    startIdle();
     startSharing();
     matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
     isStarted = true;

@@ -1,0 +1,65 @@
+"""For how long vCPUs idled, on the page: the numbers of the text, in a real browser."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from browsed_page import browser, opened
+from synthetic import compare, example
+
+from profdiff.evidence.findings import Findings
+from profdiff.reports.documents import session
+from profdiff.reports.page import html
+from profdiff.reports.page.records import page_of
+from profdiff.views.profile.idle import Idle, IdlePath
+
+__all__ = ["browser"]
+
+OPS = 20
+WAITS = ["do_syscall_64", "__x64_sys_membarrier", "synchronize_rcu", "wait_for_completion"]
+IDLED = Idle(
+    advanced={"base": 1000 * OPS, "new": 2000 * OPS},
+    idle={"base": 500 * OPS, "new": 1000 * OPS},
+    vcpus={"base": [500 * OPS, 700 * OPS], "new": [1000 * OPS, 900 * OPS]},
+    paths=[
+        IdlePath(
+            functions=[*WAITS, f"path_{number}"] if number else [],
+            time={"base": 10 * OPS, "new": 20 * OPS},
+            times={"base": OPS, "new": 0},
+        )
+        for number in range(10)
+    ],
+)
+
+
+def test_waits_and_their_paths(browser: Any, tmp_path: Path) -> None:
+    shown = session.build(Findings.of_recordings([compare(example(), ops=OPS)]))
+    metrics = [msgspec.structs.replace(shown.metrics[0], idle=IDLED)]
+    file = tmp_path / "report.html"
+    file.write_text(html.page(page_of(msgspec.structs.replace(shown, metrics=metrics)), ""))
+    with opened(browser, file, 500) as page:
+        cells = "lines => lines.map(line => [...line.children].map(cell => cell.innerText))"
+        assert page.locator("#idle h3").all_inner_texts() == [
+            "idle, in ns of the guest's clock per op (20 ops)"
+        ]
+        assert page.eval_on_selector_all("#idle-times tr", cells) == [
+            ["vCPU", "base", "new", "change new"],
+            ["none busy", "500.00", "1,000.00", "+100.0%"],
+            ["0", "500.00", "1,000.00", "+100.0%"],
+            ["1", "700.00", "900.00", "+28.6%"],
+            ["clock", "1,000.00", "2,000.00", "+100.0%"],
+        ]
+        head, first, second, *others = page.eval_on_selector_all("#idle-paths tr", cells)
+        assert head == [
+            "the last task gave way in", "idle base", "idle new", "times base", "times new"
+        ]  # fmt: skip
+        assert first == ["(not known)", "10.00", "20.00", "1.00", "0.00"]
+        assert second[0] == "synchronize_rcu > wait_for_completion > path_1"
+        assert len(others) == 6
+        whole = page.get_attribute("#idle-paths tbody tr:nth-child(2) th", "title")
+        assert whole == " > ".join([*WAITS, "path_1"])
+        assert page.locator("#idle-notes li").all_inner_texts() == [
+            "idle: summed over vCPUs; times: how often one began to idle.",
+            "2 more paths not shown.",
+        ]
+        assert page.evaluate("document.documentElement.scrollWidth") <= 500
