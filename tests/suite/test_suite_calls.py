@@ -66,7 +66,19 @@ def counted(programs: Path, name: str, command: list[str], ops: int) -> Called |
     # A process has one tracer, and these cells are about theirs.
     follow = [] if command[0] == "ptrace.c" else ["-f"]
     program = programs / command[0].removesuffix(".c")
-    words = ["strace", "-qq", *follow, "-o", trace, program, *command[1:-1], str(ops)]
+    # A shell ignores SIGINT for what it starts in the background, and posix_spawn() asks for that.
+    words = [
+        "env",
+        "--default-signal=INT",
+        "strace",
+        "-qq",
+        *follow,
+        "-o",
+        trace,
+        program,
+        *command[1:-1],
+        str(ops),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=programs)
     if done.returncode == 4:
         return None
