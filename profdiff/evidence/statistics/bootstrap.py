@@ -57,7 +57,7 @@ def changes(base: Sample, other: Sample, rule: Rule, seed: int) -> tuple[Changes
         resampled = [_resampled(side, rule.resamples, random) for side in (base, other)]
     else:
         drawn, times = _distinct_draws(base.boots, other.boots, rule.resamples, seed)
-        resampled = [_of_boots(side, one) for side, one in zip((base, other), drawn, strict=True)]
+        resampled = [of_boots(side, one) for side, one in zip((base, other), drawn, strict=True)]
     return (
         _change(medians[0], medians[1], resampled[0][0], resampled[1][0], times, tail, few, rule),
         _change(means[0], means[1], resampled[0][1], resampled[1][1], times, tail, few, rule),
@@ -137,10 +137,7 @@ def _change(
         bounded = (bases > 0).all(axis=1) | (bases < 0).all(axis=1)
         bounded &= np.isfinite(estimate)
         spreads = np.where(bounded[:, None], others / bases - 1, others - bases)
-    count = spreads.shape[1] if times is None else int(times.sum())
-    # The (B + 1) * tail-th value (Davison and Hinkley 1997), rounded outwards.
-    at = np.maximum((tail * (count + 1)).astype(np.intp) - 1, 0)
-    low, high = _values_at(spreads, times, (at, count - 1 - at))
+    low, high = interval(spreads, times, tail)
     inside = (-rule.relevance <= low) & (high <= rule.relevance)
     shown = bounded & np.isfinite(low) & np.isfinite(high) & (not few)
     return Changes(
@@ -151,6 +148,15 @@ def _change(
         apart=((low > 0) | (high < 0)) & (not few),
         inside=np.where(bounded, inside, (low == 0) & (high == 0)) & (not few),
     )
+
+
+def interval(spreads: Floats, times: Counts | None, tail: Floats) -> tuple[Floats, Floats]:
+    """Both ends of each row's interval: float64[E]. ``spreads``: float64[E, B], each so many
+    ``times`` (None: once); ``tail``, float64[E]: the part of them beyond each end."""
+    count = spreads.shape[1] if times is None else int(times.sum())
+    # The (B + 1) * tail-th value (Davison and Hinkley 1997), rounded outwards.
+    at = np.maximum((tail * (count + 1)).astype(np.intp) - 1, 0)
+    return _values_at(spreads, times, (at, count - 1 - at))
 
 
 def _values_at(
@@ -172,11 +178,11 @@ def _resampled(side: Sample, resamples: int, random: "Generator") -> tuple[Float
     """Medians and means of each resample: float64[E, B]. All experiments share the draws."""
     if _resamples_runs(side):
         return _two_levels(side, resamples, random)
-    return _of_boots(side, _drawn(side.boots, resamples, random))
+    return of_boots(side, drawn_boots(side.boots, resamples, random))
 
 
-def _drawn(boots: int, resamples: int, random: "Generator") -> Counts:
-    """How often each boot is drawn, which says all: int64[B, n]."""
+def drawn_boots(boots: int, resamples: int, random: "Generator") -> Counts:
+    """How often each of some boots is drawn, which says all: int64[B, n]."""
     return random.multinomial(boots, np.full(boots, 1 / boots), size=resamples)
 
 
@@ -188,7 +194,7 @@ def _distinct_draws(
     """What is drawn of both sides, and how often: of few boots there are few resamples, and the
     distinct ones tell all. None where there may be about as many as are drawn."""
     random = np.random.default_rng(seed)
-    first, second = (_drawn(boots, resamples, random) for boots in (base, other))
+    first, second = (drawn_boots(boots, resamples, random) for boots in (base, other))
     if 4 * comb(2 * base - 1, base) * comb(2 * other - 1, other) > resamples:
         return (first, second), None
     # Both as one number, digit by digit.
@@ -198,8 +204,9 @@ def _distinct_draws(
     return (first[rows], second[rows]), times
 
 
-def _of_boots(side: Sample, drawn: Counts) -> tuple[Floats, Floats]:
-    """Medians and means of resamples of boots: float64[E, B]."""
+def of_boots(side: Sample, drawn: Counts) -> tuple[Floats, Floats]:
+    """Medians and means of resamples of boots: float64[E, B]. Column k of ``drawn`` is of the boot
+    with the k-th smallest value."""
     # Sorted, the median is where half of the boots are counted.
     boots = side.boots
     below = np.cumsum(drawn, axis=1)

@@ -1,19 +1,28 @@
 """The interval of a quotient of logarithms: which part of one metric's change another one is.
 
-Boots are resampled with replacement (Efron and Tibshirani 1993, chapter 8), and the quotient is
-taken of each resample, so that a change of time that is hardly known makes a wide interval, as it
-should (Fieller 1954). Percentiles lie as far out as those of the change of time (``tails``).
+Boots are resampled as for the change of one metric, and the quotient is taken of each resample, so
+that a change of time that is hardly known makes a wide interval, as it should (Fieller 1954).
+Percentiles lie as far out as those of the change of time (``tails``).
 """
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from profdiff.evidence.statistics.boots import Floats, read
-from profdiff.evidence.statistics.bootstrap import tails
+from profdiff.evidence.statistics.boots import Floats, Sample, read
+from profdiff.evidence.statistics.bootstrap import (
+    Counts,
+    drawn_boots,
+    interval,
+    of_boots,
+    tails,
+)
 from profdiff.evidence.statistics.rule import Interval, Rule
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 _DEFAULT = Rule()
 
@@ -32,36 +41,47 @@ def share(base: Side, other: Side, rule: Rule = _DEFAULT, *, seed: int = 0) -> I
     the base's medians. ``low`` and ``high`` are nan where a side has one boot of the whole, or
     where some resample has no change at all. Raises InputError for a side without a value.
     """
-    first, second, _ = read([[one] for one in base.whole], [[one] for one in other.whole])
-    estimate = _share(*(np.median([values], axis=1) for one in (base, other) for values in one[:2]))
-    if min(len(base.whole), len(other.whole)) < 2:
-        return Interval(float(estimate[0]), math.nan, math.nan)
+    wholes = _samples(base.whole, other.whole)
+    factors = _samples(base.factor, other.factor)
+    medians = [np.median(one.medians(), axis=1) for one in (*wholes, *factors)]
+    estimate = float(_share(*medians)[0])
+    if min(one.boots for one in wholes) < 2:
+        return Interval(estimate, math.nan, math.nan)
     random = np.random.default_rng(seed)
-    drawn = [values for one in (base, other) for values in _resampled(one, rule, random)]
-    shares = np.sort(_share(*drawn))
+    drawn = [
+        _resampled(whole, factor, side.paired, rule.resamples, random)
+        for whole, factor, side in zip(wholes, factors, (base, other), strict=True)
+    ]
+    (base_whole, base_factor), (other_whole, other_factor) = drawn
+    shares = _share(base_whole, other_whole, base_factor, other_factor)
     if not np.isfinite(shares).all():
-        return Interval(float(estimate[0]), math.nan, math.nan)
-    tail = float(tails(first, second, rule.confidence)[0])
-    # The (B + 1) * tail-th value (Davison and Hinkley 1997), rounded outwards.
-    at = max(int(tail * (len(shares) + 1)) - 1, 0)
-    return Interval(float(estimate[0]), float(shares[at]), float(shares[len(shares) - 1 - at]))
+        return Interval(estimate, math.nan, math.nan)
+    low, high = interval(shares, None, tails(*wholes, rule.confidence))
+    return Interval(estimate, float(low[0]), float(high[0]))
 
 
-def _resampled(side: Side, rule: Rule, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Medians of the whole and of the factor: float64[B] each."""
-    whole, factor = np.asarray(side.whole, np.float64), np.asarray(side.factor, np.float64)
-    drawn = random.integers(0, len(whole), (rule.resamples, len(whole)))
-    if not (side.paired and len(whole) == len(factor)):
-        return _medians(whole, drawn), _medians(
-            factor, random.integers(0, len(factor), (rule.resamples, len(factor)))
-        )
-    return _medians(whole, drawn), _medians(factor, drawn)
+def _samples(base: Sequence[float], other: Sequence[float]) -> tuple[Sample, Sample]:
+    """Both divided by the same number, which no ratio shows."""
+    first, second, _ = read([[one] for one in base], [[one] for one in other])
+    return first, second
 
 
-def _medians(values: Floats, drawn: np.ndarray) -> Floats:
-    return np.asarray(np.median(values[drawn], axis=1))
+def _resampled(
+    whole: Sample, factor: Sample, paired: bool, resamples: int, random: "Generator"
+) -> tuple[Floats, Floats]:
+    """Medians of the whole and of the factor: float64[1, B] each."""
+    drawn = of_factor = drawn_boots(whole.boots, resamples, random)
+    if not (paired and whole.boots == factor.boots):
+        of_factor = drawn_boots(factor.boots, resamples, random)
+    return _medians(whole, drawn), _medians(factor, of_factor)
 
 
-def _share(base: Floats, base_factor: Floats, other: Floats, other_factor: Floats) -> Floats:
+def _medians(side: Sample, drawn: Counts) -> Floats:
+    """float64[1, B], of resamples in which boot k is as often as column k of ``drawn`` says."""
+    order = np.argsort(side.medians()[0], kind="stable")
+    return of_boots(side, np.ascontiguousarray(drawn[:, order]))[0]
+
+
+def _share(base: Floats, other: Floats, base_factor: Floats, other_factor: Floats) -> Floats:
     with np.errstate(all="ignore"):
         return np.asarray(np.log(other_factor / base_factor) / np.log(other / base))
