@@ -44,8 +44,8 @@ def lkp(
     width: int | None,
     ascii_only: bool,
 ) -> None:
-    """Show what the tables in MAIL, a report of the 0-day robot, say of a slowdown: which part of
-    it instructions are, which kind it likeliest is, and the recording that answers the rest.
+    """Show what the tables in MAIL, a report of the 0-day robot, say of a slowdown: how much of
+    it instructions explain, which kind it most likely is, and the recording that answers the rest.
     Nothing is recorded.
 
     \b

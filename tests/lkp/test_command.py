@@ -33,9 +33,9 @@ def test_the_split_is_one_sentence() -> None:
     text = " ".join(said("59faa4da7c").split())
     assert (
         "+25.7% time = +2.9% instructions × +22.4% cycles per instruction × -0.2% time per cycle: "
-        "13% of it are instructions."
+        "instructions explain 13% of it."
     ) in text
-    assert "88% of it are cycles per instruction, and -1% time per cycle: waiting, idle" in text
+    assert "Cycles per instruction explain 88% of it, and time per cycle -1%: waiting, idle" in text
     assert "Likeliest, from these rows: a contended lock or atomic." in text
     assert "29.36 ±  4%       +6.2         35.57 ±  2%" in said("59faa4da7c")
 
@@ -52,10 +52,11 @@ def test_another_op_and_doubt_are_said() -> None:
     assert "It is another op on each kernel: 543 times the time = +639.2% instructions" in text
     text = " ".join(said("8343cae362").split())
     assert (
-        "unsure how much of it are instructions: it may be more or less than half (-11% to" in text
+        "how much of it instructions explain is not certain: it may be more or less than half "
+        "(-11% to" in text
     )
-    assert "instructions are more than all of it" in " ".join(said("0ede61d858").split())
-    assert "none of it is instructions, which changed" in " ".join(said("875fa64577").split())
+    assert "instructions explain more than all of it" in " ".join(said("0ede61d858").split())
+    assert "instructions explain none of it: they changed" in " ".join(said("875fa64577").split())
     assert "not known: the table has no row of instructions" in " ".join(said("db86f55bf8").split())
 
 

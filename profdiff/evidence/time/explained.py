@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profdiff.base.metric import INSTRUCTIONS, TIMED
+from profdiff.collectors.workload.metrics.reading import usual_better
 from profdiff.evidence.results import Cell, Result, Results, is_time
 from profdiff.evidence.statistics import Interval, Side, Verdict, share
 from profdiff.evidence.time.split import Split, split
 from profdiff.session.points import Setting
 
 _HALF = 0.5
-_RATES = ("/s", "/sec", "/second")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _is_time(one: Result) -> bool:
     it, where counts have none, is of other work."""
     if not one.metric.kind.times_work or one.virtual or one.deterministic or one.of_whole:
         return False
-    rate = one.metric.better == "higher" and one.metric.unit.endswith(_RATES)
+    rate = one.metric.better == usual_better(one.metric.unit) == "higher"
     return is_time(one.metric) or rate
 
 

@@ -1,13 +1,13 @@
 """A report of the robot's as text: the split, the likeliest kind with its rows, and the command
 that answers it."""
 
-import math
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
 
 from profdiff.base import units
 from profdiff.evidence.lkp.kinds import Kind
+from profdiff.views import split_words
 from profdiff.views.lkp.document import Judgement, LkpDocument, Metric, Test
 
 KINDS: Mapping[Kind, str] = {
@@ -21,7 +21,6 @@ KINDS: Mapping[Kind, str] = {
 _HASH, _SUBJECT, _METRIC, _PARAMETER = 12, 80, 90, 40
 # What the robot itself says of every test, or of none that matters here.
 _OF_MACHINE = ("compiler", "kconfig", "rootfs", "tbox_group", "ucode", "testcase", "test")
-_PERCENT = 100
 _INDENT = 2
 
 
@@ -83,13 +82,13 @@ def _numbers(test: Test) -> Iterator[str]:
     yield _changed(test)
     sentence = _sentence(test)
     if not sentence:
-        yield f"How much of that instructions are is not known: {test.doubt}."
+        yield f"How much of that instructions explain is not known: {test.doubt}."
         return
     share = test.share
     if share is not None and share.cost is not None and share.rest is not None:
         sentence += (
-            f" {_part(share.cost)} of it are cycles per instruction, and {_part(share.rest)} time "
-            "per cycle: waiting, idle processors, or the frequency."
+            f" Cycles per instruction explain {split_words.part(share.cost)} of it, and time per "
+            f"cycle {split_words.part(share.rest)}: waiting, idle processors, or the frequency."
         )
     yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
 
@@ -110,27 +109,13 @@ def _sentence(test: Test) -> str:
     time, instructions = test.time, test.instructions
     if time is None or instructions is None:
         return ""
-    factors = [f"{_factor(instructions.value)} instructions"]
-    each, cpi = time.value / instructions.value, test.cycles_per_instruction
-    if cpi is None:
-        factors.append(f"{_factor(each)} time per instruction")
-    else:
-        factors.append(f"{_factor(cpi.value)} cycles per instruction")
-        factors.append(f"{_factor(each / cpi.value)} time per cycle")
-    text = f"{_factor(time.value)} time = {' × '.join(factors)}"
+    cpi = test.cycles_per_instruction
+    cycles = cpi.value * instructions.value if cpi else None
+    text = split_words.product(time.value, instructions.value, cycles)
     share = test.share
     if share is None:
         return f"{text}."
-    if test.doubt:
-        told = f"it is unsure how much of it are instructions: {test.doubt}"
-    elif share.instructions < 0:
-        told = "none of it is instructions, which changed the other way"
-    elif share.instructions > 1:
-        told = "instructions are more than all of it"
-    else:
-        told = f"{_part(share.instructions)} of it are instructions"
-    if share.low < share.high:
-        told += f" ({_part(share.low)} to {_part(share.high)})"
+    told = split_words.share(share.instructions, share.low, share.high, test.doubt)
     if test.unprinted:
         told += "; the mail prints no deviation up to 2%, and this change is not much larger"
     return f"{text}: {told}."
@@ -180,25 +165,6 @@ def _brief(test: Test) -> str:
 
 def _metric(test: Test, name: str) -> Metric:
     return next(one for one in test.metrics if one.name == name)
-
-
-def _change(ratio: float) -> str:
-    """A multiple as a change: ``+14.0%``; from ten times on, or a tenth, as one."""
-    if not 0.1 < ratio < 10:
-        return f"{ratio:,.0f} times" if ratio >= 1 else f"1/{1 / ratio:,.0f}"
-    return f"{_PERCENT * (ratio - 1):+.1f}%"
-
-
-def _factor(ratio: float) -> str:
-    """The same in front of what changed."""
-    told = _change(ratio)
-    return told if told.endswith("%") else f"{told} {'the' if ratio > 1 else 'of the'}"
-
-
-def _part(share: float) -> str:
-    if not math.isfinite(share) or abs(share) >= 100:
-        return "many times"
-    return f"{_PERCENT * share:.0f}%"
 
 
 def _value(mean: float) -> str:

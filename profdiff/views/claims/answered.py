@@ -17,8 +17,8 @@ from profdiff.views.results import result, time_split
 
 def leading(findings: Findings, side: Side | None = None) -> list[str]:
     """What a report says first: times before counts, but what an emulated guest's clock counts
-    behind exact counts, which are of the workload alone; then what of the time instructions are;
-    last, which kernel differs in its time only, and what waiting adds."""
+    behind exact counts, which are of the workload alone; then how much of the time instructions
+    explain; last, which kernel differs in its time only, and what waiting adds."""
     counted = any(one.metric.exact for one in findings.comparisons)
     times, counts = headlines(findings), answered(findings, side)
     told = [*counts, *times] if counted else [*times, *counts]

@@ -248,7 +248,7 @@ def _time_splits(told: Results, setting: Setting) -> list[Grid]:
         return []
     header, rows = time_split.rows(found)
     at = f" ({setting.title})" if setting.title else ""
-    title = f"time = instructions × time of each{at}; explained: the part that instructions are"
+    title = f"time = instructions × time of each{at}; explained: by instructions"
     return [Grid(title=title, names=2, header=header, parts=[0] * (len(header) - 2), rows=rows)]
 
 

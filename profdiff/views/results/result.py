@@ -105,17 +105,6 @@ class Bounds(Record, frozen=True):
         return f"[{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
 
 
-class Part(Record, frozen=True):
-    """How much more than the base, as a fraction of it: ``+12.9%``, ``12 times``."""
-
-    part: float
-
-    def __str__(self) -> str:
-        if self.part >= 9:
-            return f"{self.part + 1:,.0f} times"
-        return units.percent(self.part, "+.1f")
-
-
 class Judged(Record, frozen=True):
     """The verdict, with its quality where that is not *reliable*."""
 
@@ -142,7 +131,7 @@ class Seen(Record, frozen=True):
         return f"{units.changes(self.low, self.high)} in {self.states:,}"
 
 
-Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Part | Judged | Seen | None
+Entry = str | Median | Pair | Spread | Delta | Difference | Bounds | Judged | Seen | None
 
 
 def delta(change: Estimate | None) -> Delta | None:

@@ -9,8 +9,9 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.time.explained import Explained, explained, most_telling
 from profdiff.session.points import Setting
+from profdiff.views import split_words
 from profdiff.views.record import Record
-from profdiff.views.results.result import Entry, Part
+from profdiff.views.results.result import Delta, Entry
 
 
 class Share(Record, frozen=True):
@@ -22,7 +23,7 @@ class Share(Record, frozen=True):
     high: float | None
 
     def __str__(self) -> str:
-        told = f"{100 * self.part:.0f}%"
+        told = split_words.part(self.part)
         if self.low is None or self.high is None:
             return told
         return f"{told} [{100 * self.low:.0f}, {100 * self.high:.0f}]"
@@ -30,10 +31,11 @@ class Share(Record, frozen=True):
 
 class TimeSplit(Record, frozen=True):
     """A kernel's change of a time against the base: time = instructions × time per instruction, or
-    instructions × cycles per instruction × time per cycle where the same runs counted cycles. Each
-    is how much more than the base, as a fraction of it. ``share``: None where time did not change.
-    ``reason``: why it is not certain how much the instructions explain; "" where it is.
-    ``combined``: time and instructions are of different runs."""
+    instructions × cycles per instruction × time per cycle where the same runs counted cycles.
+    ``time``, ``instructions`` and ``cycles`` as multiples of the base's; ``cycles``: None where
+    they were not counted. ``share``: None where time did not change. ``reason``: why it is not
+    certain how much the instructions explain; "" where it is. ``combined``: time and instructions
+    are of different runs, ``where`` says of which."""
 
     label: str
     base: str
@@ -42,11 +44,9 @@ class TimeSplit(Record, frozen=True):
     instructions_collector: str
     parameters: dict[str, str]
     cpus: int | None
-    time: Part
-    instructions: Part
-    per_instruction: Part
-    cycles_per_instruction: Part | None
-    time_per_cycle: Part | None
+    time: float
+    instructions: float
+    cycles: float | None
     share: Share | None
     reason: str
     combined: bool
@@ -58,39 +58,15 @@ class TimeSplit(Record, frozen=True):
         return not self.reason and self.share is not None and self.share.part < 0.5
 
     @property
-    def product(self) -> str:
-        """``+14.0% time = +1.0% instructions × +12.9% cycles per instruction``."""
-        factors = [f"{self.instructions} instructions"]
-        if self.cycles_per_instruction is None or self.time_per_cycle is None:
-            factors.append(f"{self.per_instruction} time per instruction")
-        else:
-            factors.append(f"{self.cycles_per_instruction} cycles per instruction")
-            factors.append(f"{self.time_per_cycle} time per cycle")
-        return f"{self.time} time = {' × '.join(factors)}"
-
-    @property
     def sentence(self) -> str:
         """All of it."""
-        said = (
-            f"{self.label} against {self.base}, by {units.printable(self.metric)}: {self.product}"
-        )
+        text = split_words.product(self.time, self.instructions, self.cycles)
+        said = f"{self.label} against {self.base}, by {units.printable(self.metric)}: {text}"
         if self.share is None:
             return f"{said}."
-        if self.reason:
-            told = f"it is unsure how much of it are instructions: {self.reason}"
-        elif 0 <= self.share.part <= 1:
-            told = f"{100 * self.share.part:.0f}% of it are instructions{self._interval()}"
-        elif self.share.part < 0:
-            told = f"none of it is instructions, which changed the other way{self._interval()}"
-        else:
-            told = f"instructions are more than all of it{self._interval()}"
+        low, high = self.share.low or 0.0, self.share.high or 0.0
+        told = split_words.share(self.share.part, low, high, self.reason)
         return f"{said}: {told}.{f' {self.where}' if self.where else ''}"
-
-    def _interval(self) -> str:
-        if self.share is None or self.share.low is None or self.share.high is None:
-            return ""
-        low, high = (f"{100 * end:.0f}%" for end in (self.share.low, self.share.high))
-        return f" ({low} to {high})" if low != high else ""
 
 
 def splits(results: Results, setting: Setting) -> list[TimeSplit]:
@@ -110,7 +86,7 @@ def sentences(findings: Findings) -> list[str]:
 
 
 def _record(results: Results, one: Explained) -> TimeSplit:
-    split, cycles = one.split, one.cycles
+    split = one.split
     known = one.split.share is not None and math.isfinite(one.share.estimate)
     low, high = one.share.low, one.share.high
     return TimeSplit(
@@ -121,11 +97,9 @@ def _record(results: Results, one: Explained) -> TimeSplit:
         instructions_collector=one.instructions.collector,
         parameters=dict(one.time.setting.parameters),
         cpus=one.time.setting.cpus,
-        time=Part(part=split.time - 1),
-        instructions=Part(part=split.instructions - 1),
-        per_instruction=Part(part=split.per_instruction - 1),
-        cycles_per_instruction=Part(part=cycles / split.instructions - 1) if cycles else None,
-        time_per_cycle=Part(part=split.time / cycles - 1) if cycles else None,
+        time=split.time,
+        instructions=split.instructions,
+        cycles=one.cycles,
         share=Share(
             part=one.share.estimate,
             low=low if math.isfinite(low) else None,
@@ -156,14 +130,17 @@ def _told(one: Result, what: str) -> str:
 def rows(shown: Sequence[TimeSplit]) -> tuple[list[str], list[list[Entry]]]:
     """Header and rows of a table of splits: names, factors, and the share of instructions."""
     header = ["time of", "kernel", "time", "instructions", "time of each"]
-    cycles = any(one.cycles_per_instruction for one in shown)
-    header += ["cycles of each"] if cycles else []
+    counted = any(one.cycles for one in shown)
+    header += ["cycles of each"] if counted else []
     header += ["explained"]
     found: list[list[Entry]] = []
     for one in shown:
-        factors: list[Entry] = [one.time, one.instructions, one.per_instruction]
-        factors += [one.cycles_per_instruction] if cycles else []
+        factors = [one.time, one.instructions, one.time / one.instructions]
+        entries: list[Entry] = [Delta(base=1.0, other=factor) for factor in factors]
+        if counted:
+            each = one.cycles and Delta(base=1.0, other=one.cycles / one.instructions)
+            entries.append(each or None)
         doubt = ", unsure" if one.reason and one.share else ""
         share = f"{one.share}{doubt}" if one.share else None
-        found.append([units.printable(one.metric), one.label, *factors, share])
+        found.append([units.printable(one.metric), one.label, *entries, share])
     return header, found
