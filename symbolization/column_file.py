@@ -6,9 +6,9 @@ import math
 import os
 import struct
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.atomic import open_atomic
 from profdiff.base.bounded import open_regular
+from profdiff.base.errors import SessionError
 
 MAX_BYTES = 2 << 30
 """The largest file that is read."""
@@ -25,6 +26,8 @@ _MAX_DIRECTORY = 16 << 10
 _END = struct.Struct("<4s8xI6x")
 
 Columns = dict[str, NDArray[np.generic]]
+Dtypes = Mapping[str, np.dtype[np.generic]]
+Made = TypeVar("Made")
 
 
 def of_texts(texts: Sequence[str]) -> NDArray[np.uint8]:
@@ -66,6 +69,20 @@ def read(path: Path, dtypes: Mapping[str, np.dtype[np.generic]]) -> Columns:
                 raise ValueError(str(error)) from error
             columns[name] = _column(name, data, dtypes[name])
     return columns
+
+
+def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes, optional: Set[str]) -> Made:
+    """What ``made`` makes of a file's columns, all of which must be there but the ``optional``
+    ones. Raises SessionError where it is missing or damaged, also for what ``made`` says of columns
+    that do not fit, by ``damage()``."""
+    try:
+        columns = read(path, dtypes)
+        need(columns, dtypes.keys() - optional)
+        return made(columns)
+    except OSError as error:
+        raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    except damage() as error:
+        raise SessionError(f"{path} is damaged ({error})") from error
 
 
 def need(columns: Columns, wanted: Iterable[str]) -> None:

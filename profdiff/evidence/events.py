@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.code.classes import class_names
@@ -41,6 +41,16 @@ class EventChange:
     high: int
     verdict: EventVerdict
     states: int = 1
+
+
+class ChangedEvent(NamedTuple):
+    """How often an event happened per op on the base, and on the other kernel; in all, where ops
+    are not known. ``states``: in how many the change was seen."""
+
+    event: Event
+    base: float
+    other: float
+    states: int
 
 
 @dataclass(frozen=True)
@@ -102,7 +112,7 @@ class EventTable:
         both: tuple[Context, Context] = ("own", "beside")
         return [self._row(event, context) for event in events() for context in both]
 
-    def largest(self, kernel: int) -> EventRow | None:
+    def largest(self, kernel: int) -> ChangedEvent | None:
         """The event of the workload's own context that changed most on a kernel, of those that
         changed for certain, by more than the instructions did, and often enough to be named; None
         where none did. Varied states are read only for what could be it."""
@@ -118,7 +128,8 @@ class EventTable:
             event = by_name()[name]
             change = self._change(event, "own", kernel)
             if change is not None and change.verdict == "exact":
-                return self._row(event, "own")
+                before, after = (count / (self.comparison.ops or 1) for count in counts[name])
+                return ChangedEvent(event, before, after, change.states)
         return None
 
     def _count(self, event: Event, context: Context, kernel: int) -> int | None:

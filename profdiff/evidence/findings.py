@@ -9,14 +9,17 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.cell_functions import FunctionKey
-from profdiff.evidence.events import EventTable
+from profdiff.evidence.events import ChangedEvent, EventTable
+from profdiff.evidence.kept_events import cell_events
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Results
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile import session_facts
+from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import exact_collector
@@ -113,6 +116,24 @@ class Findings:
             return EventTable.of(self.comparisons, self.session)
         except (InputError, SessionError) as error:
             return str(error)
+
+    @cached_property
+    def changed_events(self) -> Mapping[str, ChangedEvent]:
+        """By label of each kernel on which some event of the workload is certain to have changed by
+        more than the instructions did, the one that changed most. Where the session keeps its
+        events, no recording is read for it."""
+        kept = KeptEvents.of(self.session) if self.session else None
+        comparison = next((one for one in self.comparisons if class_names(one)), None)
+        if kept is not None and comparison is not None:
+            base, totals = comparison.labels[0], comparison.totals().tolist()
+            counted = dict(zip(comparison.labels, totals, strict=True))
+            found = cell_events(kept, self.setting, counted, base, comparison.ops or 1)
+            return {label: some[0] for label, some in found.items() if some}
+        if isinstance(self.events, str):
+            return {}
+        others = enumerate(self.events.labels[1:], 1)
+        told = {label: self.events.largest(kernel) for kernel, label in others}
+        return {label: one for label, one in told.items() if one}
 
     @property
     def kernels(self) -> list[Kernel]:

@@ -1,30 +1,19 @@
-"""The events of the workload in one cell of a suite that changed by more than its instructions."""
+"""The events of the workload that changed by more than its instructions, from a session's file."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from profdiff.evidence.events import FEW, EventChange, change, outweighing
+from profdiff.evidence.events import FEW, ChangedEvent, EventChange, change, outweighing
 from profdiff.profile.events.kept import Here, KeptEvents
-from profdiff.profile.events.table import Event, by_name
+from profdiff.profile.events.table import by_name
 from profdiff.session.points import Setting
 from profdiff.session.states import StateChange
 
 
-class CellEvent(NamedTuple):
-    """How often an event happened per op on the base, and on the other kernel. ``states``: in how
-    many the change was seen."""
-
-    event: Event
-    base: float
-    other: float
-    states: int
-
-
 def cell_events(
     kept: KeptEvents, setting: Setting, totals: Mapping[str, int], base: str, ops: int
-) -> dict[str, list[CellEvent]]:
+) -> dict[str, list[ChangedEvent]]:
     """By label of each kernel but ``base`` of which events are known, those whose change is
     certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
     the kernels that are compared."""
@@ -35,7 +24,7 @@ def cell_events(
     few = FEW + max((int(here.interrupts[one]) for one in columns.values()), default=0)
     varied = [kept.at(setting.point, state) for state in kept.states(setting.point)]
     states = [one for one in varied if one is not None]
-    found: dict[str, list[CellEvent]] = {}
+    found: dict[str, list[ChangedEvent]] = {}
     for label, column in columns.items():
         if label == base or base not in columns:
             continue
@@ -49,7 +38,7 @@ def cell_events(
             one = _change(here, states, pair, place, 0 if event.chance else few)
             if one is not None and one.verdict == "exact":
                 before, after = counts[name]
-                found[label].append(CellEvent(event, before / ops, after / ops, one.states))
+                found[label].append(ChangedEvent(event, before / ops, after / ops, one.states))
     return found
 
 

@@ -71,10 +71,8 @@ class FunctionCounts:
             kept = KeptFunctions.load(session.path(relative))
         except SessionError:
             return FunctionCounts(session, None)
-        fits = kept.runs == fingerprint(session) and set(kept.labels) <= {
-            one.label for one in session.compared
-        }
-        return FunctionCounts(session, kept if fits else None)
+        own = fits(session, kept.runs, kept.labels)
+        return FunctionCounts(session, kept if own else None)
 
     @property
     def kept(self) -> bool:
@@ -205,16 +203,7 @@ class KeptFunctions:
     def load(path: Path) -> "KeptFunctions":
         """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
         missing, damaged or of another version."""
-        try:
-            columns = column_file.read(path, _DTYPES)
-            column_file.need(columns, _DTYPES.keys() - _OPTIONAL)
-            # Earlier versions knew the plain state alone.
-            columns.setdefault("state", np.zeros(len(columns["point"]), np.uint32))
-            return _decode(columns)
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except column_file.damage() as error:
-            raise SessionError(f"{path} is damaged ({error})") from error
+        return column_file.load(path, _decode, _DTYPES, _OPTIONAL)
 
 
 def keep(session: Session) -> None:
@@ -261,6 +250,12 @@ def _seats(session: Session, collector: str, setting: Setting) -> KeptSeats | No
     return KeptSeats.of(comparisons[0]) if comparisons else None
 
 
+def fits(session: Session, runs: str, labels: Sequence[str]) -> bool:
+    """Whether what was kept of ``runs`` (``fingerprint``) and kernels is of a session as it is."""
+    known = {one.label for one in session.compared}
+    return runs == fingerprint(session) and set(labels) <= known
+
+
 def fingerprint(session: Session) -> str:
     """Identifies the runs whose functions are summed and the chains that name them: others have
     another one."""
@@ -299,6 +294,8 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         )
     ]
     offsets, function = columns["offsets"], columns["function"]
+    # Earlier versions knew the plain state alone.
+    columns.setdefault("state", np.zeros(len(columns["point"]), np.uint32))
     point, state = columns["point"], columns["state"]
     if len(state) != len(point):
         raise ValueError("state has not as many rows as point")

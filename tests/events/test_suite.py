@@ -20,7 +20,7 @@ from synthetic_states import OPS, varied
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.suite.events import cell_events
+from profdiff.evidence.kept_events import cell_events
 from profdiff.profile.events import kept
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.reports.text.suite import events as text

@@ -11,9 +11,10 @@ from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries, command, ser
 from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
+from profdiff.evidence.events import ChangedEvent
+from profdiff.evidence.kept_events import cell_events
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
-from profdiff.evidence.suite.events import CellEvent, cell_events
 from profdiff.evidence.suite.results import CellChange, SuiteCell
 from profdiff.evidence.tick_floor import larger, within_ticks
 from profdiff.session import bisection
@@ -47,7 +48,7 @@ class ReleaseStep(NamedTuple):
     relevant: bool
     functions: Sequence[CellFunction]
     seat: CellFunction | None
-    events: Sequence[CellEvent]
+    events: Sequence[ChangedEvent]
     culprit: Culprit | None
     suspects: Sequence[Culprit]
     programs_differ: bool
@@ -65,7 +66,7 @@ def steps(
         change = _change(before, after)
         relevant = change.relevant(threshold)
         functions: Sequence[CellFunction] = ()
-        seat, happened = None, list[CellEvent]()
+        seat, happened = None, list[ChangedEvent]()
         culprit, suspects = None, list[Culprit]()
         if relevant:
             functions, seat = _functions(before, after), _seat(before, after)
@@ -181,7 +182,7 @@ def _seat(before: CellValue, after: CellValue) -> CellFunction | None:
     return CellFunction(key, found.delta / ops, found.delta / whole if whole else None)
 
 
-def _events(before: CellValue, after: CellValue) -> list[CellEvent]:
+def _events(before: CellValue, after: CellValue) -> list[ChangedEvent]:
     """Those that changed most between two kernels of one recording; nothing where it does not
     tell."""
     one, other = before.cell, after.cell

@@ -13,9 +13,9 @@ from profdiff.collectors import registry
 from profdiff.collectors.records import ABSENT
 from profdiff.evidence.beside import beside
 from profdiff.evidence.cell_functions import CellFunction, FunctionKey
+from profdiff.evidence.events import ChangedEvent
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.evidence.suite.events import CellEvent
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session.manifest import Collector, Manifest
 from profdiff.session.manifest import replace as with_fields
@@ -113,7 +113,7 @@ class SuiteCell:
     noise: float | None
     twin: TwinVerdict | None
     exact: Set[str]
-    events: Mapping[str, Sequence[CellEvent]] = field(default_factory=dict)
+    events: Mapping[str, Sequence[ChangedEvent]] = field(default_factory=dict)
     beside: dict[str, int] | None = None
     tick_floors: Mapping[str, float | None] = field(default_factory=dict)
     states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)

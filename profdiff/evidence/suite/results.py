@@ -15,6 +15,8 @@ from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.cell_functions import FunctionSums, largest, seats
+from profdiff.evidence.events import ChangedEvent
+from profdiff.evidence.kept_events import cell_events
 from profdiff.evidence.seats import sure_seats
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Verdict
@@ -22,7 +24,6 @@ from profdiff.evidence.suite.cells import Absence as Absence
 from profdiff.evidence.suite.cells import CellChange as CellChange
 from profdiff.evidence.suite.cells import SessionCells
 from profdiff.evidence.suite.cells import SuiteCell as SuiteCell
-from profdiff.evidence.suite.events import CellEvent, cell_events
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
@@ -190,7 +191,7 @@ class SuiteResults:
 
     def _happened(
         self, kept: KeptEvents | None, setting: Setting, one: SelfCounts, ops: int
-    ) -> dict[str, list[CellEvent]]:
+    ) -> dict[str, list[ChangedEvent]]:
         """``one``: what executed in the cell."""
         if kept is None:
             return {}

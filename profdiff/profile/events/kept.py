@@ -19,8 +19,8 @@ from profdiff.profile.events.counts import (
     beginnings,
     event_counts,
 )
-from profdiff.profile.events.table import events
-from profdiff.profile.kept_functions import fingerprint
+from profdiff.profile.events.table import digest, events
+from profdiff.profile.kept_functions import fingerprint, fits
 from profdiff.profile.runs import median_run, paired
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session.points import Setting, settings
@@ -32,6 +32,7 @@ _FILE = "symbols/events.npz"
 _DTYPES: dict[str, np.dtype[np.generic]] = {
     "format": np.dtype(np.uint32),
     "runs": np.dtype(np.uint8),
+    "table": np.dtype(np.uint8),
     "labels": np.dtype(np.uint8),
     "events": np.dtype(np.uint8),
     "point": np.dtype(np.int64),
@@ -62,11 +63,13 @@ class Here(NamedTuple):
 
 @dataclass(frozen=True)
 class KeptEvents:
-    """The file. ``runs``: of which runs it is (``fingerprint``); ``events``: their names. Row s is
+    """The file. ``runs``: of which runs it is (``fingerprint``), and ``table``: by which one
+    (``digest``); ``events``: their names. Row s is
     of the setting ``point[s]`` in the state ``state[s]``: ``known``, bool[S, K, E], ``counts``,
     int64[S, K, E, 3], and ``interrupts``, int64[S, K], as ``Here`` has them."""
 
     runs: str
+    table: str
     labels: Sequence[str]
     events: Sequence[str]
     point: NDArray[np.int64]
@@ -84,8 +87,8 @@ class KeptEvents:
             kept = KeptEvents.load(session.path(session.manifest.events))
         except SessionError:
             return None
-        known = {one.label for one in session.compared}
-        return kept if kept.runs == fingerprint(session) and set(kept.labels) <= known else None
+        own = kept.table == digest() and fits(session, kept.runs, kept.labels)
+        return kept if own else None
 
     def at(self, point: int, state: int = 0) -> Here | None:
         """At the setting with that point in a state; None where nothing is."""
@@ -104,6 +107,7 @@ class KeptEvents:
         columns: Mapping[str, NDArray[np.generic]] = {
             "format": np.array([FORMAT], np.uint32),
             "runs": column_file.of_texts([self.runs]),
+            "table": column_file.of_texts([self.table]),
             "labels": column_file.of_texts(self.labels),
             "events": column_file.of_texts(self.events),
             "point": self.point,
@@ -118,14 +122,7 @@ class KeptEvents:
     def load(path: Path) -> "KeptEvents":
         """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
         missing, damaged or of another version."""
-        try:
-            columns = column_file.read(path, _DTYPES)
-            column_file.need(columns, _DTYPES)
-            return _decode(columns)
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except column_file.damage() as error:
-            raise SessionError(f"{path} is damaged ({error})") from error
+        return column_file.load(path, _decode, _DTYPES, set())
 
 
 def keep(session: Session) -> None:
@@ -155,6 +152,7 @@ def keep(session: Session) -> None:
     path.parent.mkdir(exist_ok=True)
     KeptEvents(
         runs=fingerprint(session),
+        table=digest(),
         labels=labels,
         events=names,
         point=np.array([setting.point for setting, _ in chosen], np.int64),
@@ -213,6 +211,7 @@ def _decode(columns: column_file.Columns) -> KeptEvents:
     shape = len(point), len(labels), len(names)
     return KeptEvents(
         runs=column_file.texts(columns["runs"])[0],
+        table=column_file.texts(columns["table"])[0],
         labels=labels,
         events=names,
         point=point.astype(np.int64),

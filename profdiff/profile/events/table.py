@@ -1,5 +1,6 @@
 """The table of events: ``functions.toml``, which says what its members mean."""
 
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -47,9 +48,18 @@ class Event(msgspec.Struct, frozen=True):
 @cache
 def events() -> tuple[Event, ...]:
     """All of them, in the order of the table."""
-    text = resources.files("profdiff.profile.events").joinpath("functions.toml").read_text()
-    known = [{"name": name, **one} for name, one in tomllib.loads(text).items()]
+    known = [{"name": name, **one} for name, one in tomllib.loads(_text()).items()]
     return msgspec.convert(tuple(known), tuple[Event, ...])
+
+
+@cache
+def digest() -> str:
+    """Identifies the table: another one may tell an event by other functions."""
+    return hashlib.sha256(_text().encode()).hexdigest()
+
+
+def _text() -> str:
+    return resources.files("profdiff.profile.events").joinpath("functions.toml").read_text()
 
 
 @cache

@@ -17,8 +17,9 @@ from profdiff.profile.comparison import Comparison
 from profdiff.session.bisection import CULPRIT, REVERT
 from profdiff.session.manifest import Kernel
 from profdiff.views.bisection import cited
-from profdiff.views.claims import answers, event_change
+from profdiff.views.claims import answers
 from profdiff.views.claims.subsystem import subsystem
+from profdiff.views.events.sentence import sentence as changed_event
 from profdiff.views.kernels.machine import machine
 from profdiff.views.record import Record
 from profdiff.views.results import states
@@ -164,7 +165,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
     more = [
         _sure(findings, kernel.label, change),
         "" if change.verdict is Verdict.DEPENDS else _profiles(findings, kernel, result),
-        event_change.of_kernel(findings, kernel.label),
+        changed_event(findings, kernel.label),
         _last(findings, result, found.kernel),
     ]
     return Claim(

@@ -38,11 +38,7 @@ def build(findings: Findings) -> EventsDocument:
             )
         ],
         ops=comparison.ops,
-        answers={
-            label: told
-            for kernel, label in enumerate(labels)
-            if kernel and (told := sentence(table, kernel))
-        },
+        answers={label: sentence(findings, label) for label in findings.changed_events},
         told_apart=table.told_apart,
         rows=[_row(labels, row) for row in table.rows],
     )

@@ -1,22 +1,22 @@
 """The event that changed most, in one sentence."""
 
 from profdiff.base import units
-from profdiff.evidence.events import EventTable
+from profdiff.evidence.findings import Findings
 
 
-def sentence(table: EventTable, kernel: int) -> str:
+def sentence(findings: Findings, label: str) -> str:
     """The event of the workload that changed most on a kernel, if some event is certain to have
     changed by more than the instructions did; else ""."""
-    found = table.largest(kernel)
+    found = findings.changed_events.get(label)
     if found is None:
         return ""
-    ops, labels = table.comparison.ops, table.labels
-    before, behind = found.counts[0] or 0, found.counts[kernel] or 0
+    base, ops = findings.comparisons[0].labels[0], findings.setting.ops
     first, other = (
-        units.count(one / ops, per_op=True) if ops else units.count(one) for one in (before, behind)
+        units.count(one, per_op=True) if ops else units.count(int(one))
+        for one in (found.base, found.other)
     )
-    change = f" ({units.change(before, behind)})" if before else ""
+    change = f" ({units.change(found.base, found.other)})" if found.base else ""
     return units.printable(
-        f"{labels[kernel]} has {other} {found.event.name}{' per op' if ops else ''} where "
-        f"{labels[0]} has {first}{change}: {found.event.told}."
+        f"{label} has {other} {found.event.name}{' per op' if ops else ''} where {base} has "
+        f"{first}{change}: {found.event.told}."
     )

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from profdiff.evidence.events import ChangedEvent
 from profdiff.evidence.suite.cells import SuiteCell
-from profdiff.evidence.suite.events import CellEvent
 from profdiff.profile.events.table import events
 from profdiff.views.suite.records import SuiteCellEvent, SuiteEvent
 
@@ -45,7 +45,7 @@ def _cells(cells: Sequence[SuiteCell], label: str, more: bool) -> Mapping[str, i
     )
 
 
-def of_kernel(found: CellEvent) -> SuiteCellEvent:
+def of_kernel(found: ChangedEvent) -> SuiteCellEvent:
     """One of a cell on a kernel."""
     return SuiteCellEvent(
         event=found.event.name, base=found.base, value=found.other, states=found.states

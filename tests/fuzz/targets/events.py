@@ -7,7 +7,7 @@ import numpy as np
 from fuzz.structured import in_npz
 from fuzz.target import Target
 from profdiff.base.errors import SessionError
-from profdiff.evidence.suite.events import cell_events
+from profdiff.evidence.kept_events import cell_events
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.events.table import events
 from profdiff.session.points import Setting
@@ -24,6 +24,7 @@ def _seeds() -> list[bytes]:
     file = Path("events.npz")
     KeptEvents(
         runs="0" * 64,
+        table="1" * 64,
         labels=["base", "new"],
         events=names,
         point=np.zeros(2, np.int64),
