@@ -33,8 +33,8 @@ class Collector:
 
     - ``name``: letters, digits and ``-``; ``kind`` of its values.
     - ``help``: what it records, for ``--collector``; ``how``: what reports say behind its metrics.
-    - ``options``: the command line's that are its own; no two collectors share one. Those in
-      ``selected_by`` select it where no collector was named.
+    - ``options``: the command line's that are its own, or that several collectors have (then they
+      have the same object). Those in ``selected_by`` select it where no collector was named.
     - ``functions``: the option of its own that names functions of the kernel, in its settings a
       list. Where none is named, they are those with the largest total deltas of exact counts.
     - ``leaves``: files that only its script leaves, and how many bytes each may have; ``called``:

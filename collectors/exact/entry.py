@@ -115,7 +115,7 @@ class Exact(Collector):
             return [Finding("exact counts", "missing", str(error), mended)]
         found = [Finding("exact counts", "ok", f"plugin API {qemu.plugin_api}: {qemu.version}")]
         if qemu.plugin_api == 1 and (command := newer(architecture.emulator)):
-            told = "only to count as another machine with QEMU 10 does (docs/exact-collector.md)"
+            told = "for --probe, and to count as another machine with QEMU 10 does"
             found.append(Finding("newer QEMU", "note", told, command))
         return found
 

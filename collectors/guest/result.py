@@ -10,6 +10,7 @@ from typing import Any
 
 from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError
+from profdiff.base.metric import WALL_TIME
 from profdiff.collectors.guest import console
 from profdiff.collectors.messages import last_line, read_end, short
 from profdiff.collectors.records import (
@@ -59,6 +60,14 @@ class Left:
     def executions(self) -> list[Usage]:
         """Each execution of the workload by the agent. Raises OSError."""
         return parse_usage(self.read("usage"), self.read("stdout"))
+
+    def wall_time(self) -> list[Measured]:
+        """The time of each execution, as one metric; nothing where the agent did not tell. Raises
+        OSError."""
+        told = [one.values for one in self.executions() if "wall_ns" in one.values]
+        walls = [float(values["wall_ns"]) for values in told]
+        one = WALL_TIME
+        return [Measured(one.name, one.unit, one.better, True, walls)] if walls else []
 
 
 @dataclass(frozen=True)

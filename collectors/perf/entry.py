@@ -83,11 +83,9 @@ class Perf(Collector):
         return (Path(__file__).parent / "collector.sh").read_text()
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        from profdiff.collectors.guest.initramfs import guest_resources, nul_separated
+        from profdiff.collectors.perf import delivery
 
-        numbered = enumerate(attempts(options, emulated=emulated), 1)
-        files = {f"attempt.{number}": nul_separated(one.arguments) for number, one in numbered}
-        return files | {"environment.sh": (guest_resources() / "environment.sh").read_bytes()}
+        return delivery.files([one.arguments for one in attempts(options, emulated=emulated)])
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
         from profdiff.collectors.perf.programs import perf_files
@@ -106,6 +104,7 @@ class Perf(Collector):
 
     def judge(self, left: Left) -> Result:
         from profdiff.collectors.guest.result import Result, exit_status, with_output
+        from profdiff.collectors.perf import delivery
         from profdiff.collectors.perf.samples import sampling, totals
         from profdiff.collectors.records import Failure, Window
         from profdiff.symbolization._native import NativeError, PerfData
@@ -118,10 +117,8 @@ class Perf(Collector):
             return Result(left.files, failure=left.failure)
         # collector.sh numbers the two from 1.
         if (text := left.end("attempt").strip()) not in (b"1", b"2"):
-            why = _complaint(left.end("perf-refusal.2") or left.end("perf-refusal.1"))
-            missing = "perf is missing: install linux-perf there, or your distribution's package"
-            message = f"perf cannot record there: {why}" if why else missing
-            return refused(f"{message} (profdiff doctor says what is missing)")
+            complaint = left.end("perf-refusal.2") or left.end("perf-refusal.1")
+            return refused(delivery.refused("record", complaint).message)
         status, failure = exit_status(left.end("status"))
         if "perf-data" not in left.files or not left.path("perf-data").stat().st_size:
             why = _complaint(left.end("stderr"))

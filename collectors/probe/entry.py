@@ -93,7 +93,7 @@ class Probe(Collector):
 
 
 def _counts(left: Left) -> dict[int, Counted]:
-    """By the probe's number, of those that the kernel took."""
+    """By the probe's number, of those that the kernel accepted."""
     from profdiff.collectors.probe.values import counted, threads
 
     first = left.end("probe-pid").strip()
@@ -129,7 +129,7 @@ def _measured(counts: Mapping[int, Counted], names: Sequence[str]) -> list[Measu
 
 
 def _errors(left: Left) -> list[str]:
-    """Why the kernel took some probes not, in its own words."""
+    """Why the kernel refused some probes, in its own words."""
     from profdiff.collectors.messages import short
 
     told = []
@@ -139,7 +139,7 @@ def _errors(left: Left) -> list[str]:
             name = left.options["probe"][int(number)]
             said = short(why.removeprefix("error: ")) or "it does not say why"
             hint = f"; {_NAMES}" if "rgument" in said or "fetch" in said.lower() else ""
-            told.append(f"the kernel takes no probe '{name}': {said}{hint}")
+            told.append(f"the kernel refuses the probe '{name}': {said}{hint}")
     return told
 
 

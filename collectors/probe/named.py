@@ -31,6 +31,15 @@ class Probe(NamedTuple):
         return f"{self.function} {self.variable}"
 
     @property
+    def words(self) -> str:
+        """As a sentence says it."""
+        return (
+            f"what {self.function} returns"
+            if self.returns
+            else f"{self.variable} of {self.function}"
+        )
+
+    @property
     def returns(self) -> bool:
         """Whether it is what the function returns that is read."""
         return self.variable == _RETURN

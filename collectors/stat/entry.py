@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.metric import COUNTED, WALL_TIME, Better, event_metric
+from profdiff.base.metric import COUNTED, Better, event_metric
 from profdiff.base.units import listed
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.perf.command import refusal_line
 from profdiff.collectors.perf.events import EVENTS, words
 
 if TYPE_CHECKING:
@@ -61,12 +60,10 @@ class Stat(Collector):
         return (Path(__file__).parent / "collector.sh").read_text()
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        from profdiff.collectors.guest.initramfs import guest_resources, nul_separated
+        from profdiff.collectors.perf import delivery
         from profdiff.collectors.stat.command import attempts
 
-        numbered = enumerate(attempts(options), 1)
-        files = {f"attempt.{number}": nul_separated(one) for number, one in numbered}
-        return files | {"environment.sh": (guest_resources() / "environment.sh").read_bytes()}
+        return delivery.files(attempts(options))
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
         from profdiff.collectors.perf.programs import perf_files
@@ -81,33 +78,33 @@ class Stat(Collector):
 
     def judge(self, left: Left) -> Result:
         from profdiff.collectors.guest.result import Result, agents_result
-        from profdiff.collectors.records import Failure
-
-        if left.failure is None and not left.end("attempt").strip():
-            why = refusal_line(left.end("perf-refusal").decode(errors="replace"))
-            missing = "perf is missing: install linux-perf there, or your distribution's package"
-            message = f"perf cannot count there: {why}" if why else missing
-            told = f"{message} (profdiff doctor says what is missing)"
-            return Result(left.files, failure=Failure("perf", told))
-        result = agents_result(left, self.measure)
-        return result if result.failure else replace(result, remarks=_remarks(left))
-
-    def measure(self, left: Left) -> list[Measured]:
-        from profdiff.collectors.records import Measured
+        from profdiff.collectors.perf import delivery
         from profdiff.collectors.stat import counted
 
+        if left.failure is None and not left.end("attempt").strip():
+            failure = delivery.refused("count", left.end("perf-refusal"))
+            return Result(left.files, failure=failure)
         events, metrics = counted.read(left.read("stat"))
-        walls = [float(one.values["wall_ns"]) for one in left.executions()]
-        told = [Measured(one.name, one.unit, one.better, True, walls) for one in [WALL_TIME]]
-        return [*told, *_counted(events, left.options), *_derived(metrics, left.options)]
+        wanted = _wanted(events, left.options)
+        result = agents_result(left, lambda left: _measured(wanted, metrics, left))
+        return result if result.failure else replace(result, remarks=_remarks(wanted, left))
+
+
+def _measured(events: Sequence[Counted], metrics: Sequence[Derived], left: Left) -> list[Measured]:
+    """All of a run. Raises InputError where something that was asked for has no value."""
+    options = left.options
+    nothing = all(one.value is None for one in events) and options["events"] is None
+    if nothing or not events:
+        raise InputError("perf stat counted nothing: perf stat true, there, says why")
+    return [*left.wall_time(), *_counted(events, options), *_derived(metrics, options)]
 
 
 def _counted(events: Sequence[Counted], options: Options) -> Iterator[Measured]:
-    """What was counted of what was asked for. Raises InputError where what was named has no value,
+    """The values of what was asked for. Raises InputError where what was named has no value,
     and where a value is mostly scaling."""
     from profdiff.collectors.records import Measured
 
-    for one in _wanted(events, options):
+    for one in events:
         if one.value is None and options["events"] is not None:
             told = _WHY.get(one.why, "name another event")
             raise InputError(f"{one.event} is {one.why}: {told}")
@@ -123,15 +120,13 @@ def _counted(events: Sequence[Counted], options: Options) -> Iterator[Measured]:
 
 
 def _wanted(events: Sequence[Counted], options: Options) -> list[Counted]:
-    """Without the events that metrics bring. Raises InputError if none is left."""
+    """Without the events that metrics bring."""
     from profdiff.collectors.stat import command
 
+    if not options["metric_groups"]:
+        return list(events)
     names = {event_metric(event).name.partition(":")[0] for event in command.events(options)}
-    found = [one for one in events if event_metric(one.event).name.partition(":")[0] in names]
-    found = found if options["metric_groups"] else list(events)
-    if not any(one.value is not None for one in found) and options["events"] is None:
-        raise InputError("perf stat counted nothing: perf stat true, there, says why")
-    return found
+    return [one for one in events if event_metric(one.event).name.partition(":")[0] in names]
 
 
 def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]:
@@ -150,11 +145,8 @@ def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]
         yield Measured(one.name, one.unit, better, False, [one.value])
 
 
-def _remarks(left: Left) -> list[str]:
+def _remarks(events: Sequence[Counted], left: Left) -> list[str]:
     """What was not counted of the events that nobody named, and what emulated cycles are."""
-    from profdiff.collectors.stat import counted
-
-    events = _wanted(counted.read(left.read("stat"))[0], left.options)
     lacking = [one.event for one in events if one.value is None]
     found = []
     if lacking:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.metric import TIMED, WALL_TIME, Metric
+from profdiff.base.metric import TIMED, Metric
 from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ class Timed(Collector):
         for execution in executions:
             for metric, values in read(wanted, execution.output).items() if wanted else ():
                 found.setdefault(metric, []).extend(values)
-        walls = [float(one.values["wall_ns"]) for one in executions if "wall_ns" in one.values]
-        told = [(WALL_TIME, True, walls)] if walls else []
-        told += [(metric, False, values) for metric, values in found.items()]
         return [
-            Measured(metric.name, unit(metric.unit), metric.better, is_total, values)
-            for metric, is_total, values in told
+            *left.wall_time(),
+            *(
+                Measured(metric.name, unit(metric.unit), metric.better, False, values)
+                for metric, values in found.items()
+            ),
         ]

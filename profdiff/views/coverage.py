@@ -90,8 +90,8 @@ class _Kernel:
         if self.lines.cancelled:
             told = units.counted(len(self.lines.cancelled), "line")
             yield (
-                f"{self.label}: {told} left out that executed no more often in the longer of the "
-                "two lengths than in the shorter one"
+                f"{self.label}: {told} left out, which executed no more often in the longer run "
+                "than in the shorter one"
             )
         if odd := sum(not _fits(file) for file, _ in self.lines.count):
             told = units.counted(odd, "line")
@@ -195,9 +195,9 @@ class _Matched:
         ways = []
         for files, way in ((self._told, "sources"), (self._untold, "code")):
             if files:
-                ways.append(f"{units.counted(len(files), 'file')} by their {way}")
-        told = " and of ".join(ways) or "no file"
-        return f"lines of {self._labels[0]} and {self._labels[1]} are matched: of {told}"
+                ways.append(f"by {way} in {units.counted(len(files), 'file')}")
+        told = " and ".join(ways) or "in no file"
+        return f"lines of {self._labels[0]} and {self._labels[1]} are matched {told}"
 
     def _add(self, base: SourceLine, new: SourceLine) -> None:
         self.in_base[new].add((base[0], base[1]))

@@ -39,9 +39,9 @@ def test_the_text_has_both_contexts(happened: Path) -> None:
     assert "interrupt-call-function" in beside
     assert "interrupt-call-function" not in own
     last = " ".join(said.split("\n\n")[-1].split())
-    assert "On no kernel: " in last
+    assert "These did not happen on any kernel: " in last
     assert "for its architecture): softirq-net-tx, softirq-net-rx." in last
-    assert "Nobody looked up" not in last
+    assert "Nobody has looked up" not in last
     for width in (60, 80, 120):
         said = profdiff("report", happened, "--events", *AT, "--width", str(width)).stdout
         assert all(units.width(line) <= width for line in said.splitlines())

@@ -40,9 +40,9 @@ def test_what_the_kernel_does_not_take_is_said_in_its_words(tmp_path: Path) -> N
     files = {"probe-forks": FORKS, "probe-errors": errors}
     found = judged(tmp_path, ["f a", "g b"], **files)
     assert found.remarks == [
-        "the kernel takes no probe 'g b': Invalid fetch argument; names of variables need Linux "
+        "the kernel refuses the probe 'g b': Invalid fetch argument; names of variables need Linux "
         "6.6 or later with CONFIG_PROBE_EVENTS_BTF_ARGS=y",
-        "the kernel takes no probe 'f a': Invalid probed address or symbol",
+        "the kernel refuses the probe 'f a': Invalid probed address or symbol",
     ]
 
 

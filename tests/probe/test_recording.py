@@ -63,5 +63,5 @@ def test_values_of_all_of_the_workloads_processes(tmp_path: Path) -> None:
     # Both kernels inline it: the kernel knows no such symbol, and the report says so.
     assert inlined["absent"] == ["a", "b"]
     text = " ".join(profdiff("report", tmp_path / "s").stdout.split())
-    assert "the kernel takes no probe 'prot_commit_flush_ptes nr_ptes'" in text
+    assert "the kernel refuses the probe 'prot_commit_flush_ptes nr_ptes'" in text
     assert "-22" in text

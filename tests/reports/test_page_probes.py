@@ -31,7 +31,7 @@ READ = ProbedVariable(
 )
 ABSENT = msgspec.structs.replace(
     READ, function="gone", places={}, calls={}, unread={}, others={}, absent=["base", "new"],
-    histogram=[], notes=["base has no gone return to read"],
+    histogram=[], notes=["what gone returns cannot be read on base"],
 )  # fmt: skip
 
 

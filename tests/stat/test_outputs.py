@@ -109,9 +109,10 @@ def test_metrics_that_perf_does_not_have(tmp_path: Path) -> None:
 
 
 def test_without_an_output(tmp_path: Path) -> None:
-    failure = judged(tmp_path, b"").failure
-    assert failure
-    assert "perf stat counted nothing" in failure.message
+    for named in (None, "cycles"):
+        failure = judged(tmp_path, b"", named).failure
+        assert failure
+        assert "perf stat counted nothing" in failure.message
 
 
 def test_groups_that_fit_come_first() -> None:

@@ -76,9 +76,9 @@ def test_the_sources_say_which_lines_are_the_same(tmp_path: Path) -> None:
     # User space is no part of it.
     assert not any(file == "work.c" for one in found.values() for file, _ in one)
     said = profdiff("coverage", folder, "-o", tmp_path / "out", *trees).stdout
-    assert "are matched: of 1 file by their sources" in said
+    assert "are matched by sources in 1 file" in said
     said = profdiff("coverage", folder, "-o", tmp_path / "out").stdout
-    assert "are matched: of 1 file by their code" in said
+    assert "are matched by code in 1 file" in said
     assert "base: only lines that executed are known (it has no debug ELF)" in said
 
 

@@ -10,7 +10,11 @@ _COLUMNS = ("files", "functions", "lines", "executed", "share")
 def render(coverage: Coverage, *, width: int) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``)."""
     width = max(width, MIN_WIDTH)
-    columns = [*map(Column, _COLUMNS), Column("tracefile", name=True), Column("", name=True)]
+    columns = [
+        *map(Column, _COLUMNS),
+        Column("tracefile", name=True),
+        Column("", name=True, spare=1),
+    ]
     rows = [_cells(one) for one in coverage.tracefiles]
     lines = joined(draw("", columns, rows, width))
     for note in coverage.notes:

@@ -18,9 +18,9 @@ _COVERS = (
     "of the kernel's source that define them."
 )
 _UNSURE = (
-    "unsure: timer ticks, which task runs first, or where things lie decide such a number, too, or "
-    f"it differs by no more than {FEW}, and one for each interrupt, in the whole window; record "
-    "--vary-state shows whether the change holds in other states."
+    "unsure: such a number also depends on timer ticks, on which task runs first, or on where "
+    f"things lie in memory; or it differs by no more than {FEW}, plus one for each interrupt, in "
+    "the whole window. record --vary-state shows whether a change holds in other states."
 )
 _BESIDE = (
     "Beside the workload are interrupts with their softirqs, threads of the kernel and idle vCPUs: "
@@ -128,7 +128,7 @@ def notes(document: EventsDocument) -> list[str]:
     own = [row for row in document.rows if row.context == "own"]
     happened = {row.event for row in document.rows if row.happened}
     absent = [row.event for row in own if row.known and row.event not in happened]
-    told = [f"On no kernel: {', '.join(absent)}."] if absent else []
+    told = [f"These did not happen on any kernel: {', '.join(absent)}."] if absent else []
     told += _unknown(document, own)
     told += _not_looked_up(document, own)
     told.append(_COVERS)
@@ -151,10 +151,13 @@ def _unknown(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
     for row in rows:
         labels = [label for label in document.labels if row.told[label] is None]
         if labels:
-            of = "any kernel" if labels == document.labels else units.listed(labels)
-            lacking.setdefault(of, []).append(row.event)
-    why = "it lacks the functions, or the table has none for its architecture"
-    return [f"Not known of {of} ({why}): {', '.join(names)}." for of, names in lacking.items()]
+            where = "any kernel" if labels == document.labels else units.listed(labels)
+            lacking.setdefault(where, []).append(row.event)
+    why = "the kernel lacks the functions, or the table has none for its architecture"
+    return [
+        f"These are not known for {where} ({why}): {', '.join(names)}."
+        for where, names in lacking.items()
+    ]
 
 
 def _not_looked_up(document: EventsDocument, rows: Sequence[EventRow]) -> list[str]:
@@ -165,6 +168,8 @@ def _not_looked_up(document: EventsDocument, rows: Sequence[EventRow]) -> list[s
         names = [name for name, one in found if one is not None and not one.looked_up]
         known = sum(one is not None for _, one in found)
         if names:
-            which = "all events" if len(names) == known else ", ".join(names)
-            told.append(f"Nobody looked up the functions in kernels like {kernel.label}: {which}.")
+            which = "any event" if len(names) == known else ", ".join(names)
+            told.append(
+                f"Nobody has looked up which functions mean {which} in kernels like {kernel.label}."
+            )
     return told

@@ -74,7 +74,7 @@ def _shown(one: Probed) -> ProbedVariable:
             for low, high in spans
         ],
         notes=[
-            *(f"{label} has no {one.probe} to read" for label in absent),
+            *(f"{one.probe.words} cannot be read on {label}" for label in absent),
             *_begins(having),
             *_not_known(one.probe, having),
         ],
