@@ -134,7 +134,8 @@ def tree(tmp_path: Path) -> Path:
         file.write_text(STAND_IN.format(log=tmp_path / "log"))
         file.chmod(0o755)
     shutil.copy(ROOT / "scripts/test", folder / "scripts")
-    (folder / "requirements.txt").write_text("numpy==1\n")
+    for file in ("requirements.txt", "scripts/package-lock.json"):
+        (folder / file).write_text("one\n")
     (folder / ".gitignore").write_text("target\n.venv\nnode_modules\n")
     subprocess.run(["git", "init", "-q", folder], check=True)
     return folder
@@ -152,10 +153,11 @@ def started(tree: Path, *arguments: str) -> list[str]:
 def test_one_test_is_run_without_set_up_and_gates(tree: Path) -> None:
     assert started(tree, "-k", "chains") == ["setup", "tested", "pytest"]
     assert started(tree, "-k", "chains") == ["tested", "pytest"]
-    for file, text in (("requirements.txt", "numpy==2\n"), ("main.rs", "fn main() {}\n")):
-        (tree / file).write_text(text)
+    for file in ("requirements.txt", "scripts/package-lock.json"):
+        (tree / file).write_text("another\n")
         assert started(tree, "-k", "chains") == ["setup", "tested", "pytest"]
-    (tree / "README.md").write_text("read\n")
+    for file in ("README.md", "main.rs"):
+        (tree / file).write_text("read\n")
     assert started(tree, "--nightly", "-k", "chains") == ["tested", "pytest"]
 
 
