@@ -220,21 +220,9 @@ def newest_kernel() -> Path:
 
 
 @pytest.fixture(scope="session")
-def fixture_vmlinux(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def fixture_vmlinux() -> Callable[[str], Path]:
     """The unpacked vmlinux of a fixture kernel, by the kernel's name."""
-    folder = tmp_path_factory.mktemp("fixture-kernels")
-
-    def unpacked(name: str) -> Path:
-        packed = need_kernel(name) / "vmlinux.zst"
-        need_program("zstd")
-        target = folder / name
-        if not target.exists():
-            subprocess.run(
-                ["zstd", "-q", "-d", "--long=27", str(packed), "-o", str(target)], check=True
-            )
-        return target
-
-    return unpacked
+    return lambda name: need_kernel(name) / "vmlinux"
 
 
 # Sessions that several tests read, each recorded once for the whole run: do not change them.

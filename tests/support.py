@@ -73,12 +73,21 @@ def need_program(name: str, package: str | None = None) -> str:
 
 
 def need_kernel(name: str) -> Path:
-    """The folder of a fixture kernel, or skip with a reason that names it."""
+    """A folder with a fixture kernel and its vmlinux unpacked, as kernels are where they are built;
+    skips with a reason that names it."""
     extent.uses(name, "kernel")
     folder = SHARED / "kernels" / name
     if not folder.is_dir():
         pytest.skip(f"the fixture kernel ../shared/kernels/{name} is absent")
-    return folder
+    need_program("zstd")
+
+    def make(made: Path) -> None:
+        for file in folder.iterdir():
+            shutil.copyfile(file, made / file.name)
+        command = ["zstd", "-dq", "--long=27", made / "vmlinux.zst", "-o", made / "vmlinux"]
+        subprocess.run(command, check=True)
+
+    return whole_run.once(name, make)
 
 
 def need_debian(spec: str) -> KernelFiles:
@@ -237,11 +246,11 @@ def profdiff(
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
         guests = int(words[words.index("--jobs") + 1])
-    process = None if guests or env or not words else _prepared()
-    if process and process.fits():
-        result = process.run(words, cwd, 580)
-    else:
-        with whole_run.processors(guests):
+    process = None if env or not words else _prepared()
+    with whole_run.processors(guests):
+        if process and process.fits():
+            result = process.run(words, cwd, 580)
+        else:
             result = subprocess.run(
                 [sys.executable, "-m", "profdiff", *words],
                 cwd=cwd,

@@ -61,7 +61,7 @@ def test_a_compiler_without_a_static_libc(tmp_path: Path) -> None:
 def test_a_guest() -> None:
     shown = profdiff("doctor", "--kernel", f"k={need_kernel('v6.18.15')}").stdout
     assert "k: a guest, x86_64" in shown
-    assert "vmlinux.zst" in shown
+    assert "v6.18.15/vmlinux\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import made_repository
 import pytest
 import whole_run
 from made_repository import Made
-from support import EXAMPLE, ROOT, need_kernel, need_program, profdiff
+from support import EXAMPLE, ROOT, SHARED, need_kernel, need_program, profdiff
 
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.initramfs import guest_resources
@@ -138,7 +138,8 @@ def debian(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
 def within(root: Path, script: str) -> str:
     """What a shell script prints there, in /work."""
     own = ["unshare", "--mount", "--net", "--pid", "--fork"]
-    return run(*own, "sh", "-c", ENTER, root, need_kernel("v6.12.107").parent, script)
+    need_kernel("v6.12.107")
+    return run(*own, "sh", "-c", ENTER, root, SHARED / "kernels", script)
 
 
 @pytest.mark.network

@@ -43,12 +43,10 @@ class Recording:
     addresses: Addresses
 
 
-def fixture(version: str, folder: Path) -> Recording:
-    """A fixture profile with its kernel's debug ELF, unpacked for perf."""
+def fixture(version: str) -> Recording:
+    """A fixture profile with its kernel's debug ELF."""
     file = need_profile(version)
-    packed = need_kernel(version) / "vmlinux.zst"
-    elf = folder / f"vmlinux-{version}"
-    subprocess.run([need_program("zstd"), "-dq", packed, "-o", elf], check=True)
+    elf = need_kernel(version) / "vmlinux"
     data = PerfData.open(str(file))
     chains = symbolize(Places.of_samples(data), KernelSymbols(elf), Binaries(local=False), None)
     return Recording(file, data, chains, ["-k", elf], symbol_addresses([elf]))
@@ -97,7 +95,7 @@ def recording(
     need_program("perf", "linux-perf")
     need_program("nm", "binutils")
     folder = tmp_path_factory.mktemp("perf")
-    return recorded(folder) if request.param == "recorded" else fixture(request.param, folder)
+    return recorded(folder) if request.param == "recorded" else fixture(request.param)
 
 
 def test_stacks_are_those_of_perf_script(recording: Recording) -> None:
@@ -191,11 +189,11 @@ def test_weights_are_the_events_of_perf(recording: Recording) -> None:
     assert sum(counted) == int(recording.data.entry_weight.sum())
 
 
-def test_an_inlined_function_of_the_kernel_has_its_share(tmp_path: Path) -> None:
+def test_an_inlined_function_of_the_kernel_has_its_share() -> None:
     """What perf never shows: 15.5 instructions of each PTE are commit_anon_folio_batch's own (the
     exact collector's figure), one sample each 5,000 instructions."""
     need_program("perf", "linux-perf")
-    recording = fixture("v6.18.15", tmp_path)
+    recording = fixture("v6.18.15")
     chains = recording.chains
     whole = [frames_of(chains, row) for row in range(len(chains))]
     places = [row for row, chain in enumerate(whole) if chain and chain[-1][0] == FUNCTION]

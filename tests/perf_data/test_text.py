@@ -31,9 +31,7 @@ class Fixture:
         self.file = need_profile(version)
         need_program("perf", "linux-perf")
         need_program("nm", "binutils")
-        packed = need_kernel(version) / "vmlinux.zst"
-        self.elf = folder / "vmlinux"
-        subprocess.run([need_program("zstd"), "-dq", packed, "-o", self.elf], check=True)
+        self.elf = need_kernel(version) / "vmlinux"
         self.names = one_name_each(symbol_addresses([self.elf]))
         self.text = folder / "script.txt"
         self.text.write_text(self.script())

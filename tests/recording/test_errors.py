@@ -404,7 +404,7 @@ def test_a_debug_elf_that_was_replaced(copy: Path, new_kernel: Path) -> None:
     without_symbols(copy)
 
     def change(manifest: dict[str, object]) -> None:
-        manifest["kernels"][0]["debug_elf"] = str(new_kernel / "vmlinux.zst")  # type: ignore[index]
+        manifest["kernels"][0]["debug_elf"] = str(new_kernel / "vmlinux")  # type: ignore[index]
 
     change_manifest(copy, change)
     assert "changed since the session was recorded" in error_line(
