@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -175,10 +175,13 @@ class Ran:
     alarms: int
     fibs: int
 
-    def function(self, row: int) -> str:
-        """The name of the function of the program that holds a place; "" if none does."""
-        address = int(self.counts.address[row])
-        return next((name for name, where in self.symbols.items() if address in where), "")
+    @cached_property
+    def functions(self) -> list[str]:
+        """For each place the name of the function of the program that holds it; "" if none does."""
+        return [
+            next((name for name, where in self.symbols.items() if address in where), "")
+            for address in self.counts.address.tolist()
+        ]
 
 
 # The suite of Debian that has the QEMU, if it is not the one on PATH; vCPUs.
@@ -283,11 +286,11 @@ def test_calls_and_callers(ran: Callable[[str, int], Ran], suite: str, cpus: int
     own: Counter[tuple[str, ...]] = Counter()
     # What a function that was entered by a jump executed is its callers' callee's.
     for node in range(1, len(tree.parent)):
-        function = one.function(tree.target[node]) if tree.target[node] >= 0 else ""
+        function = one.functions[tree.target[node]] if tree.target[node] >= 0 else ""
         paths.append((*paths[tree.parent[node]], function))
         calls[function] += int(tree.calls[node])
     for node, place, count in zip(tree.node, tree.place, tree.count, strict=True):
-        function = one.function(place)
+        function = one.functions[place]
         if function and one.counts.address[place] < 1 << 32:
             own[(*paths[node], function)] += int(count)
     known = {"fib": one.fibs, "twice": 20, "deep": 240, "after": 70, "jumps": 1, "switches": 1}

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, ODD, profdiff
+from support import EXAMPLE, LIGHT, ODD, profdiff
 
 
 @pytest.mark.guest
@@ -20,7 +20,7 @@ def test_a_terminal_sees_the_phases_and_a_pipe_does_not(
     assert "[dim]" not in plain
 
     kernels = [f"--kernel={kernel}" for kernel in (old_kernel, new_kernel, f"again={old_kernel}")]
-    options = ["--settle", "0", "--no-call-tree", "-o", at_a_terminal / ODD]
+    options = ["--settle", "0", "--append", LIGHT, "--no-call-tree", "-o", at_a_terminal / ODD]
     again = profdiff("record", *kernels, *options, "--", EXAMPLE, "400", "20")
     assert "\x1b" not in again.stderr + again.stdout
     assert "all runs are already recorded" in again.stderr

@@ -13,6 +13,7 @@ from data_oracles.addresses import AddressJudge, said_of, unexplained
 from data_oracles.guest import logged
 from data_oracles.mistakes import replaced, shifted
 from data_oracles.rows import Answer
+from qemus import NIGHTLY
 from support import need_kernel, need_program
 
 from profdiff.collectors.architecture import X86_64
@@ -22,7 +23,7 @@ from profdiff.symbolization import data_accesses as known
 pytestmark = [pytest.mark.guest, pytest.mark.kernel, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("kernel", ["v6.12.107", "v7.1.8"])
+@pytest.mark.parametrize("kernel", [pytest.param("v6.12.107", marks=NIGHTLY), "v7.1.8"])
 def test_every_name_fits_the_addresses_and_mistakes_do_not(
     kernel: str, fixture_vmlinux: Callable[[str], Path], tmp_path: Path
 ) -> None:
