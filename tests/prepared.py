@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -24,15 +24,15 @@ _AT_START = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "MPL", "OPENBLAS_", "TZ"
 _REQUEST = 1 << 17
 
 
-def _fixed() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(_AT_START)}
+def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_AT_START)}
 
 
 class Prepared:
     """The process that has loaded ``profdiff``; it ends with the one that made it."""
 
     def __init__(self) -> None:
-        self._fixed = _fixed()
+        self._fixed = _fixed(os.environ)
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             command = [sys.executable, "-P", __file__, str(theirs.fileno())]
@@ -48,18 +48,22 @@ class Prepared:
         self._socket.close()
         self._process.wait()
 
-    def fits(self) -> bool:
-        """Whether a process that starts now would start as this one did."""
-        return _fixed() == self._fixed
+    def fits(self, environment: Mapping[str, str]) -> bool:
+        """Whether a process that starts in ``environment`` would start as this one did."""
+        return _fixed(environment) == self._fixed
 
     def run(
-        self, arguments: Sequence[str], cwd: Path | None, timeout: float
+        self,
+        arguments: Sequence[str],
+        cwd: Path | None,
+        environment: Mapping[str, str],
+        timeout: float,
     ) -> subprocess.CompletedProcess[str]:
         """Run ``profdiff`` with ``arguments``; after ``timeout`` seconds it is killed.
 
         Raises subprocess.TimeoutExpired.
         """
-        asked = [list(arguments), str(cwd or Path.cwd()), dict(os.environ)]
+        asked = [list(arguments), str(cwd or Path.cwd()), dict(environment)]
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             files = [output.fileno(), errors.fileno()]
             socket.send_fds(self._socket, [json.dumps(asked).encode()], files)

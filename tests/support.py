@@ -246,15 +246,16 @@ def profdiff(
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
         guests = int(words[words.index("--jobs") + 1])
-    process = None if env or not words else _prepared()
+    environment = {**os.environ, **(env or {})}
+    process = _prepared() if words else None
     with whole_run.processors(guests):
-        if process and process.fits():
-            result = process.run(words, cwd, 580)
+        if process and process.fits(environment):
+            result = process.run(words, cwd, environment, 580)
         else:
             result = subprocess.run(
                 [sys.executable, "-m", "profdiff", *words],
                 cwd=cwd,
-                env={**os.environ, **(env or {})},
+                env=environment,
                 capture_output=True,
                 text=True,
                 timeout=580,

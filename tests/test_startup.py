@@ -69,7 +69,7 @@ def test_a_prepared_process_says_what_another_says(
     program = [sys.executable, "-m", "profdiff", *words]
     other = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
     for _ in range(2):
-        one = prepared.run(words, tmp_path, 60)
+        one = prepared.run(words, tmp_path, os.environ, 60)
         assert (one.returncode, one.stdout, one.stderr) == (status, other.stdout, other.stderr)
     assert other.returncode == status
     assert other.stdout or other.stderr
@@ -80,13 +80,13 @@ def test_a_prepared_process_has_our_environment_and_folder(
 ) -> None:
     monkeypatch.setenv("PROFDIFF_CONFIG", str(tmp_path / "config"))
     (tmp_path / "here").symlink_to(new_kernel)
-    added = prepared.run(["kernel", "add", "mine", "here"], tmp_path, 60)
+    added = prepared.run(["kernel", "add", "mine", "here"], tmp_path, os.environ, 60)
     assert (added.returncode, added.stderr) == (0, "")
     listed = profdiff("kernel", "list", env={"PROFDIFF_CONFIG": os.environ["PROFDIFF_CONFIG"]})
     assert "mine  " in listed.stdout
-    assert prepared.fits()
+    assert prepared.fits(os.environ)
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-    assert not prepared.fits()
+    assert not prepared.fits(os.environ)
 
 
 def test_a_prepared_process_that_takes_too_long_is_ended(
@@ -97,5 +97,5 @@ def test_a_prepared_process_that_takes_too_long_is_ended(
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(subprocess.TimeoutExpired):
-        prepared.run(["doctor", "--kernel", "ssh://nowhere"], tmp_path, 0.5)
-    assert prepared.run(["--version"], tmp_path, 60).returncode == 0
+        prepared.run(["doctor", "--kernel", "ssh://nowhere"], tmp_path, os.environ, 0.5)
+    assert prepared.run(["--version"], tmp_path, os.environ, 60).returncode == 0
