@@ -73,7 +73,7 @@ class Timed(Collector):
         of them does not have what is wanted."""
         from profdiff.collectors.records import Measured
         from profdiff.collectors.workload.metrics import Wanted, read
-        from profdiff.collectors.workload.metrics.reading import unit
+        from profdiff.collectors.workload.printed_unit import unit
 
         executions = left.executions()
         wanted = [Wanted.parse(text) for text in left.options["metrics"]]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics import FORMATS, MAX_OUTPUT, Wanted, read
-from profdiff.collectors.workload.metrics.reading import number, unit, unit_of_name, usual_better
+from profdiff.collectors.workload.metrics.reading import number
+from profdiff.collectors.workload.printed_unit import unit, unit_of_name, usual_better
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
 OUTPUT = """\

@@ -8,8 +8,9 @@ from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
 from profdiff.collectors.workload.metrics.choice import chosen
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN, Format, readings
-from profdiff.collectors.workload.metrics.reading import Reading, usual_better
+from profdiff.collectors.workload.metrics.reading import Reading
 from profdiff.collectors.workload.metrics.wanted import Wanted
+from profdiff.collectors.workload.printed_unit import usual_better
 
 __all__ = ["FORMATS", "MAX_OUTPUT", "Format", "Reading", "Wanted", "read"]
 

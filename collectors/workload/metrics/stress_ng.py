@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 
 from profdiff.base.metric import Better
-from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, lines, number, unit
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, lines, number
+from profdiff.collectors.workload.printed_unit import unit
 
 # Name in YAML, unit, direction; in the order of the text's columns, of which --metrics-brief and
 # older versions lack the last ones.

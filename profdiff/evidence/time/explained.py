@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from profdiff.base.metric import INSTRUCTIONS, TIMED
-from profdiff.collectors.workload.metrics.reading import usual_better
+from profdiff.collectors.workload.printed_unit import usual_better
 from profdiff.evidence.results import Cell, Result, Results, is_time
 from profdiff.evidence.statistics import Interval, Side, Verdict, share
 from profdiff.evidence.time.split import Split, split
