@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from limits import Figure, told
+from msgspec.structs import replace
 
 from profdiff import __version__
 from profdiff.evidence.findings import Findings

@@ -1,10 +1,11 @@
 """What a run recorded, as plain arrays: counts by place, and who called whom."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
@@ -12,8 +13,7 @@ from profdiff.symbolization._native import PerfData, PerfText
 from profdiff.symbolization.places import Places, distinct
 
 
-@dataclass(frozen=True)
-class Idle:
+class Idle(msgspec.Struct, frozen=True):
     """For how long vCPUs idled, by what gave way to that: the path of the last task of a program
     that left the vCPU to others. ``node``: int64[P], of the call tree; ``time``: int64[P],
     nanoseconds of the guest's clock, summed over vCPUs; ``times``: int64[P], how often vCPUs began
@@ -30,8 +30,7 @@ class Idle:
         return replace(self, node=numbers[self.node])
 
 
-@dataclass(frozen=True)
-class CallTree:
+class CallTree(msgspec.Struct, frozen=True):
     """Who called whom: M nodes, callers before their callees, node 0 the root, and what ran there.
 
     ``parent``, ``site`` and ``target``: int64[M], the caller's node, the place of the call (or of
@@ -66,8 +65,7 @@ class CallTree:
         return int((sums != count).sum())
 
 
-@dataclass(frozen=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     """What the kernel executed beside the workload: ``address``: uint64[B], rising; ``count``:
     int64[B], how often, or int64[B, R] in each of several runs."""
 
@@ -84,8 +82,7 @@ class Beside:
         return Beside(every, count)
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True, dict=True):
     """N places and M metrics. ``executed``: uint8[N, 16], the length of the instruction at each
     place and its bytes, zeros where they were not seen. ``calls``: None where callers were not
     recorded. ``samples``: the recording that places and stacks are of, where they were sampled.

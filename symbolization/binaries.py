@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.atomic import write_atomic
 from profdiff.base.cache import cache_folder
@@ -19,14 +20,13 @@ VDSO = "[vdso]"
 _MACHINE_FOLDER = re.compile(r"^.*/profdiff\.[A-Za-z0-9]{6}(?=/work/)")
 
 
-@dataclass(frozen=True)
-class Binaries:
+class Binaries(msgspec.Struct, frozen=True):
     """Finds what a recording mapped. ``files``: copies by their path there. ``root``: a folder that
     holds that machine's files (perf's --symfs). ``local``: it was recorded on this machine, whose
     files are they also where the recording has no build id to tell by.
     """
 
-    files: Mapping[str, Path] = field(default_factory=dict)
+    files: Mapping[str, Path] = msgspec.field(default_factory=dict)
     root: Path | None = None
     local: bool = True
 

@@ -1,10 +1,11 @@
 """The chains of many addresses, as columns: what symbolization hands to the profile."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
@@ -18,8 +19,7 @@ MAX_BYTES = column_file.MAX_BYTES
 """The largest file that `Chains.load` accepts: some 50 million addresses."""
 
 
-@dataclass(frozen=True)
-class Chains:
+class Chains(msgspec.Struct, frozen=True):
     """Chains of N addresses. Columns of indexes point into another column; 0 in ``strings`` is "".
 
     A *function* is a distinct (name, object, declaring file, declaring line); a *frame* a distinct
@@ -53,7 +53,7 @@ class Chains:
     """Whether the kernel's chains show inlined functions: false without a debug ELF."""
     #: V16, the length and bytes of the instruction, of each address in user space that they tell
     #: apart from others; empty where addresses alone do
-    code: NDArray[np.void] = field(default_factory=lambda: np.empty(0, CODE))
+    code: NDArray[np.void] = msgspec.field(default_factory=lambda: np.empty(0, CODE))
 
     def __len__(self) -> int:
         return len(self.address)
@@ -136,7 +136,7 @@ class Chains:
     def columns(self) -> dict[str, NDArray[np.generic]]:
         """All of it by column, texts as bytes with NUL between them."""
         found: dict[str, NDArray[np.generic]] = {}
-        for name in (one.name for one in fields(self)):
+        for name in self.__struct_fields__:
             value = getattr(self, name)
             if name in ("strings", "reasons"):
                 value = column_file.of_texts(value)
@@ -149,7 +149,7 @@ class Chains:
     def of_columns(cls, columns: Mapping[str, NDArray[np.generic]]) -> "Chains":
         """What has these columns. Raises ValueError where they are not chains."""
         values: dict[str, object] = {}
-        for name in (one.name for one in fields(cls)):
+        for name in cls.__struct_fields__:
             column = columns[name]
             if name in ("strings", "reasons"):
                 values[name] = column_file.texts(column)
@@ -198,6 +198,6 @@ _OTHERS: dict[str, np.dtype[np.generic]] = {
     "code": CODE,
 }
 DTYPES: dict[str, np.dtype[np.generic]] = {
-    one.name: _OTHERS.get(one.name, np.dtype(np.uint32)) for one in fields(Chains)
+    name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__
 }
 """The types of the columns."""

@@ -2,10 +2,10 @@
 the stack. docs/types.md says how it is found."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,8 +45,7 @@ REPEATED = np.uint16(64)
 COMPUTED = np.uint16(128)
 
 
-@dataclass(frozen=True)
-class DataAccesses:
+class DataAccesses(msgspec.Struct, frozen=True):
     """A accesses of a kernel's instructions in one boot. Texts are rows of ``strings``, 0: none.
 
     ``address``: uint64[A], avma of the instruction, not falling; an instruction may access several
@@ -206,10 +205,10 @@ def bounded_origins(names: Collection[str]) -> list[str]:
 
 def _dtypes() -> dict[str, np.dtype[np.generic]]:
     found: dict[str, np.dtype[np.generic]] = {"format": np.dtype(np.uint32)}
-    for one in fields(DataAccesses):
-        wide = one.name in ("address", "field_offset", "field_size", "global_address")
-        small = one.name in ("kind", "reason", "strings", "global_accessed")
-        found[one.name] = np.dtype(np.uint64 if wide else np.uint8 if small else np.uint32)
+    for name in DataAccesses.__struct_fields__:
+        wide = name in ("address", "field_offset", "field_size", "global_address")
+        small = name in ("kind", "reason", "strings", "global_accessed")
+        found[name] = np.dtype(np.uint64 if wide else np.uint8 if small else np.uint32)
     return {**found, "flags": np.dtype(np.uint16), "offset": np.dtype(np.int64)}
 
 

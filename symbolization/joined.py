@@ -4,6 +4,7 @@ one."""
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.symbolization.chains import Chains
@@ -61,7 +62,7 @@ def joined_chains(every: Sequence[Chains]) -> Chains:
     known_keys, first = np.unique(merged, return_index=True)
     found = whole.taken(first)
     user = found.address < KERNEL_HALF
-    return Chains(**{**vars(found), "code": np.ascontiguousarray(known_keys["code"][user])})
+    return replace(found, code=np.ascontiguousarray(known_keys["code"][user]))
 
 
 def _code(one: Chains) -> NDArray[np.void]:

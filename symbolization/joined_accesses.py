@@ -2,9 +2,9 @@
 executed, as one."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.symbolization.data_accesses import UNKNOWN, DataAccesses, bounded_origins
@@ -20,7 +20,7 @@ def joined_accesses(every: Sequence[DataAccesses]) -> DataAccesses:
     known = [_renumbered(one, strings) for one in every]
     columns = {**_accesses(known), **_layouts(known), **_globals(known)}
     columns["origins"] = _origins(known, columns["address"], columns["origins"], strings)
-    found = replace(every[0], strings=list(strings), **columns)  # type: ignore[arg-type]
+    found = replace(every[0], strings=list(strings), **columns)
     found.check()
     return found
 

@@ -1,7 +1,6 @@
 """What the instructions of a kernel access that executed, by the DWARF of its debug ELF and of its
 modules'."""
 
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -76,9 +75,9 @@ def _joined(files: list[dict[str, Any]]) -> DataAccesses:
             file[name] = file[name] + np.uint32(rows)
             rows += len(file[of])
     columns = {
-        one.name: np.concatenate([file[one.name] for file in files])
-        for one in fields(DataAccesses)
-        if one.name != "strings"
+        name: np.concatenate([file[name] for file in files])
+        for name in DataAccesses.__struct_fields__
+        if name != "strings"
     }
     for first, names in DataAccesses.GROUPS.items():
         if first in ("address", "global_address"):

@@ -1,9 +1,9 @@
 """The chains of a kernel's addresses: its debug ELF, its modules', and kallsyms for the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,14 +27,13 @@ _KERNEL_MAPPING = "[kernel.kallsyms]"
 ModuleFiles = Mapping[str, Path] | Callable[[str], Path | None]
 
 
-@dataclass(frozen=True)
-class KernelSymbols:
+class KernelSymbols(msgspec.Struct, frozen=True):
     """What is at hand of one running kernel: its debug ELF; its /proc/kallsyms; lines of "module
     section address"; the debug ELF of a module by the module's name."""
 
     debug_elf: Path | None = None
     kallsyms: bytes = b""
-    module_files: ModuleFiles = field(default_factory=dict)
+    module_files: ModuleFiles = msgspec.field(default_factory=dict)
     sections: bytes = b""
 
     def resolve(self, merge: Merge, places: Places, cache: Path | None) -> bool:

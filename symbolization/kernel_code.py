@@ -5,9 +5,9 @@ the kernel patched its text.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,8 +45,7 @@ _OWN: dict[str, np.dtype[np.generic]] = {
 _CHAINS = "chain_"
 
 
-@dataclass(frozen=True)
-class Instructions:
+class Instructions(msgspec.Struct, frozen=True):
     """N instructions: ``address``: uint64[N] (avma); ``code``: uint8[N, 16], length and bytes;
     ``stretch``: int64[N], rows of the chains that they have."""
 
@@ -55,8 +54,7 @@ class Instructions:
     stretch: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class KernelCode:
+class KernelCode(msgspec.Struct, frozen=True):
     """R ranges of code in one boot, each of one ELF symbol or of several that overlap.
 
     ``architecture``: its name. ``start``: uint64[R], rising; ``size``: uint32[R], in bytes;

@@ -1,9 +1,9 @@
 """Where the code of a running kernel and its modules is, and which files have it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +12,7 @@ from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
 from profdiff.symbolization.places import Places
 
 
-@dataclass(frozen=True)
-class LoadedPart:
+class LoadedPart(msgspec.Struct, frozen=True):
     """A section with code: where the ELF file has it, and where the kernel put it."""
 
     path: Path

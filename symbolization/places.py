@@ -1,9 +1,9 @@
 """The places that a collector saw, as symbolization is given them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ class Object(NamedTuple):
     pid: int = 0
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """N places. ``address``: uint64[N]. ``object``: uint32[N], rows of ``objects``, of which the
     first is the kernel. ``code``: uint8[N, 16], the length of the instruction and its bytes, or
     None where no object is *code*. ``kernel_mappings``: where perf says that

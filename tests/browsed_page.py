@@ -4,12 +4,12 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings

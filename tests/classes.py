@@ -1,9 +1,9 @@
 """Made-up comparisons whose places have code."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from synthetic import Row, build, chains, manifest, profile
 

@@ -2,12 +2,12 @@
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from made_accesses import Layout, Site, Variables, accesses, row
+from msgspec.structs import replace
 from synthetic import KERNEL_BASE, chains, manifest
 
 from profdiff.collectors.sharing import lines as files

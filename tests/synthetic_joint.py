@@ -2,10 +2,10 @@
 with what exact recordings leave at every point of a sweep, and without a guest."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from synthetic import Row, chains, frame, manifest
 from synthetic_experiment import ICOUNT
 from synthetic_session import counts_file

@@ -2,10 +2,10 @@
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 from synthetic import Row, chains, example, manifest
 
 from profdiff.session import manifest as m

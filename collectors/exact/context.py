@@ -8,10 +8,11 @@ with all that it calls. The addresses of these entries are in the guest's kallsy
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base import bounded
@@ -44,8 +45,7 @@ _MAX_KALLSYMS, _MAX_BYTES = 256 << 20, 256 << 10
 FILE = "entries"
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(msgspec.Struct, frozen=True):
     """The symbols at which contexts begin: their names, and uint64[N] of where each starts and what
     is behind it."""
 

@@ -4,11 +4,12 @@
 """
 
 import struct
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base import bounded
@@ -37,8 +38,7 @@ _NUMBERS = {1: 0, 2: 2, 3: 2, 4: 3, 5: 4, 6: 8}
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Instructions executed in the window, for N places sorted by address, then code.
 
     ``address``: uint64[N]. ``code``: uint8[N, 16], the length of the instruction and its bytes; all

@@ -2,10 +2,11 @@
 begins, or of what it returns. Debug information says what holds the variable there."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
@@ -134,8 +135,7 @@ def refuse(kernels: Sequence[KernelFiles], architecture: str, wanted: Sequence[s
             )
 
 
-@dataclass(frozen=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """What a run read of a probe. ``places``: how many the function begins at, 0 where the kernel
     lacks the function or the variable; ``calls``: how often execution came there, ``unread`` of
     which the value is not known, such as calls that have not returned; ``counts`` by value;

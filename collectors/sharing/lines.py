@@ -4,11 +4,11 @@
 """
 
 import struct
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,8 +67,7 @@ _STORE, _LOCKED, _REPEATED = 1, 2, 4
 _NO_CALL = 0xFFFFFFFF
 
 
-@dataclass(frozen=True)
-class SharedLines:
+class SharedLines(msgspec.Struct, frozen=True, dict=True):
     """The lines of the cache that change hands in the window, and the accesses to them.
 
     ``kind``: whose marks opened the window, ``opened``, ``closed`` and ``misplaced`` how often.

@@ -2,10 +2,10 @@
 known without a boot. ``docs/equal-code.md`` says what is compared, and what the comparison does not
 see."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +37,7 @@ class Different(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True)
-class EqualCode:
+class EqualCode(msgspec.Struct, frozen=True):
     """``functions``: how many were compared. ``different``: those that differ; ``unknown``: what
     could not be compared, which therefore may differ."""
 

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.code.classes import class_names
@@ -31,8 +32,7 @@ FEW = 3
 _OFTEN = 100
 
 
-@dataclass(frozen=True)
-class EventChange:
+class EventChange(msgspec.Struct, frozen=True):
     """A difference to the base. ``low`` and ``high``: the ends of what boots, or varied states,
     show; ``states``: how many states that are, 1 for the plain one alone."""
 
@@ -53,8 +53,7 @@ class ChangedEvent(NamedTuple):
     states: int
 
 
-@dataclass(frozen=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """An event in one ``context``, of K kernels: ``counts`` of the run that stands for each, None
     where they are not known, ``told`` how, and ``changes`` of all but the base."""
 

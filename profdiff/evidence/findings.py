@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property, partial
+
+import msgspec
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
@@ -30,8 +31,7 @@ from profdiff.session.session import Session
 from profdiff.session.state import State, compare_states
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True, dict=True):
     """``comparisons`` are those of ``setting``, ``results`` and ``state`` are of all settings.
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
     ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
@@ -48,7 +48,7 @@ class Findings:
     remarks: Sequence[str] = ()
     lengths: Lengths | None = None
     session: Session | None = None
-    differ: Mapping[str, FunctionKey] = field(default_factory=dict)
+    differ: Mapping[str, FunctionKey] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -143,8 +143,7 @@ class Findings:
         return self.results.kernels
 
 
-@dataclass(frozen=True)
-class OneSetting:
+class OneSetting(msgspec.Struct, frozen=True, dict=True):
     """What a report of a session is made of, at one setting. Nothing is read of the recordings
     before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
     kernel. ``ops``: None where they are unknown."""

@@ -1,8 +1,9 @@
 """What the difference of two lengths leaves out, and whether the lengths differ in length alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+
+import msgspec
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
@@ -17,8 +18,7 @@ from profdiff.session.told import told
 _LEAST_KIB, _RELATIVE = 256, 0.1
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(msgspec.Struct, frozen=True):
     """What of a kernel's ``whole`` command, the longer run, does not grow with operations:
     ``count`` of a metric, negative where later operations cost more than earlier ones."""
 
@@ -34,8 +34,7 @@ class Fixed:
         return self.count / self.whole if self.whole else 0.0
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(msgspec.Struct, frozen=True):
     """How much more memory, in KiB, a kernel's longer run uses than its shorter one."""
 
     label: str
@@ -43,8 +42,7 @@ class Growth:
     long_kib: int
 
 
-@dataclass(frozen=True)
-class Lengths:
+class Lengths(msgspec.Struct, frozen=True):
     """``parameters`` by name, and ``ops``: of the shorter run and of the longer one, which is
     subtracted from. ``fixed`` by metric, then kernel; ``growth`` of the kernels that have any."""
 

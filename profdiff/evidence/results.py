@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median, median_low
 from typing import TypeVar
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.base import guest_clock
 from profdiff.base.metric import IDLE, INSTRUCTIONS, Metric
@@ -24,8 +25,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 _TIMES = {"ns", "us", "ms", "s"}
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, dict=True):
     """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
     result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
     numbers. ``of_one``: its value is that of one boot, whose counts add up. ``tick_floor``: how
@@ -34,7 +34,7 @@ class Cell:
     boots: list[list[float]]
     planned: int
     failed: int
-    states: Mapping[int, float] = field(default_factory=dict)
+    states: Mapping[int, float] = msgspec.field(default_factory=dict)
     of_one: bool = False
     tick_floor: float | None = 0.0
 
@@ -57,8 +57,7 @@ class Cell:
         return None if math.isnan(found[0]) else float(found[0])
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """One metric at one setting. ``cells``, ``changes`` (against the base) and ``steps`` (against
     the kernel before) are by kernel; None where there is nothing to compare. ``ops``: what values
     are divided by, None if they are not. ``deterministic``: the collector counts, nothing is
@@ -93,8 +92,7 @@ class Result:
         return guest_clock.is_whole_command(self.metric)
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(msgspec.Struct, frozen=True, dict=True):
     """A session's results: ``every`` one by setting, then collector, then metric. ``kernels``
     without the base's twin and those that could not be built; ``runs``: all runs of each cell;
     ``settings``: all, with a result or without."""
@@ -194,8 +192,7 @@ def _metric(measured: Measured, collector: Collector) -> Metric:
     return Metric(measured.name, measured.unit, measured.better, kind)
 
 
-@dataclass(frozen=True)
-class _Gatherer:
+class _Gatherer(msgspec.Struct, frozen=True):
     """The runs of a session by cell, and what is made of them."""
 
     manifest: Manifest

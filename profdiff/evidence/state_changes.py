@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.statistics import Estimate, Interval, Verdict
@@ -35,8 +37,7 @@ def in_states(found: Estimate, base: Mapping[int, float], other: Mapping[int, fl
     )
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """A change in several ``states``. ``low`` and ``high``: the lowest and the highest, as
     fractions of the base, nan where that has nothing in some state; ``deltas``: as differences."""
 

@@ -4,8 +4,9 @@ measured.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from statistics import median_low
+
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.evidence.statistics import Estimate, Rule, Verdict

@@ -2,7 +2,8 @@
 costs there, side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change

@@ -1,10 +1,11 @@
 """What runs executed, address by address: functions and stacks are sums over it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
@@ -13,8 +14,7 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.places import Places, distinct, of_keys, rows_of
 
 
-@dataclass(frozen=True)
-class Addresses:
+class Addresses(msgspec.Struct, frozen=True, dict=True):
     """N places of one kernel that R runs executed, and M metrics.
 
     ``chains``: the functions of each place. ``executed``: uint8[N, 16], the length of the

@@ -4,9 +4,9 @@ Everything that a report shows is computed here, once.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +26,7 @@ Side = Literal["kernel", "user"]
 _NO_FACTS = Facts()
 
 
-@dataclass(frozen=True)
-class Repetitions:
+class Repetitions(msgspec.Struct, frozen=True):
     """Whether the runs of one kernel are equal, count for count. ``lowest`` and ``highest`` are
     their totals; ``differing`` the functions whose self counts differ, largest spread first;
     ``unresolved`` the (reason, in_kernel, lowest, highest) whose counts differ."""
@@ -40,8 +39,7 @@ class Repetitions:
     unresolved: list[tuple[str, bool, int, int]]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """One metric of K kernels (those with a result; the first is the base), F functions, S stacks,
     R runs.
 
@@ -291,8 +289,7 @@ def _common_metrics(kernels: list[Kernel], profiles: list[Profile]) -> list[Metr
     return metrics
 
 
-@dataclass(frozen=True)
-class _Merged:
+class _Merged(msgspec.Struct, frozen=True):
     """The stacks of all kernels; ``places[k]`` is where kernel k's stacks are among them."""
 
     stacks: StackTable

@@ -1,7 +1,6 @@
 """Where functions are in a kernel's code: by themselves, and inlined into others."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +9,7 @@ from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
 
 
-@dataclass(frozen=True)
-class Copies:
+class Copies(msgspec.Struct, frozen=True):
     """The frames of N chains as a tree of S nodes. Below the outermost frame is one for its ELF
     symbol, since clones of a function have its call sites. ``row``: int64[S], the row of each
     frame's function in a comparison, -1 for none; ``inlined``: bool[S]; ``leaf``: int64[N], the

@@ -1,10 +1,10 @@
 """The profile of exact runs: counts by address, put where the call tree says they ran."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric

@@ -1,7 +1,6 @@
 """Which functions a kernel executed inlined into their callers, where, and which by themselves."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +9,7 @@ from profdiff.profile.copies import Copies
 from profdiff.profile.picked_counts import picked_counts
 
 
-@dataclass(frozen=True)
-class Inlining:
+class Inlining(msgspec.Struct, frozen=True):
     """The inlining of F functions, as far as they executed in the runs that stand for kernels.
     ``copies``: int64[F, K], in how many places each is inlined, as far as call sites tell them
     apart; ``called``: bool[F, K], whether code of its own executed, which is not inlined;

@@ -5,10 +5,9 @@ They are what makes a session self-contained: a report needs no debug ELF, which
 times as large and on another machine.
 """
 
-from dataclasses import replace
-
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache

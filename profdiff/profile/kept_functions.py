@@ -3,13 +3,13 @@ many cells then reads no recording."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
@@ -89,8 +89,7 @@ class FunctionCounts:
         return counted(self._session, self._collector, setting, state)
 
 
-@dataclass(frozen=True)
-class KeptFunctions:
+class KeptFunctions(msgspec.Struct, frozen=True):
     """The file. ``runs``: of which runs it is (``fingerprint``). Setting ``point[s]`` in the state
     ``state[s]`` has the rows ``offsets[s]`` to ``offsets[s + 1]``: each a number of ``functions``,
     and int64[K] of ``counts``; ``there``: bool[S, K], which kernels have a result there. ``seat``

@@ -2,9 +2,9 @@
 against the kernel before it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +20,7 @@ class KeptSeat(NamedTuple):
     delta: int
 
 
-@dataclass(frozen=True)
-class KeptSeats:
+class KeptSeats(msgspec.Struct, frozen=True):
     """The seats of the K kernels of ``labels``, which have a result. ``number``: int64[K, 2], a row
     of ``functions``, -1 where there is no seat, against the base and against the kernel before;
     ``delta``: int64[K, 2]."""

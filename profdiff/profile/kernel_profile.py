@@ -1,10 +1,11 @@
 """A profile: what the runs of one kernel executed, as columns over distinct stacks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.metric import INSTRUCTIONS, Metric
@@ -22,8 +23,7 @@ class Rate(NamedTuple):
     a_second: bool
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """F functions, S stacks, R runs of one kernel, M metrics.
 
     ``counts``: int64[S, R, M], how much of each metric each run spent with exactly that stack;
@@ -57,11 +57,11 @@ class Profile:
     calls: NDArray[np.int64] | None
     inlines_visible: bool
     identical: bool
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = msgspec.field(default_factory=list)
     rates: frozenset[Rate] = frozenset()
     taken: int = 0
     lost: int = 0
-    machine: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, str] = msgspec.field(default_factory=dict)
     addresses: Sequence[Addresses] = ()
     sample_weight: NDArray[np.float64] | None = None
     idle: NDArray[np.int64] | None = None
@@ -227,8 +227,7 @@ def _merged_remarks(runs: Sequence[Profile]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class ChainFunctions:
+class ChainFunctions(msgspec.Struct, frozen=True):
     """The chains of N addresses as distinct functions, compiler suffixes folded: address i has
     ``frames[offsets[i]:offsets[i + 1]]``, never none: an unresolved one has what stands for its
     reason. ``inlined``: per frame. ``lines``: int64 per function, where it is declared."""

@@ -1,8 +1,7 @@
 """What the picked run of a kernel spent at each place: the addresses that a comparison's numbers
 are sums of."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,8 +10,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import ChainFunctions
 
 
-@dataclass(frozen=True)
-class PickedCounts:
+class PickedCounts(msgspec.Struct, frozen=True):
     """N places of one recording of a kernel. ``sign``: -1 where it is subtracted, else 1.
 
     ``count``: int64[N] in the comparison's metric; ``samples``: int64[N], from how many samples

@@ -1,8 +1,9 @@
 """The recordings of a session at one setting, compared: each is read once, and then let go."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from profdiff.base import guest_clock
 from profdiff.base.errors import SessionError

@@ -2,9 +2,9 @@
 self counts, without its stacks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +21,7 @@ from profdiff.session.points import Setting
 from profdiff.session.session import Session
 
 
-@dataclass(frozen=True)
-class SelfCounts:
+class SelfCounts(msgspec.Struct, frozen=True):
     """``counts``: int64[F, K] of F functions, also those that stand for unresolved addresses, and
     the K kernels of ``labels``, which have a result. ``seats``: where they are known."""
 

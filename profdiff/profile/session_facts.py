@@ -2,7 +2,8 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError

@@ -1,15 +1,13 @@
 """Stacks as a table of parent and function: a tree in columns, parents before their children."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.symbolization._native import add_to_parents, distinct_stacks, outer_calls
 
 
-@dataclass(frozen=True)
-class StackTable:
+class StackTable(msgspec.Struct, frozen=True):
     """S stacks. Stack i is stack ``parent[i]`` (-1: none) with ``function[i]`` on top, ``depth[i]``
     frames below it. A parent's number is lower than its children's."""
 

@@ -1,12 +1,11 @@
 """Counts and their changes as the tables of functions show them."""
 
-from dataclasses import dataclass
+import msgspec
 
 from profdiff.base import units
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     """Whole counts, or per op where ``ops`` is given; changes in percent, or as ``ratios``."""
 
     ops: int | None = None

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from profdiff.session.kernel_config import OptionDifference
 
@@ -12,8 +13,7 @@ _OWN_NAME = ("BOOT_IMAGE=", "initrd=", "profdiff.settle=")
 _UNCOMPARED = re.compile("kernel|release|perf|user|perf_event_max_sample_rate_after")
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Plain data by label, the base's first.
 
     ``compilers``, ``command_lines`` (the kernels') and ``machines`` (values by name) hold what is
@@ -22,14 +22,14 @@ class Facts:
     of the samples that was lost, 0 to 1, all runs together; only of sampled profiles.
     """
 
-    compilers: Mapping[str, str] = field(default_factory=dict)
-    command_lines: Mapping[str, str] = field(default_factory=dict)
-    machines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    workloads: Mapping[str, str] = field(default_factory=dict)
+    compilers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    command_lines: Mapping[str, str] = msgspec.field(default_factory=dict)
+    machines: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
     configs: Sequence[str] = ()
     config: Sequence[OptionDifference] = ()
-    config_problems: Mapping[str, str] = field(default_factory=dict)
-    lost: Mapping[str, float] = field(default_factory=dict)
+    config_problems: Mapping[str, str] = msgspec.field(default_factory=dict)
+    lost: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def differences(self) -> dict[str, dict[str, str | None]]:
         """Workload, compiler, command line, and what machines say of themselves, where known

@@ -5,7 +5,8 @@ A config may be a stranger's: it is bounded, and nothing in it makes reading fai
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from profdiff.base.bounded import gunzip
 
@@ -68,8 +69,7 @@ def unpacked(data: bytes) -> bytes:
     return data
 
 
-@dataclass(frozen=True)
-class OptionDifference:
+class OptionDifference(msgspec.Struct, frozen=True):
     """An option that two kernels do not have alike. ``values`` by label; None: that config does not
     mention it, because its kernel does not know it or something that it depends on is not set."""
 

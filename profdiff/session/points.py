@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
@@ -12,8 +14,7 @@ from profdiff.collectors import registry
 from profdiff.session.manifest import Manifest, Point, Run
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What one row of a sweep stands for. ``point`` is a row of the manifest's points; where two
     lengths are subtracted the longer one, and ``short`` the shorter. ``ops``: operations in what is
     left, None if unknown. ``varied``: names of what differs from setting to setting, parameters and

@@ -6,8 +6,9 @@ falls; what a workload was told to do (system calls, exit status, output) is com
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Cells, Setting, cells_by_state, settings
@@ -39,8 +40,7 @@ _ALL_OR_NONE: dict[str, tuple[str, ...]] = {
 _Values = Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class PointState:
+class PointState(msgspec.Struct, frozen=True):
     """At one setting. ``differences``: what differs, with its values by label, None where a kernel
     did not say; ``equal``: what was compared and is the same, with the first kernel's value;
     ``unknown``: what no kernel told; ``absent``: kernels that have no finished run there."""
@@ -61,8 +61,7 @@ class PointState:
         return "partly known" if self.unknown or self.absent else "same"
 
 
-@dataclass(frozen=True)
-class Shift:
+class Shift(msgspec.Struct, frozen=True):
     """What is otherwise at some points of a sweep than at the others. ``settings``: where it is;
     ``values`` by label at the first of them, ``elsewhere`` at a point where it is not."""
 
@@ -72,14 +71,13 @@ class Shift:
     elsewhere: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """The state of all settings together. ``differences``: what differs at any of them, with the
     values at the first; ``equal``: what is the same at all where it was compared, with the value at
     the first; ``unknown``: what is not known at one or more."""
 
-    differences: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
-    equal: Mapping[str, str] = field(default_factory=dict)
+    differences: Mapping[str, Mapping[str, str | None]] = msgspec.field(default_factory=dict)
+    equal: Mapping[str, str] = msgspec.field(default_factory=dict)
     unknown: Sequence[str] = ()
     shifts: Sequence[Shift] = ()
     points: Sequence[PointState] = ()

@@ -1,12 +1,11 @@
 """What became of a line between two revisions."""
 
-from dataclasses import dataclass
+import msgspec
 
 from profdiff.sources.source_line import SourceLine
 
 
-@dataclass(frozen=True)
-class Fate:
+class Fate(msgspec.Struct, frozen=True):
     """The other revision has it as ``line``, or ``commit`` added, changed or removed it.
     Neither: git cannot tell."""
 

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError
@@ -11,12 +12,11 @@ from profdiff.base.git import Git
 from profdiff.sources import blobs
 
 
-@dataclass(frozen=True)
-class Folder:
+class Folder(msgspec.Struct, frozen=True):
     """``path``: without links. ``_read``: the objects that git would call the files."""
 
     path: Path
-    _read: dict[str, str] = field(default_factory=dict)
+    _read: dict[str, str] = msgspec.field(default_factory=dict)
 
     def content(self, file: str) -> bytes | None:
         """The content of a file, None where the tree has no such regular file, or one larger than

@@ -7,8 +7,9 @@ given the few commits that touch it.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from profdiff.base.git import Git
 
@@ -16,8 +17,7 @@ from profdiff.base.git import Git
 _ROUNDS = 4
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True):
     """``before``: the nearest earlier commit that touches a file. ``parent``: the nearest that
     touches any file of the history; both have the same content of that file."""
 
@@ -25,8 +25,7 @@ class Edge:
     parent: str
 
 
-@dataclass(frozen=True)
-class History:
+class History(msgspec.Struct, frozen=True, dict=True):
     """Commits after ``base`` that ``new`` has; ``base`` is an ancestor of it.
 
     ``parents``: of each commit that touches a file, the nearest ones before it that do, or where

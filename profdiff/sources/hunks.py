@@ -3,7 +3,8 @@ difference."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
@@ -15,8 +16,7 @@ _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
 _DIFF = ("-p", "-U0", "-w", "--text", "--no-ext-diff", "--no-textconv", "--no-color")
 
 
-@dataclass(frozen=True)
-class Hunk:
+class Hunk(msgspec.Struct, frozen=True):
     """Lines ``base`` of a file were replaced by lines ``new``; ranges from 1, perhaps empty."""
 
     base: range

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
@@ -18,8 +19,7 @@ _ROUNDS = 3
 _FEW = 200
 
 
-@dataclass(frozen=True)
-class Origins:
+class Origins(msgspec.Struct, frozen=True):
     """``options``: of git blame."""
 
     git: Git

@@ -7,9 +7,9 @@ a line that one branch removed, and that the other kept until both were merged, 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +20,7 @@ from profdiff.sources.hunks import Hunk, changes
 from profdiff.sources.source_line import SourceLine
 
 
-@dataclass(frozen=True)
-class _Where:
+class _Where(msgspec.Struct, frozen=True):
     """Where each of some lines of the base is in a commit: the number of the file's name, and the
     line; 0 where it is not there."""
 
@@ -29,8 +28,7 @@ class _Where:
     line: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Removals:
+class Removals(msgspec.Struct, frozen=True, dict=True):
     """Removals on one history."""
 
     git: Git

@@ -1,9 +1,10 @@
 """A git repository, read by few processes. What it holds may be a stranger's."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
@@ -19,8 +20,7 @@ _FORMAT = "%H%x00%an%x00%aI%x00%s"
 _SUBJECT = 1000
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True):
     """``author_date``: as in ISO 8601."""
 
     hash: str
@@ -29,8 +29,7 @@ class Commit:
     author_date: str
 
 
-@dataclass(frozen=True)
-class Repository:
+class Repository(msgspec.Struct, frozen=True, dict=True):
     """``ignored``: files of revisions that blame passes over, the user's and those that
     ``blame.ignoreRevsFile`` names."""
 

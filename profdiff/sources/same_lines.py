@@ -2,8 +2,9 @@
 space is not a difference."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+
+import msgspec
 
 from profdiff.base.git import Git
 from profdiff.sources.blobs import line_counts
@@ -15,8 +16,7 @@ _NAMES = 2**20
 _PAIRS = 10**7
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(msgspec.Struct, frozen=True):
     """One side's file: what it is called on the other side ("": nothing), its number of lines, and
     the hunks in order."""
 
@@ -25,12 +25,11 @@ class _File:
     hunks: Sequence[Hunk] = ()
 
 
-@dataclass(frozen=True)
-class SameLines:
+class SameLines(msgspec.Struct, frozen=True):
     """Which lines of ``new`` are which of ``base``, in the files that were asked for."""
 
-    _base: Mapping[str, _File] = field(default_factory=dict)
-    _new: Mapping[str, _File] = field(default_factory=dict)
+    _base: Mapping[str, _File] = msgspec.field(default_factory=dict)
+    _new: Mapping[str, _File] = msgspec.field(default_factory=dict)
 
     def has(self, file: str, line: int = 1) -> bool:
         """Whether the new revision has that line."""

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import printable
@@ -15,8 +16,7 @@ _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)\s*$", re.MULT
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """``label``: the kernel's; ``shown``: the tree as the user named it; ``revision``: the full
     hash of the commit, None of a folder."""
 
@@ -24,7 +24,7 @@ class Sources:
     shown: str
     revision: str | None
     _tree: Folder | Repository
-    _known: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
+    _known: dict[str, tuple[str, ...] | None] = msgspec.field(default_factory=dict)
 
     @staticmethod
     def open(label: str, spec: str) -> "Sources":

@@ -1,8 +1,9 @@
 """Which commits added, changed and removed lines between two revisions, and which lines moved."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
@@ -18,8 +19,7 @@ from profdiff.sources.source_line import SourceLine
 _PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True):
     """``added``: of lines of the new revision, the commit that added or changed each.
     ``removed``: of lines of the base, the commit that removed or changed each. ``moved``: lines of
     the new revision with the line of the base that each is, elsewhere in the file or in another

@@ -1,12 +1,12 @@
 """What is said of a bisection, and what one keeps."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 from mail.letters import found, timed, written
+from msgspec.structs import replace
 from synthetic import compare, example, findings
 
 from profdiff.base.errors import InputError, SessionError

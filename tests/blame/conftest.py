@@ -1,11 +1,11 @@
 """A made-up session whose lines are known, and the repository that they are in."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from blame import truth
+from msgspec.structs import replace
 from synthetic_session import exact_session
 
 from profdiff.session import manifest as m

@@ -1,8 +1,7 @@
 """Programs that ran in one guest, each as a kernel's profile of its own."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.comparison import Comparison

@@ -3,11 +3,11 @@
 import random
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support import frames_of, need_program
 
 from profdiff.base.errors import SessionError

@@ -16,11 +16,12 @@ FILES = ("mm/x.c", "include/y.h")
 Tree = dict[str, tuple[str, ...]]
 
 
-class Held(Sources):
+class Held(Sources, frozen=True):
     """Sources in memory."""
 
-    def __init__(self, held: Tree) -> None:
-        super().__init__("held", "memory", None, None, dict(held))  # type: ignore[arg-type]
+    @staticmethod
+    def of(held: Tree) -> "Held":
+        return Held("held", "memory", None, None, dict(held))  # type: ignore[arg-type]
 
     def lines(self, file: str) -> Sequence[str] | None:
         return self._known.get(file)
@@ -62,7 +63,7 @@ def test_each_line_is_in_one_record_of_its_own_text(
     trees, lines, rows = drawn
     labels = [str(number) for number in range(len(trees))]
     sources = {
-        label: Held(tree) for label, tree in zip(labels, trees, strict=True) if tree is not None
+        label: Held.of(tree) for label, tree in zip(labels, trees, strict=True) if tree is not None
     }
     known = SourceLines(labels, [1] * len(trees), sources)
     records = paired_lines(rows, lines, known)
@@ -91,9 +92,9 @@ def test_each_line_is_in_one_record_of_its_own_text(
 
 
 def both(old: Sequence[str], new: Sequence[str] | None) -> SourceLines:
-    held = {"base": Held({"mm/x.c": tuple(old)})}
+    held = {"base": Held.of({"mm/x.c": tuple(old)})}
     if new is not None:
-        held["new"] = Held({"mm/x.c": tuple(new)})
+        held["new"] = Held.of({"mm/x.c": tuple(new)})
     return SourceLines(["base", "new"], [1, 1], held)
 
 
@@ -131,7 +132,7 @@ def test_lines_of_different_files_are_never_one() -> None:
 
 def test_a_third_kernel_is_paired_with_the_second_where_the_first_has_no_sources() -> None:
     text = ("a();", "b();", "c();")
-    trees = {"one": Held({"mm/x.c": text}), "two": Held({"mm/x.c": ("", *text)})}
+    trees = {"one": Held.of({"mm/x.c": text}), "two": Held.of({"mm/x.c": ("", *text)})}
     known = SourceLines(["base", "one", "two"], [9, 9, 9], trees)
     nothing = np.array([[0, -1, -1], [-1, 0, -1], [-1, 1, -1], [-1, -1, 0], [-1, -1, 1]])
     records = paired_lines([nothing], [at(7), at(1, 2), at(2, 4)], known)

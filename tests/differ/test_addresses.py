@@ -1,12 +1,12 @@
 """Addresses are what functions and stacks are sums over, whoever recorded them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import frames_of, need_kernel, need_profile
 from synthetic import Row, chains, frame
 from tars import unpack_old_session

@@ -4,12 +4,12 @@ import re
 import subprocess
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import classes as made
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support import frames_of, need_kernel, need_program
 from synthetic import Row, frame
 

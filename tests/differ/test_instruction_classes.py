@@ -3,7 +3,6 @@
 import re
 import subprocess
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import classes as made
@@ -13,6 +12,7 @@ import pytest
 from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import frames_of, need_program
 from synthetic import Frame, Row, frame
 from tars import unpack_old_session

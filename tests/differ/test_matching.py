@@ -1,9 +1,8 @@
 """Which functions are one, and what is said of runs that differ."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from synthetic import build, compare, frame, manifest, profile
 
 from profdiff.base.errors import SessionError

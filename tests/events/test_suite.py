@@ -211,7 +211,7 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
         {"counts": good.counts.astype(np.float64)},
         {"interrupts": good.interrupts[:0]},
     ):
-        KeptEvents(**{**good.__dict__, **change}).save(path)  # type: ignore[arg-type]
+        replace(good, **change).save(path)  # type: ignore[arg-type]
         with pytest.raises(SessionError, match="damaged"):
             KeptEvents.load(path)
         assert KeptEvents.of(session) is None

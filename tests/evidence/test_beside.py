@@ -3,9 +3,9 @@
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from synthetic import compare, findings, frame
 from synthetic_experiment import ICOUNT, recorded
 

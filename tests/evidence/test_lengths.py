@@ -1,12 +1,12 @@
 """Two lengths of a workload: what their difference leaves out, and whether only length differs."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from synthetic import frame, manifest, profile
 from synthetic_experiment import ICOUNT, recorded
 

@@ -1,12 +1,12 @@
 """Kernels' accesses with variables, for layouts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from made_accesses import Layout, Site, accesses
+from msgspec.structs import replace
 from synthetic import Row, frame
 from synthetic_session import exact_session
 

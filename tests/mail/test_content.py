@@ -5,11 +5,11 @@ import shutil
 import subprocess
 import typing
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mail.letters import SOURCE, found, written
+from msgspec.structs import replace
 from support import ROOT, need_program
 from synthetic import Row, compare, example, findings, frame, manifest
 

@@ -1,10 +1,10 @@
 """What the letter says of experiments: which claim comes first, tables, boots, evidence."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from mail.letters import timed
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings

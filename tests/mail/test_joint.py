@@ -2,10 +2,10 @@
 
 import email
 import email.policy
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from support import error_line, profdiff
 from synthetic_joint import example, joint
 

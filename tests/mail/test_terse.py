@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mail.letters import found, timed
+from msgspec.structs import replace
 from synthetic import Row, compare, findings, frame
 from synthetic_session import exact_session
 from tars import unpack_old_session

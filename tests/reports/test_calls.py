@@ -1,12 +1,12 @@
 """Calls and what one costs: a reader who multiplies gets what the table of functions says."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from synthetic import compare, findings, frame
 
 from profdiff.profile.comparison import Comparison

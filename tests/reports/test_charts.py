@@ -10,11 +10,11 @@ import pytest
 from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import error_line, profdiff
 from synthetic import compare, example, findings, frame
 
 from profdiff.base.metric import SAMPLED, Metric
-from profdiff.profile.comparison import Comparison
 from profdiff.reports import charts
 
 HOSTILE = [
@@ -165,11 +165,8 @@ def test_any_name_is_drawn(names: list[str]) -> None:
 
 def test_samples_are_told(tmp_path: Path) -> None:
     exact = compare(example())
-    fields = {name: getattr(exact, name) for name in Comparison.__dataclass_fields__}
-    sampled = Comparison(
-        **fields
-        | {"metric": Metric("cpu-clock", "ns", kind=SAMPLED), "samples": exact.self_ // 1000}
-    )
+    metric = Metric("cpu-clock", "ns", kind=SAMPLED)
+    sampled = replace(exact, metric=metric, samples=exact.self_ // 1000)
     charts.write(findings([exact, sampled]), tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
     assert names == {

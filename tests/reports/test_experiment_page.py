@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser
+from msgspec.structs import replace
 from synthetic import Row, compare, example, findings, frame
 from synthetic_experiment import ICOUNT, boots, found, recorded
 

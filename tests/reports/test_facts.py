@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import ROOT
 from synthetic import compare, example, findings, manifest
 
@@ -234,8 +235,7 @@ def session(tmp_path: Path) -> Session:
 
 
 def with_facts(comparison: Comparison, facts: Facts) -> Comparison:
-    object.__setattr__(comparison, "facts", facts)
-    return comparison
+    return replace(comparison, facts=facts)
 
 
 def test_a_session_is_read(session: Session) -> None:

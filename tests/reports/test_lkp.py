@@ -4,12 +4,12 @@ perf-profile does, laws, and what the table says."""
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from support import error_line, profdiff
 from synthetic import Row, compare, example, frame
 

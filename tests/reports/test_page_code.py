@@ -1,12 +1,12 @@
 """The code of the opened function, in a real Chromium."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser
+from msgspec.structs import replace
 from synthetic import Row, compare, frame
 from synthetic_code import START, annotation, instruction, large, shown
 

@@ -1,7 +1,6 @@
 """The page's flamegraphs, sandwich view and facts, in a real Chromium."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 from browsed_page import HOSTILE, Page, browser, call_stacks, click, counted_calls, drawn
+from msgspec.structs import replace
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports.page import html

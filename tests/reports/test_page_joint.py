@@ -2,12 +2,12 @@
 of the architecture that is chosen."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser
+from msgspec.structs import replace
 from support import page_data, profdiff
 from synthetic_experiment import boots, recorded
 from synthetic_joint import POINTS, example, joint, part

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page, browser, click
+from msgspec.structs import replace
 from support import profdiff
 from synthetic import compare, frame
 from synthetic_code import annotation, instruction, shown

@@ -3,7 +3,6 @@ with who reads and writes what in it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from browsed_page import HOSTILE, Page, browser
 from made_accesses import Site
 from made_sharing import OPS, Hold, MadeLine, On
+from msgspec.structs import replace
 from shared_file import BOTH, COUNT, FREED, HEAP, LAYOUTS, MASK, counted, kernels
 from support import ROOT
 from synthetic import compare, frame

@@ -10,6 +10,7 @@ from extent import examples
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from synthetic import Row, frame
 from synthetic_joint import part
 
@@ -155,7 +156,7 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
         {"seat": np.full_like(good.seat, len(good.functions))},
         {"seat_delta": np.zeros(3, np.int64)},
     ):
-        KeptFunctions(**{**good.__dict__, **change}).save(path)  # type: ignore[arg-type]
+        replace(good, **change).save(path)  # type: ignore[arg-type]
         with pytest.raises(SessionError, match="damaged"):
             KeptFunctions.load(path)
 

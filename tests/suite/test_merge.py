@@ -4,11 +4,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support import error_line, profdiff
 from synthetic_session import counts_file, exact_session
 

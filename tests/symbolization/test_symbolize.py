@@ -1,7 +1,6 @@
 """The union of sources: kernel with KASLR, modules, kallsyms alone, programs and libraries."""
 
 import subprocess
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def build(folder: Path, name: str, source: str, *flags: str) -> Path:
     return target
 
 
-_OF_KERNEL = [field.name for field in fields(KernelSymbols)]
+_OF_KERNEL = KernelSymbols.__struct_fields__
 
 
 def run(addresses: list[int], **options: object) -> Chains:

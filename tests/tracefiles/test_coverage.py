@@ -4,11 +4,11 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support import error_line, need_program, profdiff
 from synthetic_session import exact_session
 from tracefiles.tracefile import lines, read

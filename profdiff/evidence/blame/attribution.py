@@ -3,9 +3,10 @@ either kernel executed is in exactly one part."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from profdiff.evidence.blame.executed import Line
 
@@ -29,8 +30,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class LineOrigins:
+class LineOrigins(msgspec.Struct, frozen=True):
     """What the repository says of one kernel's lines. ``lengths``: how many lines each of its files
     has; others are not in the repository. ``commits``: who added these lines (of the new kernel) or
     removed them (of the base)."""

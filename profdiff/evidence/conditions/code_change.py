@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange

@@ -19,10 +19,11 @@ between vCPUs, it is the same of ``transfers`` and ``misses``, which have a tota
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
+
+import msgspec
 
 from profdiff.base.errors import InputError
 
@@ -49,8 +50,7 @@ _BOUND = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class MeasuredChange:
+class MeasuredChange(msgspec.Struct, frozen=True):
     """What was measured of one METRIC:WHAT on ``kernel`` against the base, ``at`` a point of the
     sweep ("" where there is one only).
 
@@ -90,8 +90,7 @@ class MeasuredChange:
         return f"{self.kernel}{on}{f' at {self.at}' if self.at else ''}"
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
     ``function``: whether ``what`` is the name of a function or of data, or else total, kernel or
     user; ``inclusive``: with what the function calls. ``operator`` is one of ``WITHOUT_BOUND``
@@ -202,8 +201,7 @@ class Condition:
         return ends[0] * change.base, ends[1] * change.base
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What a condition came to on one kernel."""
 
     condition: Condition

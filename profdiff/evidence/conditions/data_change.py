@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import InputError, SessionError

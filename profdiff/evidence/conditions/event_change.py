@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.events import EventRow, EventTable

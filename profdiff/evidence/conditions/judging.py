@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.conditions import measured_change

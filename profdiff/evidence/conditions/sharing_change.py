@@ -3,9 +3,10 @@ of all lines or of some data."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import InputError, SessionError

@@ -2,7 +2,8 @@
 setting."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import Findings
@@ -12,8 +13,7 @@ from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 
 
-@dataclass(frozen=True)
-class PartsFindings:
+class PartsFindings(msgspec.Struct, frozen=True):
     """``parts``: by name, the findings at ``setting``; without those that have none there.
     ``missing``: by name, why a part has none."""
 

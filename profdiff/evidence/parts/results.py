@@ -2,9 +2,11 @@
 nothing is added up, and no value of one is compared with a value of another."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from profdiff.base.errors import SessionError
 from profdiff.base.metric import Metric
@@ -29,8 +31,7 @@ class PartsMetric(NamedTuple):
         return PartsMetric(result.collector, result.metric, result.per_op)
 
 
-@dataclass(frozen=True)
-class PartsSetting:
+class PartsSetting(msgspec.Struct, frozen=True):
     """One setting of all parts that have it. ``parts``: what it is in the session of each;
     ``varied``: what differs from one joint setting to another."""
 
@@ -60,8 +61,7 @@ class PartsLargest(NamedTuple):
     change: LargestChange
 
 
-@dataclass(frozen=True)
-class PartsResults:
+class PartsResults(msgspec.Struct, frozen=True, dict=True):
     """``parts``: the results of each part that was begun, in order. ``settings``: of all, those of
     the first part first; ``labels``: of the kernels, the base's first; ``kind``: what parts differ
     by."""

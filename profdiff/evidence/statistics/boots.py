@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +13,7 @@ Boots = Sequence[Sequence[float]]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """E experiments of n boots with up to k runs, equally shaped. ``values``: float64[E, n, k],
     nan after the last run of a boot; ``runs``: int64[n]."""
 
@@ -46,8 +45,7 @@ def median(ascending: Floats, lengths: NDArray[np.int64]) -> Floats:
     return np.where(lower == upper, lower, lower / 2 + upper / 2)
 
 
-@dataclass(frozen=True)
-class Experiments:
+class Experiments(msgspec.Struct, frozen=True):
     """Equally shaped experiments. ``rows``: which of what was read they are. ``exponents``:
     int64[E], of the powers of 2 that both sides were divided by."""
 

@@ -6,11 +6,11 @@ narrow; Hesterberg 2015 takes percentiles further out, so that they reach as far
 would. Here that is done for two samples: see ``tails``.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,8 +27,7 @@ _BLOCK = 4_000_000
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """Changes of one statistic in E experiments; each column [E]. ``estimate``, ``low``, ``high``:
     ratio minus 1, nan as in ``Interval``. ``difference``: other - base. ``apart``: whether its
     interval excludes 0. ``inside``: whether the ratio's lies within the relevance bound."""

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +18,7 @@ _DEFAULT = Rule()
 _BLOCK = 1_000_000
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """Pairs are of base and other. ``boots``: that have a value. ``medians`` and ``means``: over
     boots of the boots' own, in the metric's unit. ``median`` and ``mean``: change of these.
 
@@ -53,8 +52,7 @@ class Estimate:
         return self.verdict in (Verdict.EXACT, Verdict.DEPENDS) or bool(self.tick_floor)
 
 
-@dataclass(frozen=True)
-class Tests:
+class Tests(msgspec.Struct, frozen=True):
     """What is computed for E experiments at once; columns [E], verdicts by median and by mean."""
 
     median: Changes

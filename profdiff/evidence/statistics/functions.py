@@ -1,7 +1,6 @@
 """Many functions on two kernels: which of them changed?"""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +14,7 @@ LEAST_SHARE = 0.0005
 _DEFAULT = Rule()
 
 
-@dataclass(frozen=True)
-class FunctionTests:
+class FunctionTests(msgspec.Struct, frozen=True):
     """Columns over F functions. ``tested``: bool[F], in the family that is corrected for. ``p``:
     Mann-Whitney, and ``adjusted``: Benjamini-Hochberg over the family; float64[F], nan where not
     tested. ``low`` and ``high``: interval of the difference other - base in counts, not adjusted;

@@ -1,17 +1,17 @@
 """The level of one kernel's boots: their median and the interval that it lies in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
+
+import msgspec
 
 from profdiff.evidence.statistics.rule import Rule
 
 _DEFAULT = Rule()
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """``median`` over boots; ``low`` and ``high``: two boots' values, in the metric's unit.
     ``confidence``: how often an interval that is made like this holds the median of all boots that
     could be, a fraction; nan for one boot, which has no interval (``low`` and ``high`` are it)."""

@@ -1,8 +1,9 @@
 """What counts as what, and the words for it."""
 
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Literal
+
+import msgspec
 
 from profdiff.base.errors import InputError
 
@@ -25,8 +26,7 @@ class Verdict(StrEnum):
         return self in (Verdict.CHANGED, Verdict.EXACT)
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """All are fractions but ``resamples``, the number of bootstrap resamples.
 
     Raises InputError where a value has no meaning.
@@ -47,8 +47,7 @@ class Rule:
             raise InputError(f"resamples is {self.resamples}: give 100 to 1,000,000")
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """An interval of the change to base: the ratio minus 1, as a fraction.
 
     All are nan where base is 0; ``low`` and ``high`` also where a resampled base is 0 or changes

@@ -6,8 +6,9 @@ interval of the ratio is Clopper and Pearson's of that part (1934): exact, also 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean, stdev
+
+import msgspec
 
 # How many standard errors around a change are doubted, as those that marks believe in tables.
 ERRORS = 3.0
@@ -15,8 +16,7 @@ ERRORS = 3.0
 _TAIL = math.erfc(ERRORS / math.sqrt(2)) / 2
 
 
-@dataclass(frozen=True)
-class Sampled:
+class Sampled(msgspec.Struct, frozen=True):
     """What was sampled of something on one kernel. ``weights``: of each boot, in the metric's unit;
     ``samples``: of
     all ``runs`` of all boots."""

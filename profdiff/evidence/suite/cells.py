@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.base.metric import Metric
 from profdiff.collectors import registry
@@ -83,8 +84,7 @@ class CellChange(NamedTuple):
         return self.verdict is Verdict.DEPENDS and not ends < threshold
 
 
-@dataclass(frozen=True)
-class SuiteCell:
+class SuiteCell(msgspec.Struct, frozen=True):
     """One workload at one point. ``folder``: its session's; ``metric``: what values are of, None
     where nothing was measured. By label: ``values`` of kernels that have one, and of the others
     ``absent``; ``changes`` and ``functions`` of all that can be compared with the base, and
@@ -113,10 +113,10 @@ class SuiteCell:
     noise: float | None
     twin: TwinVerdict | None
     exact: Set[str]
-    events: Mapping[str, Sequence[ChangedEvent]] = field(default_factory=dict)
+    events: Mapping[str, Sequence[ChangedEvent]] = msgspec.field(default_factory=dict)
     beside: dict[str, int] | None = None
-    tick_floors: Mapping[str, float | None] = field(default_factory=dict)
-    states: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    tick_floors: Mapping[str, float | None] = msgspec.field(default_factory=dict)
+    states: Mapping[str, Mapping[int, float]] = msgspec.field(default_factory=dict)
     further: Sequence["SuiteCell"] = ()
 
     @property
@@ -125,8 +125,7 @@ class SuiteCell:
         return bool(self.values) or any(one.kind != "not recorded" for one in self.absent.values())
 
 
-@dataclass(frozen=True)
-class SessionCells:
+class SessionCells(msgspec.Struct, frozen=True):
     """A session's results of the metric that a suite shows, and of those ``further`` ones that are
     shown beside it."""
 

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange

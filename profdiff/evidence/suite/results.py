@@ -6,10 +6,11 @@ import contextlib
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, SessionError

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from profdiff.base.metric import INSTRUCTIONS, TIMED
 from profdiff.collectors.workload.printed_unit import usual_better
@@ -14,8 +15,7 @@ from profdiff.session.points import Setting
 _HALF = 0.5
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """A change of ``time`` on the kernel with a number, against the base. ``share``: of the
     instructions in it, with the interval of the boots, nan where there is none. ``cycles``: as a
     multiple of the base's, None where the run that took the time did not count them. ``reason``:

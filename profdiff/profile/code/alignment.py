@@ -1,9 +1,9 @@
 """Which instructions of a function's kernels belong together: by place, then in order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +15,7 @@ from profdiff.symbolization._native import align
 _MOVED = 2
 
 
-@dataclass(frozen=True)
-class KernelSide:
+class KernelSide(msgspec.Struct, frozen=True):
     """A function on one kernel. ``line``: int64[N], a number that is the same for instructions of
     kernels that may be of one source line, 0: unknown."""
 
@@ -25,8 +24,7 @@ class KernelSide:
     line: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class AlignedPlace:
+class AlignedPlace(msgspec.Struct, frozen=True):
     """A place where some kernels have the function. ``chains``: by kernel, None where it has not.
     ``rows``: int64[R, K], instructions by kernel that belong together, -1: none; each instruction
     of the place is in one row."""

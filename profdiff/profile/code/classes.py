@@ -4,8 +4,7 @@ A class counts instructions that executed, of which the recording holds the byte
 memory accesses (``rep movsb`` is one load, one store and one repeated instruction).
 """
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,8 +35,7 @@ TAKEN, NOT_TAKEN = "taken", "not-taken"
 CLASSES = (*_NAMES.values(), TAKEN, NOT_TAKEN)
 
 
-@dataclass(frozen=True)
-class InstructionClasses:
+class InstructionClasses(msgspec.Struct, frozen=True):
     """The classes in one comparison with F functions, U that stand for unresolved ones, K kernels
     and R runs.
 

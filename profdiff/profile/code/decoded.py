@@ -1,7 +1,6 @@
 """A function's instructions on one kernel as text, and what alignment compares of them."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +20,7 @@ _STAYS = np.array([name in _WITHIN for name in _FLOWS], np.bool_)
 _CLASSES = classes()
 
 
-@dataclass(frozen=True)
-class DecodedCode:
+class DecodedCode(msgspec.Struct, frozen=True):
     """N instructions. ``text``: as objdump prints them, addresses as symbol+offset. ``key``: what
     is equal where two instructions do the same: operation, operands with registers as their kinds,
     and what they refer to outside of the function. ``target``: where a direct jump leads, 0: no

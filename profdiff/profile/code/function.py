@@ -1,9 +1,10 @@
 """The instructions of a function on one kernel, in all places where it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.profile.function_identity import fold
@@ -14,8 +15,7 @@ from profdiff.symbolization.chains import Chains
 Place = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class FunctionCode:
+class FunctionCode(msgspec.Struct, frozen=True):
     """N instructions of a function on one kernel: by place, parts that the compiler moved away
     (``.cold``) behind the others, by address.
 
@@ -61,8 +61,7 @@ class FunctionCode:
         )
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True):
     """Some of the instructions, in any order. ``chain``: int64[N], their rows in ``chains``, of
     which ``functions`` is made."""
 

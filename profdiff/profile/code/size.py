@@ -1,7 +1,6 @@
 """How much code functions have on each kernel, with what is inlined into them."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +14,7 @@ from profdiff.session.session import Session
 from profdiff.symbolization.kernel_code import KernelCode
 
 
-@dataclass(frozen=True)
-class CodeSizes:
+class CodeSizes(msgspec.Struct, frozen=True):
     """``size``: int64[F, K], the bytes of a kernel function's code, of all of its copies that
     executed together: of its symbols, and of what the compiler inlined elsewhere. What is inlined
     into the function counts; parts that the compiler moved away (``.cold``) only where they

@@ -5,9 +5,9 @@ A count is of executed instructions: one that loads and stores is a load and a s
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +37,7 @@ class Cell(NamedTuple):
     outer: int
 
 
-@dataclass
-class Cells:
+class Cells(msgspec.Struct):
     """The accesses of K kernels. ``keys``: what is accessed. ``low`` and ``high``: by cell and
     kernel, the sums of its places' counts below 0, which are there where lengths were subtracted,
     and above 0. ``sizes``: by key, how many bytes are accessed. ``layouts``: by
@@ -47,13 +46,13 @@ class Cells:
 
     functions: Functions
     kernels: int
-    keys: list[Key] = field(default_factory=list)
-    cells: list[Cell] = field(default_factory=list)
-    low: list[list[int]] = field(default_factory=list)
-    high: list[list[int]] = field(default_factory=list)
-    sizes: list[set[int]] = field(default_factory=list)
-    layouts: list[Layouts] = field(default_factory=list)
-    ran: list[set[int]] = field(default_factory=list)
+    keys: list[Key] = msgspec.field(default_factory=list)
+    cells: list[Cell] = msgspec.field(default_factory=list)
+    low: list[list[int]] = msgspec.field(default_factory=list)
+    high: list[list[int]] = msgspec.field(default_factory=list)
+    sizes: list[set[int]] = msgspec.field(default_factory=list)
+    layouts: list[Layouts] = msgspec.field(default_factory=list)
+    ran: list[set[int]] = msgspec.field(default_factory=list)
 
     def counts(self, cell: int) -> list[int]:
         """By kernel."""

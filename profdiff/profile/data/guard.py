@@ -8,8 +8,9 @@ themselves or by what of headers is inlined into them, and what is inlined where
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from profdiff.profile.data.cells import Cell, Cells
 from profdiff.profile.data.overlaps import Cause, Overlaps
@@ -31,8 +32,7 @@ class Interval(NamedTuple):
         return self.low > 0 or self.high < 0 or self.low == self.high
 
 
-@dataclass
-class _Bounds:
+class _Bounds(msgspec.Struct):
     """By kernel."""
 
     low: list[int]

@@ -3,8 +3,9 @@ difference is."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from profdiff.base.cache_line import LINE
 from profdiff.profile.comparison import Comparison
@@ -18,8 +19,7 @@ from profdiff.profile.data.pairing import By, rows
 from profdiff.session.session import Session
 
 
-@dataclass(frozen=True)
-class FunctionPart:
+class FunctionPart(msgspec.Struct, frozen=True):
     """What one function itself does of a row. ``function``: its number in ``DataTable.functions``.
     ``within``: of one from a header, the functions that it is inlined into, those where most of it
     changed first. ``counts``: by kernel; ``intervals``: by kernel but the base, of the difference
@@ -31,8 +31,7 @@ class FunctionPart:
     intervals: list[Interval]
 
 
-@dataclass(frozen=True)
-class DataRow:
+class DataRow(msgspec.Struct, frozen=True):
     """Loads or stores of one field, type or line. ``paths``: the names that kernels have for the
     field, the shortest first, none of a whole type; ``types``: of a variable, what it is;
     ``alternatives``: other names for the place, of unions. ``offsets``: by kernel, how far from the

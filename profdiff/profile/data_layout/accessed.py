@@ -1,7 +1,6 @@
 """What the kernels of a comparison accessed, with how often."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,16 +12,14 @@ from profdiff.session.session import Session
 from profdiff.symbolization.data_accesses import DataAccesses
 
 
-@dataclass(frozen=True)
-class Accessed:
+class Accessed(msgspec.Struct, frozen=True):
     """A accesses of one kernel. ``count``: int64[A], how often the instruction of each executed."""
 
     accesses: DataAccesses
     count: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class AllAccessed:
+class AllAccessed(msgspec.Struct, frozen=True):
     """``kernels``: by number, None where it is not known, and ``missing`` why, or ""."""
 
     kernels: list[Accessed | None]

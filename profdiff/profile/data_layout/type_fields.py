@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from profdiff.base.cache_line import lines_of
@@ -12,8 +12,7 @@ from profdiff.symbolization.data_accesses import DataAccesses
 _ARRAY = re.compile(r"[^\[]*(?:\[\])+")
 
 
-@dataclass(frozen=True)
-class FieldPlace:
+class FieldPlace(msgspec.Struct, frozen=True):
     """In bits from the start of the type; size 0: a flexible array."""
 
     bit_offset: int
@@ -27,8 +26,7 @@ class FieldPlace:
         return lines_of(start, end - start)
 
 
-@dataclass(frozen=True)
-class TypeFields:
+class TypeFields(msgspec.Struct, frozen=True):
     """``size``: in bytes. ``leaves``: fields that are not structs or unions, also of members
     (``mmap_lock.count.counter``); ``[]`` stands for the elements of an array, which is one of them,
     and has the size of the whole array, or else of the field of its first element."""

@@ -5,8 +5,8 @@ depends on the layout alone, not on which accesses are known.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from profdiff.profile.data_layout.accessed import Accessed
@@ -17,8 +17,7 @@ from profdiff.symbolization.data_accesses import COMPUTED
 _Spans = set[tuple[int, int]]
 
 
-@dataclass(frozen=True)
-class AccessedField:
+class AccessedField(msgspec.Struct, frozen=True):
     """``counts``: by kernel, how often it was accessed. ``places``: by kernel, None where the type
     has no such field, or is not known; for an array the elements that were accessed, or all of
     them where that is computed."""
@@ -28,8 +27,7 @@ class AccessedField:
     places: list[FieldPlace | None]
 
 
-@dataclass(frozen=True)
-class AccessedType:
+class AccessedType(msgspec.Struct, frozen=True):
     """``layouts``: by kernel, None where it did not access the type, so that nothing is known.
     ``fields``: those that some kernel accessed, by their place. ``elsewhere``: by kernel, how often
     something of it was accessed at an offset that is computed."""
@@ -78,8 +76,7 @@ class _OfType:
         self.elsewhere = 0
 
 
-@dataclass(frozen=True)
-class _Seen:
+class _Seen(msgspec.Struct, frozen=True):
     types: Mapping[str, _OfType]
 
     @staticmethod

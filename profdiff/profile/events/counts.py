@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,8 +39,7 @@ class Spread(NamedTuple):
         return Spread(int(values[picked]), int(values.min()), int(values.max()))
 
 
-@dataclass(frozen=True)
-class EventCount:
+class EventCount(msgspec.Struct, frozen=True):
     """How often an event happened in each of R runs, ``own`` and ``beside`` as ``Entered`` has
     them, by which ``way`` that is told. ``looked_up``: whether somebody looked that up in kernels
     of this version."""

@@ -3,8 +3,8 @@ their inlined copies."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +19,7 @@ _PARTS = (".cold", ".part")
 _MOST_CLONES = 100
 
 
-@dataclass(frozen=True)
-class Entered:
+class Entered(msgspec.Struct, frozen=True):
     """How often a function was entered in each of R runs: ``own``, int64[R], by the workload, and
     ``beside`` it, None where that is not known. ``inlined``: whether copies are part of it."""
 

@@ -3,7 +3,6 @@ over many cells then reads no recording."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,8 +60,7 @@ class Here(NamedTuple):
         return Spread(*self.counts[kernel, event].tolist())
 
 
-@dataclass(frozen=True)
-class KeptEvents:
+class KeptEvents(msgspec.Struct, frozen=True):
     """The file. ``runs``: of which runs it is (``fingerprint``), and ``table``: by which one
     (``digest``); ``events``: their names. Row s is
     of the setting ``point[s]`` in the state ``state[s]``: ``known``, bool[S, K, E], ``counts``,

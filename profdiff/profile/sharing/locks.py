@@ -7,9 +7,9 @@ and bit_spinlock.h, kernel/locking/mutex.c and rwsem.c, all of Linux 5.0 or earl
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from profdiff.collectors.sharing.lines import SharedLines
@@ -65,8 +65,7 @@ class Lock(NamedTuple):
     mode: Mode
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """How often locks are taken, and the kernel's instructions that execute from then on until they
     are released, both by lock."""
 

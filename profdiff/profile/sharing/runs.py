@@ -1,7 +1,6 @@
 """The runs of a session that recorded shared lines, and their rows."""
 
-from dataclasses import dataclass, field
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,8 +28,7 @@ _NONE = "recorded shared lines: record with --collector sharing --cpus 2"
 NOT_RECORDED = f"no run of this session {_NONE}"
 
 
-@dataclass(frozen=True)
-class KernelLines:
+class KernelLines(msgspec.Struct, frozen=True):
     """What one kernel's run recorded: the run with the median of transfers, of ``runs``.
     ``missing``: why the data is not known. ``rows``: sums by name; functions are numbers of
     ``functions``. ``differ``: names whose transfers differ from run to run. ``accesses``: what its
@@ -42,7 +40,7 @@ class KernelLines:
     missing: str
     functions: list[Function]
     rows: dict[Name, Sums]
-    differ: set[Name] = field(default_factory=set)
+    differ: set[Name] = msgspec.field(default_factory=set)
     accesses: DataAccesses | None = None
 
 

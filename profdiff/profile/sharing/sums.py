@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from profdiff.profile.sharing.locks import Held
 from profdiff.profile.sharing.names import Name
@@ -16,8 +17,7 @@ schedule."""
 _RECYCLED = 0.25
 
 
-@dataclass(frozen=True)
-class FieldUse:
+class FieldUse(msgspec.Struct, frozen=True):
     """``size`` bytes of a line from ``offset`` on. ``loads`` and ``stores``: by vCPU."""
 
     offset: int
@@ -27,8 +27,7 @@ class FieldUse:
     stores: list[int]
 
 
-@dataclass(frozen=True)
-class LineUse:
+class LineUse(msgspec.Struct, frozen=True):
     """A line of ``size`` bytes, with who accesses which of them."""
 
     transfers: int
@@ -36,8 +35,7 @@ class LineUse:
     fields: list[FieldUse]
 
 
-@dataclass
-class Sums:
+class Sums(msgspec.Struct):
     """What one or several lines have. ``false``: transfers of lines on which no vCPU accesses what
     another one writes; ``untold``: those of which that is not known; ``recycled``: those of lines
     that are not persistent, and ``recycled_misses`` their misses. ``bystanders``: loads of bytes
@@ -59,10 +57,10 @@ class Sums:
     recycled: int = 0
     recycled_misses: int = 0
     locked: int = 0
-    alternatives: set[str] = field(default_factory=set)
-    bystanders: Counter[Name] = field(default_factory=Counter)
-    misses: Counter[tuple[int, int]] = field(default_factory=Counter)
-    held: Held = field(default_factory=Held.none)
+    alternatives: set[str] = msgspec.field(default_factory=set)
+    bystanders: Counter[Name] = msgspec.field(default_factory=Counter)
+    misses: Counter[tuple[int, int]] = msgspec.field(default_factory=Counter)
+    held: Held = msgspec.field(default_factory=Held.none)
     largest: LineUse | None = None
 
     @property

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from profdiff.profile.function_identity import MatchedFunctions, match
 from profdiff.profile.sharing.locks import Lock
@@ -33,8 +35,7 @@ class Change(NamedTuple):
     causes: frozenset[Cause]
 
 
-@dataclass(frozen=True)
-class SharingRow:
+class SharingRow(msgspec.Struct, frozen=True):
     """Data with one name, ``sums`` by kernel; functions are numbers of ``SharingTable.functions``.
     ``depends``: by kernel, whether its transfers depend on the schedule; ``changes``: of each
     kernel but the base."""

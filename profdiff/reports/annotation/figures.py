@@ -1,8 +1,9 @@
 """The columns of numbers beside code and lines: counts, samples and deltas, per op or whole."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from profdiff.base import units
 from profdiff.reports.numbers import Numbers
@@ -13,8 +14,7 @@ from profdiff.views.record import Counts
 _NOTHING: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True, dict=True):
     """Counts of exact recordings; of samples, shares of the function's own with their number. A
     cell is empty where a kernel has no such code, and ``0`` where it executed nothing of it."""
 

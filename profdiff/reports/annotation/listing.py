@@ -4,9 +4,10 @@ they are executed, and how many were left out between them."""
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from profdiff.base import units
 from profdiff.reports.annotation import accessed
@@ -25,8 +26,7 @@ _COLD = 0.01
 _TAB = 2
 
 
-@dataclass(frozen=True)
-class ListingLine:
+class ListingLine(msgspec.Struct, frozen=True):
     """A line. ``texts``: by kernel; ``sign``: how a row differs; ``counts``: of the kernels that
     are shown on the line, ``whole``: of all of the row, None where another line has them.
     ``counted``: whether it is known of all ``targets`` how often they were jumped to.
@@ -39,10 +39,10 @@ class ListingLine:
     whole: Counts | None = None
     samples: Counts | None = None
     taken: Counts | None = None
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    targets: Mapping[str, str] = field(default_factory=dict)
+    addresses: Mapping[str, str] = msgspec.field(default_factory=dict)
+    targets: Mapping[str, str] = msgspec.field(default_factory=dict)
     counted: bool = True
-    accesses: Mapping[str, str] = field(default_factory=dict)
+    accesses: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def executed(self) -> bool:

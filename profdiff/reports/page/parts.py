@@ -1,10 +1,10 @@
 """The page of several architectures, or compilers: the joint tables first, then what a page has, of
 the part and the point that the reader chooses."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.findings import PartsFindings

@@ -4,11 +4,11 @@ import gzip
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings

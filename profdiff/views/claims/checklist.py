@@ -5,9 +5,10 @@ shows it; what it cannot show is missing, however true it may be.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+import msgspec
 
 from profdiff.base import guest_clock, units
 from profdiff.evidence.findings import Findings
@@ -35,8 +36,7 @@ class Item(Record, frozen=True):
     note: str
 
 
-@dataclass(frozen=True)
-class Grounds:
+class Grounds(msgspec.Struct, frozen=True, dict=True):
     """What the items are judged by. ``culprit``: the commit that bisection found, if it was given;
     ``source``: whether the workload's stands in the mail."""
 

@@ -1,7 +1,6 @@
 """The table of functions: what each costs on every kernel, and what makes up the rest."""
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,8 +75,7 @@ class FunctionTable(Record, frozen=True):
     totals: Counts
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Numbers of functions of one side, or of both: ``shown`` in order, and ``hidden``."""
 
     shown: NDArray[np.int64]

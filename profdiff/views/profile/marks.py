@@ -6,8 +6,8 @@ W / sqrt(n), and that of a difference sqrt(Wa^2 / na + Wb^2 / nb).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +28,7 @@ LEGEND = {
 }
 
 
-@dataclass(frozen=True)
-class Deltas:
+class Deltas(msgspec.Struct, frozen=True):
     """Weights of F functions on the base and K - 1 others, float64[F, 1] and [F, K - 1], and the
     standard error of their differences. ``believed``: whether a difference is larger than chance
     makes it; ``few``: whether so few samples were taken that nothing can be said."""
