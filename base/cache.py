@@ -3,17 +3,17 @@
 import os
 from pathlib import Path
 
-import platformdirs
-
 from profdiff.base.errors import MissingError
 
 
 def cache_path(*parts: str) -> Path:
     """What is below ``$PROFDIFF_CACHE`` or the platform's cache folder for profdiff, made or
     not."""
-    root = os.environ.get("PROFDIFF_CACHE")
-    folder = Path(root) if root else Path(platformdirs.user_cache_dir("profdiff"))
-    return folder.joinpath(*parts)
+    if root := os.environ.get("PROFDIFF_CACHE"):
+        return Path(root).joinpath(*parts)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("profdiff")).joinpath(*parts)
 
 
 def cache_folder(*parts: str) -> Path:

@@ -20,7 +20,7 @@ def sharing(findings: Findings, *, wanted: bool) -> SharingDocument | None:
     """The lines that change hands, at the findings' setting if they were recorded there: if
     ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
     no run recorded them, SessionError."""
-    from profdiff.profile.sharing.runs import is_all
+    from profdiff.profile.sharing.recorded import is_all
     from profdiff.views.sharing.making import build_near
 
     if findings.session is None or not (wanted or is_all(findings.manifest)):

@@ -27,7 +27,7 @@ from profdiff.mail.letter import (
     Verbatim,
 )
 from profdiff.mail.reproducer import Reproducer
-from profdiff.profile.sharing.runs import is_all
+from profdiff.profile.sharing.recorded import is_all
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist

@@ -243,8 +243,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
     def rows(self, side: Side | None = None) -> NDArray[np.int64]:
         """The functions of the kernel, of user space, or all: their numbers."""
-        wanted = [side is None or f.in_kernel == (side == "kernel") for f in self.functions]
-        return np.flatnonzero(wanted)
+        if side is None:
+            return np.arange(len(self.functions))
+        return np.flatnonzero([f.in_kernel == (side == "kernel") for f in self.functions])
 
     def totals(self, side: Side | None = None) -> NDArray[np.int64]:
         """int64[K]: instructions in the window, unresolved ones too."""

@@ -101,6 +101,8 @@ def _match_files(by_kernel: list[list[str]]) -> list[dict[int, str]]:
         for file in files:
             holders[file].append(index)
     groups = [dict.fromkeys(indexes, file) for file, indexes in sorted(holders.items())]
+    if len(groups) == 1:
+        return groups
     result = []
     while groups:
         # Files of which no kernel has both may be one that was moved; with all that they may be one

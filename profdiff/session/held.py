@@ -1,7 +1,10 @@
 """What a folder holds, as its files tell without being read: a session, the parts of one
 experiment, or a suite."""
 
+import os
+import stat
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -114,13 +117,15 @@ def refuse_occupied(folder: Path) -> None:
 def inside(folder: Path, relative: str) -> Path:
     """A path in ``folder``. Raises SessionError as ``Session.path``."""
     path = folder / relative
+    mode = 0
     try:
-        inside = path.resolve(strict=False).is_relative_to(folder.resolve())
-        special = path.exists() and not (path.is_file() or path.is_dir())
-    except (OSError, RuntimeError) as error:
+        inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+        with suppress(FileNotFoundError, NotADirectoryError):
+            mode = path.stat().st_mode
+    except OSError as error:
         raise SessionError(f"cannot read {path}: {error}") from error
     if not inside:
         raise SessionError(f"{path} leads out of the session folder: refused")
-    if special:
+    if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise SessionError(f"{path} is neither a file nor a folder: refused")
     return path

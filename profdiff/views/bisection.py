@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.evidence.conditions.condition import Condition
 from profdiff.session import bisection as kept
 from profdiff.views.record import Record
 
@@ -114,6 +113,8 @@ def improves(found: kept.Bisection) -> bool:
     if before is not None and after is not None and after < before:
         return True
     try:
+        from profdiff.evidence.conditions.condition import Condition
+
         return Condition.parse(found.condition).operator in ("<", "<=")
     except InputError:  # of another profdiff
         return False

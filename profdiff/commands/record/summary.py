@@ -14,7 +14,7 @@ from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
-from profdiff.profile.sharing.runs import has_lines, is_all
+from profdiff.profile.sharing.recorded import has_lines, is_all
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
 from profdiff.reports.text import experiment, steps

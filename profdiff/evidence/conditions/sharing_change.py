@@ -14,7 +14,8 @@ from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.names import TRANSFERS
 from profdiff.evidence.findings import Findings
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.runs import has_lines, lines_at
+from profdiff.profile.sharing.recorded import has_lines
+from profdiff.profile.sharing.runs import lines_at
 from profdiff.profile.sharing.table import Cause, Change, SharingRow, SharingTable
 from profdiff.symbolization.data_accesses import DataAccesses
 

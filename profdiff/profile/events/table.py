@@ -1,7 +1,6 @@
 """The table of events: ``functions.toml``, which says what its members mean."""
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -48,6 +47,8 @@ class Event(msgspec.Struct, frozen=True):
 @cache
 def events() -> tuple[Event, ...]:
     """All of them, in the order of the table."""
+    import tomllib
+
     known = [{"name": name, **one} for name, one in tomllib.loads(_text()).items()]
     return msgspec.convert(tuple(known), tuple[Event, ...])
 

@@ -15,6 +15,7 @@ from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks
 from profdiff.profile.sharing.names import Name
+from profdiff.profile.sharing.recorded import COLLECTOR, FILE, has_lines
 from profdiff.profile.sharing.sums import Sums
 from profdiff.session import points
 from profdiff.session.manifest import Kernel, Manifest, Run
@@ -23,7 +24,6 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF, Places
 
-COLLECTOR, FILE = "sharing", "sharing"
 _NONE = "recorded shared lines: record with --collector sharing --cpus 2"
 NOT_RECORDED = f"no run of this session {_NONE}"
 
@@ -92,16 +92,6 @@ def lines_at(session: Session, setting: points.Setting) -> list[KernelLines]:
         elif not found:
             raise InputError(f"{kernel.label} has no finished run that {_NONE}")
     return found
-
-
-def has_lines(manifest: Manifest) -> bool:
-    """Whether some run recorded shared lines."""
-    return any(run.collector == COLLECTOR and FILE in run.files for run in manifest.runs)
-
-
-def is_all(manifest: Manifest) -> bool:
-    """Whether a session has recorded shared lines, and nothing else."""
-    return manifest.collectors == [COLLECTOR] and has_lines(manifest)
 
 
 def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
-from profdiff.profile.sharing.runs import has_lines
+from profdiff.profile.sharing.recorded import has_lines
 from profdiff.reports.documents import session
 from profdiff.reports.page import sharing_records as records
 from profdiff.reports.page.element import element

@@ -6,7 +6,7 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.sharing.runs import has_lines
+from profdiff.profile.sharing.recorded import has_lines
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import MIN_WIDTH, Block
 from profdiff.reports.text import calls, code, experiment, histograms, idle, probes, steps
