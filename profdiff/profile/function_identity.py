@@ -19,6 +19,8 @@ _SUFFIX = re.compile(
 
 def fold(symbol: str) -> tuple[str, str]:
     """The source-level name and the compiler's suffix; their concatenation is ``symbol``."""
+    if "." not in symbol:
+        return symbol, ""
     match = _SUFFIX.search(symbol)
     if match is None or match.start() == 0:
         return symbol, ""

@@ -299,10 +299,9 @@ def _functions(
     seen: dict[Function, int] = {}
     numbers = np.empty(len(chains.function_name), np.int64)
     strings = chains.strings
-    columns = zip(
-        chains.function_name, chains.function_object, chains.function_file, in_kernel, strict=True
-    )
+    known = chains.function_name, chains.function_object, chains.function_file, in_kernel
+    columns = zip(*(column.tolist() for column in known), strict=True)
     for row, (name, owner, file, kernel) in enumerate(columns):
-        function = Function(fold(strings[name])[0], strings[owner], strings[file], bool(kernel))
+        function = Function(fold(strings[name])[0], strings[owner], strings[file], kernel)
         numbers[row] = seen.setdefault(function, len(seen))
     return list(seen), numbers

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -54,7 +54,13 @@ class EventCount(msgspec.Struct, frozen=True):
 def beginnings(session: Session, run: Run) -> Beginnings:
     """By name where the table's functions begin in a run's kernel; nothing without the guest's
     kallsyms. Raises SessionError."""
-    return symbols(session.read(run, "kallsyms") or b"", _names() | _hosts())
+    return _beginnings(session.read(run, "kallsyms") or b"")
+
+
+@lru_cache(maxsize=8)
+def _beginnings(kallsyms: bytes) -> Beginnings:
+    """One kernel is asked for at each point of its sessions; its symbols are 8 MB of text."""
+    return symbols(kallsyms, _names() | _hosts())
 
 
 def event_counts(

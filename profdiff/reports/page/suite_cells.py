@@ -11,6 +11,7 @@ from profdiff.profile import session_facts
 from profdiff.reports.documents import session as document
 from profdiff.session.facts import Facts
 from profdiff.session.session import Session
+from profdiff.session.state import State, compare_states
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
@@ -22,16 +23,18 @@ def reports(folder: Path, shown: SuiteDocument) -> Iterator[tuple[SuiteCell, Doc
     for place, cells in groupby(shown.cells, key=lambda cell: cell.session):
         session = Session.open(folder / place)
         results = Results.gather(session.manifest)
-        facts = session_facts.read(session)
+        facts, state = session_facts.read(session), compare_states(session, results.runs)
         for cell in cells:
             measured = any(value is not None for value in cell.values.values())
-            yield cell, _report(session, results, facts, cell) if measured else None
+            yield cell, _report(session, cell, results, facts, state) if measured else None
 
 
-def _report(session: Session, results: Results, facts: Facts, cell: SuiteCell) -> Document | None:
+def _report(
+    session: Session, cell: SuiteCell, results: Results, facts: Facts, state: State
+) -> Document | None:
     try:
         setting = choose(session.manifest, cell.at or None)
-        found = Findings.of(session, setting, results, facts)
+        found = Findings.of(session, setting, results, facts, state)
         return document.build(found) if found.kernels else None
     except (InputError, SessionError):
         return None
