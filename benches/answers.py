@@ -68,7 +68,7 @@ def main() -> None:
         return statistics.median(seconds(*command) for _ in range(asked.runs))
 
     with tempfile.TemporaryDirectory() as folder:
-        report = median("report", asked.session)
+        report = median("report", asked.session, "--text", Path(folder) / "text")
         events = median("report", asked.session, "--events")
         coverage = median("coverage", asked.session, "-o", Path(folder) / "coverage")
     slowest, name = max((median("lkp", mail), mail.name) for mail in MAILS.glob("*.eml"))

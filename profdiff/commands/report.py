@@ -1,6 +1,6 @@
 """``profdiff report``: what a recording shows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.commands.output import Output, output_options
+from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, find, works_on
 from profdiff.reports.form import Subject
 from profdiff.session.held import held
@@ -129,8 +129,12 @@ def report(
     views = {"--layout": layout, "--types": types, "--sharing": sharing, "--events": events}
     if len(asked := [option for option, wanted in views.items() if wanted]) > 1:
         raise InputError(f"{units.listed(asked)} cannot be used together")
+    from profdiff.reports import kept_text
+    from profdiff.session.session import Session
+
     recording, at = find(session, cell, at)
-    subject = Subject(recording, cache(_finder(recording, at, threshold, only, tags)), output.asked)
+    found = cache(partial(_found, recording, at, threshold, only, tags))
+    subject = Subject(recording, found, output.asked)
     if layout:
         from profdiff.reports.recorded_layout.forms import FORMS
 
@@ -163,27 +167,30 @@ def report(
             )
         output.write_instead("--events", EVENT_FORMS, subject)
         return 0
+    if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
+        write("-", kept_text.session_text(recording, at, output.asked))
+        return 0
     output.write(subject)
     return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0
 
 
-def _finder(
+def _found(
     recording: "Opened",
     at: str | None,
     threshold: str | None,
     only: Sequence[str],
     tags: Sequence[str],
-) -> Callable[[], Any]:
-    """What finds what is reported."""
+) -> Any:
+    """What is reported."""
     from profdiff.evidence.findings import OneSetting
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
-        return partial(OneSetting.of, recording, at)
+        return OneSetting.of(recording, at)
     if isinstance(recording, Parts):
-        return partial(PartsFindings.of, recording, at)
+        return PartsFindings.of(recording, at)
     from profdiff.evidence.suite.results import SuiteResults
     from profdiff.reports.documents import suite
 
@@ -192,7 +199,7 @@ def _finder(
         return fits and (not tags or not set(tags).isdisjoint(workload.tags))
 
     least = parsed(threshold)
-    return lambda: suite.of_results(SuiteResults.gather(recording, wanted=wanted), least)
+    return suite.of_results(SuiteResults.gather(recording, wanted=wanted), least)
 
 
 def tell_damaged(damaged: "Sequence[SuiteDamage]") -> int:

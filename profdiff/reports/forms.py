@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     OfSuite = Subject[SuiteDocument]
 
 
-def _text(subject: "OfSession", target: str) -> str:
+def session_text(subject: "OfSession", target: str) -> str:
+    """The report of a session as text."""
     from profdiff.reports.text import session
 
     return text(
@@ -208,7 +209,7 @@ FORMS: tuple[Form, ...] = (
     Form(
         "text",
         "Write the report as text.  [default: standard output, unless another form is asked for]",
-        {"session": _text, "parts": _parts_text, "suite": _suite_text},
+        {"session": session_text, "parts": _parts_text, "suite": _suite_text},
         "[FILE]",
         lambda _: "-",
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.errors import InputError, RunError
+from profdiff.base.errors import InputError, RunError, SessionError
 from profdiff.base.terminal import confirm, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.experiment.options import asked_suite, experiment_options, experiments
@@ -172,10 +172,13 @@ def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> N
     is a shard."""
     from profdiff.commands.record import summary
     from profdiff.profile.kept import keep
+    from profdiff.reports import kept_text
 
     keep(session, kernels)
     for line in [*summary.lines(session), *summary.commands(session)]:
         say(line)
+    with contextlib.suppress(InputError, SessionError):
+        kept_text.keep(session)
     if whole:
         _refuse_without_result(session, kernels)
 
