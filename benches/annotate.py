@@ -15,7 +15,8 @@ import sys
 import time
 from pathlib import Path
 
-from profdiff.reports.annotation.text import Asked, render
+from profdiff.reports.annotation.text import render
+from profdiff.reports.form import Asked, Layout
 from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Row, Split
 
 LIMIT = 0.3
@@ -60,6 +61,7 @@ def large(instructions: int) -> Annotation:
                 line=1 + number,
                 lines=dict.fromkeys(_LABELS, 1 + number),
                 text="\tif (unlikely(pte_none(*vmf->pte)))",
+                text_of=list(_LABELS),
                 count=dict.fromkeys(_LABELS, 0),
                 samples=None,
                 places=[0],
@@ -84,8 +86,10 @@ def _row(number: int, instructions: int) -> Row:
         taken={"base": count // 2, "new": count // 4} if jumps else None,
         target=dict.fromkeys(_LABELS, target) if jumps else {},
         classes=[],
+        accesses={},
         file="mm/memory.c",
         line=1 + number // 3,
+        files={},
         lines=dict.fromkeys(_LABELS, 1 + number // 3),
     )
 
@@ -112,7 +116,7 @@ def main() -> int:
     made = large(INSTRUCTIONS)
     for beside in (False, True):
         before = time.process_time()
-        lines = len(render(made, Asked(160, side_by_side=beside)))
+        lines = len(render(made, Asked(width=160, layout=Layout(side_by_side=beside))))
         taken = time.process_time() - before
         missed |= taken > LIMIT
         what = "side by side" if beside else "one column"

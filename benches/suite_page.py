@@ -74,6 +74,7 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
             },
             missing={},
             functions={},
+            seats={},
             noise=None,
             reproduce="profdiff record",
         )
@@ -101,6 +102,7 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
         ],
         cells=rows,
         functions=[],
+        damaged=[],
         remarks=[],
     )
 
