@@ -81,18 +81,21 @@ def _parts_page(subject: "OfParts", target: str) -> bytes:
 
 
 def _suite_page(subject: "OfSuite", target: str) -> bytes:
+    from profdiff.reports.documents import session
     from profdiff.reports.page import suite, suite_cells
 
     shown = subject.find()
-    reports = suite_cells.reports(subject.recording.folder, shown)
+    reports = suite_cells.reports(subject.recording.folder, shown, session.without_code)
     return suite.render(shown, reports).encode(errors="backslashreplace")
 
 
 def _site(subject: "OfSuite", target: str) -> None:
+    from profdiff.reports.documents import session
     from profdiff.reports.page import site, suite_cells
 
     shown = subject.find()
-    site.write(Path(target), shown, suite_cells.reports(subject.recording.folder, shown))
+    reports = suite_cells.reports(subject.recording.folder, shown, session.build)
+    site.write(Path(target), shown, reports)
 
 
 def _folded(subject: "OfSession", target: str) -> Files:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 
 from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
@@ -251,11 +252,9 @@ def runs(findings: Findings) -> list[RecordedRun]:
     ]
 
 
-def tables(
-    comparisons: Sequence[Comparison], session: Session | None = None
-) -> tuple[list[Stacks], list[Metric]]:
-    """All metrics, and the stacks that metrics of one collector share. ``session``: which keeps the
-    code of functions."""
+def tables(comparisons: Sequence[Comparison]) -> tuple[list[Stacks], list[Metric]]:
+    """All metrics, without what is told of code, and the stacks that metrics of one collector
+    share."""
     known: dict[int, int] = {}
     stacks: list[Stacks] = []
     metrics: list[Metric] = []
@@ -263,7 +262,7 @@ def tables(
         number = known.setdefault(id(one.stacks), len(known))
         if number == len(stacks):
             stacks.append(_stacks(one))
-        metrics.append(_metric(one, _beside(one, comparisons), number, session))
+        metrics.append(_metric(one, _beside(one, comparisons), number))
     return stacks, metrics
 
 
@@ -286,9 +285,17 @@ def _beside(comparison: Comparison, every: Sequence[Comparison]) -> Comparison |
     return marks.instructions_of([comparison, *others])
 
 
-def _metric(
-    comparison: Comparison, beside: Comparison | None, stacks: int, session: Session | None
-) -> Metric:
+def with_code(metric: Metric, comparison: Comparison, session: Session | None) -> Metric:
+    """A metric with its classes of instructions and the code of its functions, which ``session``
+    keeps."""
+    return replace(
+        metric,
+        classes=classes(comparison, instruction_classes(comparison)),
+        code=code(comparison, session),
+    )
+
+
+def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> Metric:
     return Metric(
         metric=comparison.metric.name,
         unit=comparison.metric.unit,
@@ -301,8 +308,8 @@ def _metric(
         unresolved=unresolved(comparison),
         functions=functions(comparison, np.arange(len(comparison.functions)), beside),
         steps=steps.steps(comparison, _STEP_FUNCTIONS),
-        classes=classes(comparison, instruction_classes(comparison)),
-        code=code(comparison, session),
+        classes=None,
+        code=None,
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),
         idle=idle(comparison),

@@ -45,7 +45,7 @@ def write(
                 damaged.append(SuiteDamage(str(folder), units.printable(str(error))))
                 continue
             shown = suite_document.of_results(source.results, threshold)
-            reports = suite_cells.reports(folder, shown)
+            reports = suite_cells.reports(folder, shown, session.build)
             sources.append(source)
             documents.append(shown)
             place = f"sessions/{source.name}/"

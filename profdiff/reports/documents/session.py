@@ -5,6 +5,7 @@ import shlex
 import sys
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
@@ -23,10 +24,24 @@ def build(findings: Findings) -> document.Document:
 
     Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
     """
+    made, session = without_code(findings), findings.session
+    metrics = [
+        document.with_code(metric, comparison, session)
+        for metric, comparison in zip(made.metrics, shown(findings), strict=True)
+    ]
+    return replace(made, metrics=metrics)
+
+
+def without_code(findings: Findings) -> document.Document:
+    """As ``build``, but for the classes of instructions and the code of functions, which take as
+    long as all else.
+
+    Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
+    """
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
     remarks = [*recording.remarks(comparisons, findings.lengths), *states.remarks(findings)]
-    stacks, metrics = document.tables(shown(findings), findings.session)
+    stacks, metrics = document.tables(shown(findings))
     found = bisection.bisection(manifest.bisection)
     return document.Document(
         schema=document.SCHEMA,

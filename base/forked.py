@@ -1,0 +1,60 @@
+"""Work for several processors: forked processes make parts, which come back in order."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from profdiff.base.errors import ProfdiffError
+
+Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+
+def made_in_order(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterator[Made]:
+    """What ``make`` makes of each part, in order. A process for each processor makes every N-th of
+    them, and waits while what it has made is not asked for: memory holds a part of each. Raises
+    what ``make`` does of ProfdiffError, and ProfdiffError where a process was ended."""
+    processors = min(len(os.sched_getaffinity(0)), len(parts))
+    if processors < 2:
+        yield from map(make, parts)
+        return
+    forks = get_context("fork")
+    ends: list[Connection] = []
+    processes = []
+    try:
+        for number in range(processors):
+            ours, theirs = forks.Pipe(duplex=False)
+            ends.append(ours)
+            process = forks.Process(target=_make, args=(make, parts[number::processors], theirs))
+            processes.append(process)
+            process.start()
+            theirs.close()
+        for number in range(len(parts)):
+            try:
+                made = ends[number % processors].recv()
+            except EOFError:
+                raise ProfdiffError("a process that helps was ended: try again") from None
+            if isinstance(made, ProfdiffError):
+                raise made
+            yield made
+    finally:
+        for end in ends:
+            end.close()
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _make(make: Callable[[Part], Made], parts: Sequence[Part], to: Connection) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    for part in parts:
+        try:
+            to.send(make(part))
+        except ProfdiffError as error:
+            to.send(error)
+        except BrokenPipeError:
+            return  # Nobody asks any more.
