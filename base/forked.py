@@ -1,5 +1,6 @@
 """Work for several processors: forked processes make parts, which come back in order."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,9 @@ def made_in_order(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterat
 def _make(make: Callable[[Part], Made], parts: Sequence[Part], to: Connection) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    # What was there before holds no garbage, and much of what is made lives until it is sent.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     for part in parts:
         try:
             to.send(make(part))

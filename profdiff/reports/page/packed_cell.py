@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from profdiff.reports.page import points
+from profdiff.reports.page.element import compressed
 from profdiff.reports.page.records import Page, Shared, SharedFunctions
 
 # What one cell may take, and all of them, in bytes of compressed JSON. base64 makes a third more of
@@ -39,17 +40,17 @@ class Packer:
         self._known: dict[tuple[Any, ...], list[int]] = {}
 
     def pack(self, shown: Page) -> bytes | None:
-        """``PackedCell`` as JSON: all of a report but classes and
-        code, without its stacks where they have no room; None if the rest has none either."""
+        """``PackedCell`` as compressed JSON: all of a report but classes and code, without its
+        stacks where they have no room; None if the rest has none either."""
         built = msgspec.to_builtins(shown)
         room = min(ROOM, self._left, _MORE * self._left // self._cells)
         self._cells = max(1, self._cells - 1)
-        for made in (built, points.without_stacks(built)):
-            text = json.dumps(self._packed(made), separators=(",", ":")).encode()
-            size = points.compressed_size(text)
-            if size <= room:
-                self._left -= size
-                return text
+        for make in (dict, points.without_stacks):
+            text = json.dumps(self._packed(make(built)), separators=(",", ":")).encode()
+            data = compressed(text)
+            if len(data) <= room:
+                self._left -= len(data)
+                return data
         return None
 
     @property

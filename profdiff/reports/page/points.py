@@ -1,6 +1,5 @@
 """A sweep's points in the page: what the report says otherwise at each, as far as bytes allow."""
 
-import gzip
 import json
 import shlex
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.reports.documents import session as document
+from profdiff.reports.page.element import compressed
 from profdiff.reports.page.records import Point
 from profdiff.session import points
 from profdiff.session.kinds import ARCHITECTURE, PartKind
@@ -145,12 +145,7 @@ def _results(findings: Findings, setting: Setting) -> dict[str, Any]:
 
 
 def _size(report: dict[str, Any]) -> int:
-    return compressed_size(json.dumps(report, separators=(",", ":")).encode())
-
-
-def compressed_size(text: bytes) -> int:
-    """How many bytes of a page a text takes, before base64."""
-    return len(gzip.compress(text, 6))
+    return len(compressed(json.dumps(report, separators=(",", ":")).encode()))
 
 
 def without_stacks(report: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from profdiff.reports.page import html
-from profdiff.reports.page.element import element
+from profdiff.reports.page import element, html
 from profdiff.reports.page.packed_cell import Packer
 from profdiff.reports.page.records import SuitePage, page_of
 from profdiff.views.document import Document
@@ -24,7 +23,7 @@ def render(shown: SuiteDocument, reports: Iterable[tuple[SuiteCell, Document | N
         held.append(None if packed is None else len(elements))
         if packed is not None:
             number = len(elements)
-            elements.append(element(f"cell-{number}", packed))
+            elements.append(element.held(f"cell-{number}", packed))
     pages = [""] * len(shown.cells)
     data = SuitePage(suite=shown, held=held, pages=pages, shared=packer.shared)
     return html.alone("suite", data, BODY, "".join(elements))
