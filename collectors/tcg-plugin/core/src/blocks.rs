@@ -15,11 +15,10 @@ static NOTHING: AtomicU64 = AtomicU64::new(0);
 /// No link.
 const END: u32 = u32::MAX;
 
-/// Straight code that QEMU translated as one.
+/// Straight code that QEMU translated as one. What each execution reads is in one line of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Block {
-    /// Its number.
-    pub id: u32,
     /// Address of its first instruction.
     pub start: u64,
     /// Address behind its last one; like `target` the only places that it leads to by itself, 1
@@ -27,26 +26,29 @@ pub struct Block {
     pub next: u64,
     /// Where its direct jump leads.
     pub target: u64,
-    /// What its last instruction does.
-    pub end: End,
-    /// Whether it is the kernel's.
-    pub in_kernel: bool,
-    /// Its instructions.
-    pub places: Box<[PlaceNumber]>,
-    /// Their addresses, and the one behind them.
-    pub addresses: Box<[u64]>,
-    /// Its last instruction's, where generated code counts them.
-    pub iterations: Option<Iterations>,
-    /// Whether it ends in a conditional jump of which the next address tells if it was taken.
-    pub branches: bool,
-    /// How often that jump was not taken, and how often it was, as far as it is known.
-    pub went: [Cell<u64>; 2],
+    last: Counter,
     /// How often it was begun.
     pub begun: u64,
     /// The node and cell that it was counted for last.
     pub cached: (u32, u32),
-    last: Counter,
-    step: u64,
+    /// Its last instruction's, where generated code counts them.
+    pub iterations: Option<Box<Iterations>>,
+    /// Whether any instruction counts.
+    counts: bool,
+    /// Whether it ends in a conditional jump of which the next address tells if it was taken.
+    pub branches: bool,
+    /// Whether it is the kernel's.
+    pub in_kernel: bool,
+    /// Its number.
+    pub id: u32,
+    /// How often its conditional jump was not taken, and how often it was, as far as it is known.
+    pub went: [Cell<u64>; 2],
+    /// What its last instruction does.
+    pub end: End,
+    /// Its instructions.
+    pub places: Box<[PlaceNumber]>,
+    /// Their addresses, and the one behind them.
+    pub addresses: Box<[u64]>,
 }
 
 impl Block {
@@ -54,7 +56,7 @@ impl Block {
     #[inline]
     pub fn begin(&mut self) -> u64 {
         self.begun += 1;
-        self.last.load(Ordering::Relaxed) + self.step
+        self.reached() + u64::from(self.counts)
     }
 
     /// If it ends in a conditional jump, that went on at `address`.
@@ -155,12 +157,12 @@ impl Blocks {
             in_kernel,
             places,
             addresses: addresses.into(),
-            iterations,
+            iterations: iterations.map(Box::new),
             branches: matches!(end, End::Branch { .. }) && next != target,
             went: Default::default(),
             begun: 0,
             cached: (u32::MAX, 0),
-            step: u64::from(last.is_some()),
+            counts: last.is_some(),
             last: last.unwrap_or(&NOTHING),
         }));
         self.all.push(block);

@@ -25,6 +25,21 @@ pub fn with_tracker(act: impl FnOnce(&mut Tracker)) {
     }
 }
 
+/// Tell the tracker, if there is one, that a block of its own begins; no alias is pending before it.
+///
+/// # Safety
+/// No callback keeps a reference to `block`.
+#[inline]
+unsafe fn begins(vcpu: c_uint, block: *mut Block) {
+    let vcpu = running::vcpu(vcpu);
+    // SAFETY: as in `with_tracker`, and as promised.
+    unsafe {
+        if let Some(tracker) = TRACKER.load(Ordering::Relaxed).as_mut() {
+            tracker.block(vcpu, block);
+        }
+    }
+}
+
 /// The tracker, if there is one.
 ///
 /// # Safety
@@ -101,17 +116,15 @@ extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
     // SAFETY: `follow_anywhere` gave an original, to which no callback keeps a reference.
     let block = unsafe { aliases::begins(original.cast::<Original>()) };
     if !block.is_null() {
-        let vcpu = running::vcpu(vcpu);
         // SAFETY: the block is the tracker's, which no callback keeps a reference to.
-        with_tracker(|tracker| unsafe { tracker.block(vcpu, block) });
+        unsafe { begins(vcpu, block) };
     }
 }
 
 extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
     aliases::end();
-    let vcpu = running::vcpu(vcpu);
     // SAFETY: `translated` gave a block of the tracker's, which no callback keeps a reference to.
-    with_tracker(|tracker| unsafe { tracker.block(vcpu, block.cast::<Block>()) });
+    unsafe { begins(vcpu, block.cast::<Block>()) };
 }
 
 extern "C" fn accesses(vcpu: c_uint, _access: u32, at: u64, watched: *mut c_void) {

@@ -68,10 +68,11 @@ impl Tracker {
     ///
     /// # Safety
     /// `block` is one of [`Tracker::blocks`], and no reference to it is alive.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn block(&mut self, vcpu: u32, block: *mut Block) {
-        if let Some(before) = self.iterations.take() {
-            self.count_iteration(before.0, before.1);
+        if let Some((before, cell)) = self.iterations {
+            self.iterations = None;
+            self.count_iteration(before, cell);
         }
         // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
         let (start, before) = unsafe { ((*block).start, self.now.block) };
@@ -100,9 +101,7 @@ impl Tracker {
             }
             self.tree.count(now.cached.1);
         }
-        // What does not count is of no interest, unless a mark before its last instruction begins to.
-        let may_count = self.counting || now.places.len() > 1;
-        if let Some(iterations) = now.iterations.as_ref().filter(|_| may_count) {
+        if let Some(iterations) = &now.iterations {
             let cell = self.counting.then_some(now.cached.1);
             self.iterations = Some((iterations.so_far(), cell));
         }
@@ -186,7 +185,7 @@ impl Tracker {
 
     /// If the last instruction of the block that ran before iterated, it did not end.
     fn count_iteration(&mut self, before: u64, cell: Option<u32>) {
-        let iterations = self.present().and_then(|block| block.iterations);
+        let iterations = self.present().and_then(|block| block.iterations.as_ref());
         if self.counting && iterations.is_some_and(|now| now.so_far() > before) {
             // A mark in the block may have begun to count.
             if let Some(cell) = cell.or_else(|| self.cell()) {
