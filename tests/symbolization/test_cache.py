@@ -3,7 +3,9 @@
 import os
 import random
 import subprocess
+import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -41,6 +43,24 @@ def test_warm_equals_cold_and_does_not_read_the_debug_sections(elf: Path, tmp_pa
     before = file.stat().st_mtime_ns
     assert answer(elf, cache) == cold == answer(elf, None)
     assert file.stat().st_mtime_ns == before
+
+
+def test_the_index_is_the_same_whatever_the_number_of_threads(
+    fixture_vmlinux: Callable[[str], Path], tmp_path: Path
+) -> None:
+    code = (
+        "import sys; from profdiff.symbolization._native import SymbolIndex\n"
+        "SymbolIndex.open(*sys.argv[1:])"
+    )
+    vmlinux = str(fixture_vmlinux("v7.1.8"))
+    indexes = []
+    for threads in ("1", "2", "5"):
+        cache = tmp_path / threads
+        command = [sys.executable, "-c", code, vmlinux, str(cache)]
+        subprocess.run(command, env={**os.environ, "RAYON_NUM_THREADS": threads}, check=True)
+        (file,) = cache.glob("*.symbols")
+        indexes.append(file.read_bytes())
+    assert indexes[0] == indexes[1] == indexes[2]
 
 
 @pytest.mark.build

@@ -6,6 +6,7 @@
 pub(crate) mod abbreviations;
 mod action;
 mod declaration;
+mod entries;
 mod failure;
 mod lines;
 mod paths;

@@ -1,11 +1,10 @@
-use std::collections::HashMap;
 use std::ops::Range;
 
-use gimli::constants as dw;
 use gimli::{AttributeValue, UnitOffset};
+use hashbrown::HashMap;
 
-use super::action::Action;
 use super::declaration::{Declaration, File, Origin};
+use super::entries::Entries;
 use super::lines::{range_of, rows};
 use super::place::Place;
 use super::sections::OpenUnit;
@@ -84,101 +83,41 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         Ok(file)
     }
 
-    /// Walk the entries without recursion: a hostile file may nest them at will.
+    /// Read the functions that have code.
     fn walk(&mut self) -> Result<(), Failure> {
         let (debug, unit) = (self.debug, self.unit);
         let header = unit.unit.header;
         let abbreviations = &unit.unit.abbreviations;
-        let mut entries = header.entries_raw(abbreviations, None)?;
-        let mut c = false;
-        // For each open entry, the node that encloses its children, and how deep that is.
-        let mut open: Vec<(u32, u32)> = Vec::new();
-        while !entries.is_empty() {
-            let offset = entries.next_offset();
-            let Some(abbreviation) = entries.read_abbreviation()? else {
-                open.pop();
-                if open.is_empty() {
-                    break; // padding may follow the unit's own entry
-                }
-                continue;
+        let mut entries = Entries::new(&header, abbreviations, &mut self.account)?;
+        while let Some(found) = entries.next_function(&mut self.account)? {
+            let mut entry = header.entries_raw(abbreviations, Some(found.offset))?;
+            let Some(abbreviation) = entry.read_abbreviation()? else {
+                return Ok(()); // it has one: that of a function
             };
-            let (parent, depth) = open.last().copied().unwrap_or((NONE, 0));
             let attributes = abbreviation.attributes();
             self.account.spend(1 + attributes.len() * ATTRIBUTE)?;
-            let mut sibling = None;
-            let mut inner = (parent, depth);
-            match Action::of(abbreviation.tag(), c) {
-                Action::Function { inlined } => {
-                    let mut place = Place::default();
-                    let mut declaration = Declaration::default();
-                    for spec in attributes {
-                        let attribute = entries.read_attribute(*spec)?;
-                        if !place.take(&debug.dwarf, &unit.unit, &attribute)? {
-                            let account = &mut self.account;
-                            declaration.take(debug, unit, &attribute, true, account)?;
-                        }
-                    }
-                    sibling = place.sibling;
-                    if place.low.is_some() || place.ranges.is_some() {
-                        let (parent, depth) = if inlined { inner } else { (NONE, 0) };
-                        inner = match self.function(offset, parent, place, declaration)? {
-                            Some(_) if depth == MOST_DEPTH => {
-                                return Err(Failure::TooDeep(MOST_DEPTH))
-                            }
-                            Some(node) => (node, depth + 1),
-                            None => (parent, depth),
-                        };
-                        sibling = None;
-                    }
+            let mut place = Place::default();
+            let mut declaration = Declaration::default();
+            for spec in attributes {
+                let attribute = entry.read_attribute(*spec)?;
+                if !place.take(&debug.dwarf, &unit.unit, &attribute)? {
+                    let account = &mut self.account;
+                    declaration.take(debug, unit, &attribute, true, account)?;
                 }
-                Action::Descend if open.is_empty() => {
-                    for spec in attributes {
-                        let attribute = entries.read_attribute(*spec)?;
-                        if spec.name() == dw::DW_AT_language {
-                            c = matches!(
-                                attribute.value(),
-                                AttributeValue::Language(
-                                    dw::DW_LANG_C
-                                        | dw::DW_LANG_C89
-                                        | dw::DW_LANG_C99
-                                        | dw::DW_LANG_C11
-                                        | dw::DW_LANG_C17
-                                        | dw::DW_LANG_Mips_Assembler
-                                )
-                            );
-                        }
-                    }
-                }
-                Action::Descend => entries.skip_attributes(attributes)?,
-                Action::Skip if abbreviation.has_children() => {
-                    let at = attributes
-                        .iter()
-                        .position(|spec| spec.name() == dw::DW_AT_sibling);
-                    let (before, after) = attributes.split_at(at.unwrap_or(attributes.len()));
-                    entries.skip_attributes(before)?;
-                    if let Some((spec, after)) = after.split_first() {
-                        if let AttributeValue::UnitRef(to) = entries.read_attribute(*spec)?.value()
-                        {
-                            sibling = Some(to);
-                        }
-                        entries.skip_attributes(after)?;
-                    }
-                }
-                Action::Skip => entries.skip_attributes(attributes)?,
             }
-            if !abbreviation.has_children() {
-                if open.is_empty() {
-                    break;
-                }
-                continue;
+            let mut sibling = place.sibling;
+            let mut inner = found.enclosing;
+            if place.low.is_some() || place.ranges.is_some() {
+                let (parent, depth) = if found.inlined { inner } else { (NONE, 0) };
+                inner = match self.function(found.offset, parent, place, declaration)? {
+                    Some(_) if depth == MOST_DEPTH => return Err(Failure::TooDeep(MOST_DEPTH)),
+                    Some(node) => (node, depth + 1),
+                    None => (parent, depth),
+                };
+                sibling = None;
             }
-            match sibling {
-                // Only ever forwards, so that a hostile file cannot make a loop.
-                Some(to) if to >= entries.next_offset() && to.is_in_bounds(&header) => {
-                    entries = header.entries_raw(abbreviations, Some(to))?;
-                }
-                _ => open.push(inner),
-            }
+            let has_children = abbreviation.has_children();
+            entries.leave(entry.next_offset(), sibling, has_children, inner);
         }
         Ok(())
     }

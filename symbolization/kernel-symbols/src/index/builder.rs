@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use super::entries::cover_entries;
-use super::format::{Column, Writer};
-use super::merge::{merge, Merged};
-use super::symbols::symbols;
+use super::format::{written, Column, Values};
+use super::merge::{Merged, Merger};
+use super::symbols::{covering, sorted};
 use crate::budget::Budget;
 use crate::build_id::BuildId;
 use crate::dwarf::{convert, Debug, DebugData};
@@ -18,8 +18,14 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
         .collect();
     let data = DebugData::load(path, elf, budget)?;
     let debug = Debug::new(&data, budget)?;
-    let mut merged = merge(convert(&debug, &text)?);
-    let symbols = symbols(elf, &mut merged.strings, budget)?;
+    let mut merger = Merger::default();
+    let (converted, symbols) = rayon::join(
+        || convert(&debug, &text, |table| merger.add(table)),
+        || sorted(elf, budget),
+    );
+    converted?;
+    let mut merged = merger.finish();
+    let symbols = covering(&symbols?, &mut merged.strings);
     cover_entries(&mut merged, &symbols);
     let names: Vec<u32> = elf
         .text()
@@ -36,46 +42,89 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     if u32::try_from(string_bytes).is_err() {
         return Err(Error::damaged(path, "its names take more than 4 GiB"));
     }
-    let capacity = string_bytes
-        + strings.list.len() * 4
-        + functions.len() * 12
-        + nodes.len() * 16
-        + segments.len() * 20
-        + rows.len() * 16
-        + symbols.len() * 20
-        + (64 << 10);
-    let mut out = Writer::new(capacity);
-    let build_id = elf.build_id();
-    out.bytes(
-        Column::BuildId,
-        build_id.as_ref().map_or(&[], BuildId::bytes),
-    );
-    out.bytes(Column::Inlines, &[u8::from(!debug.headers.is_empty())]);
-    let mut offset = 0;
-    let ends = strings.list.iter().map(|text| {
-        offset += text.len() as u32;
-        offset
+    let ends = strings.list.iter().scan(0, |end, text| {
+        *end += text.len() as u32;
+        Some(*end)
     });
-    out.u32s(Column::StringOffsets, std::iter::once(0).chain(ends));
-    out.bytes(Column::StringBytes, &strings.list.concat());
-    out.u32s(Column::FunctionName, functions.iter().map(|f| f.name));
-    out.u32s(Column::FunctionFile, functions.iter().map(|f| f.file));
-    out.u32s(Column::FunctionLine, functions.iter().map(|f| f.line));
-    out.u32s(Column::NodeFunction, nodes.iter().map(|n| n.function));
-    out.u32s(Column::NodeParent, nodes.iter().map(|n| n.parent));
-    out.u32s(Column::NodeCallFile, nodes.iter().map(|n| n.call_file));
-    out.u32s(Column::NodeCallLine, nodes.iter().map(|n| n.call_line));
-    out.u64s(Column::SegmentStart, segments.iter().map(|s| s.start));
-    out.u64s(Column::SegmentEnd, segments.iter().map(|s| s.end));
-    out.u32s(Column::SegmentNode, segments.iter().map(|s| s.node));
-    out.u64s(Column::RowAddress, rows.iter().map(|r| r.address));
-    out.u32s(Column::RowFile, rows.iter().map(|r| r.file));
-    out.u32s(Column::RowLine, rows.iter().map(|r| r.line));
-    out.u64s(Column::SymbolStart, symbols.iter().map(|s| s.start));
-    out.u64s(Column::SymbolEnd, symbols.iter().map(|s| s.end));
-    out.u32s(Column::SymbolName, symbols.iter().map(|s| s.name));
-    out.u32s(Column::TextName, names.into_iter());
-    out.u64s(Column::TextStart, elf.text().map(|text| text.svma.0));
-    out.u64s(Column::TextSize, elf.text().map(|text| text.size));
-    Ok(out.finish())
+    let offsets: Vec<u32> = std::iter::once(0).chain(ends).collect();
+    let build_id = elf.build_id();
+    let build_id = build_id.as_ref().map_or(&[][..], BuildId::bytes);
+    let inlines = [u8::from(!debug.headers.is_empty())];
+    let text: Vec<_> = elf.text().collect();
+    Ok(written([
+        (Column::BuildId, Values::bytes(build_id)),
+        (Column::Inlines, Values::bytes(&inlines)),
+        (Column::StringOffsets, Values::u32s(offsets.into_iter())),
+        (
+            Column::StringBytes,
+            Values::strings(&strings.list, string_bytes),
+        ),
+        (
+            Column::FunctionName,
+            Values::u32s(functions.iter().map(|f| f.name)),
+        ),
+        (
+            Column::FunctionFile,
+            Values::u32s(functions.iter().map(|f| f.file)),
+        ),
+        (
+            Column::FunctionLine,
+            Values::u32s(functions.iter().map(|f| f.line)),
+        ),
+        (
+            Column::NodeFunction,
+            Values::u32s(nodes.iter().map(|n| n.function)),
+        ),
+        (
+            Column::NodeParent,
+            Values::u32s(nodes.iter().map(|n| n.parent)),
+        ),
+        (
+            Column::NodeCallFile,
+            Values::u32s(nodes.iter().map(|n| n.call_file)),
+        ),
+        (
+            Column::NodeCallLine,
+            Values::u32s(nodes.iter().map(|n| n.call_line)),
+        ),
+        (
+            Column::SegmentStart,
+            Values::u64s(segments.iter().map(|s| s.start)),
+        ),
+        (
+            Column::SegmentEnd,
+            Values::u64s(segments.iter().map(|s| s.end)),
+        ),
+        (
+            Column::SegmentNode,
+            Values::u32s(segments.iter().map(|s| s.node)),
+        ),
+        (
+            Column::RowAddress,
+            Values::u64s(rows.iter().map(|r| r.address)),
+        ),
+        (Column::RowFile, Values::u32s(rows.iter().map(|r| r.file))),
+        (Column::RowLine, Values::u32s(rows.iter().map(|r| r.line))),
+        (
+            Column::SymbolStart,
+            Values::u64s(symbols.iter().map(|s| s.start)),
+        ),
+        (
+            Column::SymbolEnd,
+            Values::u64s(symbols.iter().map(|s| s.end)),
+        ),
+        (
+            Column::SymbolName,
+            Values::u32s(symbols.iter().map(|s| s.name)),
+        ),
+        (Column::TextName, Values::u32s(names.into_iter())),
+        (
+            Column::TextStart,
+            Values::u64s(text.iter().map(|text| text.svma.0)),
+        ),
+        (
+            Column::TextSize,
+            Values::u64s(text.iter().map(|text| text.size)),
+        ),
+    ]))
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::little_endian::{u32_at, u64_at};
@@ -49,52 +50,82 @@ pub(crate) const COLUMNS: usize = Column::TextSize as usize + 1;
 /// magic, version, checksum of what follows, then for each column its first byte and length.
 pub(crate) const HEADER: usize = 16 + COLUMNS * 16;
 
-/// Collects columns into the bytes of an index file.
-pub(crate) struct Writer {
-    bytes: Vec<u8>,
-    ranges: Vec<Range<usize>>,
+/// Writes the values of a column to where they belong.
+type Write<'v> = dyn FnOnce(&mut [u8]) + Send + 'v;
+
+/// The values of a column: how many bytes they take, and what writes them.
+pub(crate) struct Values<'v> {
+    size: usize,
+    write: Box<Write<'v>>,
 }
 
-impl Writer {
-    pub(crate) fn new(capacity: usize) -> Self {
-        let mut bytes = Vec::with_capacity(capacity);
-        bytes.resize(HEADER, 0);
-        Writer {
-            bytes,
-            ranges: vec![0..0; COLUMNS],
+impl<'v> Values<'v> {
+    pub(crate) fn bytes(data: &'v [u8]) -> Self {
+        Values {
+            size: data.len(),
+            write: Box::new(|out| out.copy_from_slice(data)),
         }
     }
 
-    pub(crate) fn bytes(&mut self, column: Column, data: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(data);
-        self.ranges[column as usize] = start..self.bytes.len();
-    }
-
-    pub(crate) fn u32s(&mut self, column: Column, values: impl Iterator<Item = u32>) {
-        let start = self.bytes.len();
-        self.bytes.extend(values.flat_map(u32::to_le_bytes));
-        self.ranges[column as usize] = start..self.bytes.len();
-    }
-
-    pub(crate) fn u64s(&mut self, column: Column, values: impl Iterator<Item = u64>) {
-        let start = self.bytes.len();
-        self.bytes.extend(values.flat_map(u64::to_le_bytes));
-        self.ranges[column as usize] = start..self.bytes.len();
-    }
-
-    pub(crate) fn finish(mut self) -> Vec<u8> {
-        for (i, range) in self.ranges.iter().enumerate() {
-            let at = 16 + i * 16;
-            self.bytes[at..at + 8].copy_from_slice(&(range.start as u64).to_le_bytes());
-            self.bytes[at + 8..at + 16].copy_from_slice(&(range.len() as u64).to_le_bytes());
+    /// Strings one behind the other, which take `size` bytes.
+    pub(crate) fn strings(list: &'v [Cow<'_, [u8]>], size: usize) -> Self {
+        let write = move |mut out: &mut [u8]| {
+            for text in list {
+                let (own, rest) = out.split_at_mut(text.len());
+                own.copy_from_slice(text);
+                out = rest;
+            }
+        };
+        Values {
+            size,
+            write: Box::new(write),
         }
-        self.bytes[..8].copy_from_slice(MAGIC);
-        self.bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        let checksum = crc32fast::hash(&self.bytes[16..]);
-        self.bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
-        self.bytes
     }
+
+    pub(crate) fn u32s(values: impl ExactSizeIterator<Item = u32> + Send + 'v) -> Self {
+        Self::numbers(values.map(u32::to_le_bytes))
+    }
+
+    pub(crate) fn u64s(values: impl ExactSizeIterator<Item = u64> + Send + 'v) -> Self {
+        Self::numbers(values.map(u64::to_le_bytes))
+    }
+
+    fn numbers<const N: usize>(values: impl ExactSizeIterator<Item = [u8; N]> + Send + 'v) -> Self {
+        let size = values.len() * N;
+        let write = move |out: &mut [u8]| {
+            for (out, value) in out.chunks_exact_mut(N).zip(values) {
+                out.copy_from_slice(&value);
+            }
+        };
+        Values {
+            size,
+            write: Box::new(write),
+        }
+    }
+}
+
+/// The bytes of an index file, of whose columns all come in their order; in parallel.
+pub(crate) fn written(columns: [(Column, Values<'_>); COLUMNS]) -> Vec<u8> {
+    let size: usize = columns.iter().map(|(_, values)| values.size).sum();
+    let mut bytes = vec![0; HEADER + size];
+    let (header, mut rest) = bytes.split_at_mut(HEADER);
+    header[..8].copy_from_slice(MAGIC);
+    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    let mut start = HEADER as u64;
+    rayon::scope(|scope| {
+        for (column, values) in columns {
+            let at = 16 + column as usize * 16;
+            header[at..at + 8].copy_from_slice(&start.to_le_bytes());
+            header[at + 8..at + 16].copy_from_slice(&(values.size as u64).to_le_bytes());
+            start += values.size as u64;
+            let (own, behind) = std::mem::take(&mut rest).split_at_mut(values.size);
+            rest = behind;
+            scope.spawn(|_| (values.write)(own));
+        }
+    });
+    let checksum = crc32fast::hash(&bytes[16..]);
+    bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+    bytes
 }
 
 /// The ranges of an index file's columns; None if it is damaged, cut short or of another version.

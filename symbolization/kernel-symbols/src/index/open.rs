@@ -42,13 +42,18 @@ impl SymbolIndex {
         let elf = Elf::parse(path, data)?;
         let budget = Budget::new(path, file.len(), data.len());
         let bytes = build(path, &elf, &budget)?;
-        if let Some((cache, content)) = &kept {
-            // A file that was written to meanwhile has an index of neither content.
-            let now = FileIdentity::of(path).map(|now| now.to_string());
-            if now == Some(identity.to_string()) {
-                cache.store(content, &bytes);
+        drop(elf);
+        let store = || {
+            if let Some((cache, content)) = &kept {
+                // A file that was written to meanwhile has an index of neither content.
+                let now = FileIdentity::of(path).map(|now| now.to_string());
+                if now == Some(identity.to_string()) {
+                    cache.store(content, &bytes);
+                }
             }
-        }
+        };
+        // To let a large file go takes as long as to write a small one.
+        rayon::join(store, || drop((unpacked, file)));
         Self::from_bytes(FileBytes::Owned(bytes))
             .ok_or_else(|| Error::damaged(path, "its index contradicts itself"))
     }

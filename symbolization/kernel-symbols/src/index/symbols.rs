@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use super::merge::Strings;
 use crate::budget::{Account, Budget};
-use crate::elf::Elf;
+use crate::elf::{Elf, ElfSymbol};
 use crate::Result;
 
 /// A symbol with the addresses that it covers.
@@ -16,12 +16,8 @@ pub(crate) struct Symbol {
 
 /// The symbols of an ELF file, sorted. The first of several symbols at one address is the one to show:
 /// functions before labels, global before weak before local, fewest leading underscores, then by
-/// name. A symbol without a size (a label in assembly) reaches to the next symbol.
-pub(crate) fn symbols<'d>(
-    elf: &Elf<'d>,
-    strings: &mut Strings<'d>,
-    budget: &Budget,
-) -> Result<Vec<Symbol>> {
+/// name.
+pub(crate) fn sorted<'d>(elf: &Elf<'d>, budget: &Budget) -> Result<Vec<ElfSymbol<'d>>> {
     let mut account = Account::new(budget);
     let symbols = elf.symbols(&mut account);
     let paid = account.settle();
@@ -30,9 +26,14 @@ pub(crate) fn symbols<'d>(
         .map_err(|_| budget.error())?;
     let underscores = |name: &[u8]| name.iter().take_while(|byte| **byte == b'_').count();
     symbols.sort_by(|a, b| {
-        let key = |s: &crate::elf::ElfSymbol<'d>| (s.address, s.rank, underscores(s.name), s.name);
+        let key = |s: &ElfSymbol<'d>| (s.address, s.rank, underscores(s.name), s.name);
         key(a).cmp(&key(b))
     });
+    Ok(symbols)
+}
+
+/// Sorted symbols with what they cover: one without a size (a label in assembly) reaches to the next.
+pub(crate) fn covering<'d>(symbols: &[ElfSymbol<'d>], strings: &mut Strings<'d>) -> Vec<Symbol> {
     let mut next = None;
     let mut out: Vec<Symbol> = Vec::with_capacity(symbols.len());
     for i in (0..symbols.len()).rev() {
@@ -57,5 +58,5 @@ pub(crate) fn symbols<'d>(
         });
     }
     out.reverse();
-    Ok(out)
+    out
 }
