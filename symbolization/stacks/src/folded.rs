@@ -1,3 +1,5 @@
+use std::io::Write;
+
 const MOST_FRAMES: usize = 1024;
 const KEPT_FRAMES: usize = 64;
 const LEFT_OUT: &str = "[frames left out]";
@@ -15,19 +17,29 @@ pub fn write_folded(parent: &[i64], function: &[i64], names: &[String], counts: 
         let function = function.get(stack).and_then(|f| usize::try_from(*f).ok());
         function.and_then(|f| names.get(f)).map_or("", |name| name)
     };
+    let rank = ranks(&names);
+    let rank = |stack: &usize| -> u32 {
+        let function = function.get(*stack).and_then(|f| usize::try_from(*f).ok());
+        function.and_then(|f| rank.get(f)).copied().unwrap_or(0)
+    };
     // By parent (roots first), then by name: the children of one are side by side.
-    let mut order: Vec<usize> = (0..parent.len()).collect();
-    order.sort_by(|a, b| {
-        parent[*a]
-            .cmp(&parent[*b])
-            .then_with(|| name(*a).cmp(name(*b)))
-    });
+    let row = |above: i64| usize::try_from(above + 1).unwrap_or(0).min(parent.len());
     let mut first = vec![0usize; parent.len() + 2];
     for above in parent {
-        first[usize::try_from(above + 1).unwrap_or(0).min(parent.len()) + 1] += 1;
+        first[row(*above) + 1] += 1;
     }
     for i in 1..first.len() {
         first[i] += first[i - 1];
+    }
+    let mut order = vec![0usize; parent.len()];
+    let mut next = first.clone();
+    for (stack, above) in parent.iter().enumerate() {
+        let place = &mut next[row(*above)];
+        order[*place] = stack;
+        *place += 1;
+    }
+    for bounds in first.windows(2) {
+        order[bounds[0]..bounds[1]].sort_by_key(rank);
     }
     let children = |stack: i64| {
         let row = usize::try_from(stack + 1).unwrap_or(0);
@@ -57,12 +69,27 @@ pub fn write_folded(parent: &[i64], function: &[i64], names: &[String], counts: 
             } else {
                 out.extend_from_slice(line.as_bytes());
             }
-            out.extend_from_slice(format!(" {count}\n").as_bytes());
+            let _ = writeln!(out, " {count}"); // writing to memory does not fail
         }
         let below = children(stack as i64).iter().rev();
         pending.extend(below.map(|child| (*child, depth + 1)));
     }
     out
+}
+
+/// The place of each name among all that differ, in their order; 0 is the empty one's.
+fn ranks(names: &[String]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_unstable_by_key(|name| &names[*name]);
+    let mut ranks = vec![0; names.len()];
+    let mut last = (0, "");
+    for name in order {
+        if names[name] != last.1 {
+            last = (last.0 + 1, &names[name]);
+        }
+        ranks[name] = last.0;
+    }
+    ranks
 }
 
 fn frame(name: &str) -> String {
