@@ -313,6 +313,7 @@ class PerfData:
         """Read it whole. Raises NativeError."""
     place_object: NDArray[np.uint32]
     place_address: NDArray[np.uint64]
+    entry_thread: NDArray[np.uint32]
     entry_event: NDArray[np.uint32]
     entry_weight: NDArray[np.uint64]
     entry_samples: NDArray[np.uint64]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from profdiff import __version__
 from profdiff.base import bounded
@@ -22,13 +23,16 @@ from profdiff.collectors.perf.samples import of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
 from profdiff.profile import nameless_kernel
-from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.sampled_profile import by_thread, folded_profile, perf_profile, text_profile
+from profdiff.profile.sampled_profile import (
+    by_thread,
+    folded_profile,
+    perf_profile,
+    text_profile,
+    totals,
+)
 from profdiff.profile.sampled_profile import folded as folded_samples
-from profdiff.profile.session_facts import with_profiles, workloads
 from profdiff.session import manifest as m
-from profdiff.session.facts import Facts
 from profdiff.session.held import refuse_occupied
 from profdiff.session.session import Session
 from profdiff.symbolization import debuginfod
@@ -45,6 +49,9 @@ from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.found_kallsyms import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
 from profdiff.symbolization.symbolizer import symbolize
+
+if TYPE_CHECKING:
+    from profdiff.profile.comparison import Comparison
 
 # Threads that are there in every recording.
 _NOT_PROGRAMS = ("", "perf", "perf-exec", "swapper", ":-1")
@@ -79,7 +86,7 @@ class Imported:
     trusted: str = ""
     nameless: bool = False
 
-    @property
+    @cached_property
     def program(self) -> str:
         """The thread's name with most samples; those of perf itself and of idle processors count
         only where there are no others. "" for text, which does not tell it."""
@@ -98,6 +105,18 @@ class Imported:
         profile = perf_profile(self.recorded, data, chains, lambda: self.recorded)
         profile.remarks.extend(filter(None, [self.trusted, self._addresses]))
         return profile
+
+    @property
+    def measured(self) -> list[Measured]:
+        """What its samples of each metric stand for. Raises InputError."""
+        if self.recorded.samples is not None:
+            sums = totals(self.recorded.samples)
+        else:
+            sums = list(zip(self.profile.metrics, self.profile.totals[0].tolist(), strict=True))
+        return [
+            Measured(metric.name, metric.unit, metric.better, True, [float(total)])
+            for metric, total in sums
+        ]
 
     def folded(self) -> bytes:
         """Its stacks in FlameGraph's format."""
@@ -251,7 +270,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
                 files={},
                 sampling=one.sampling,
                 program=one.program,
-                measured=_totals(one.profile),
+                measured=one.measured,
             )
             for one, number in _numbered(imported)
         ],
@@ -266,14 +285,6 @@ def _numbered(imported: Sequence[Imported]) -> list[tuple[Imported, int]]:
         seen[one.source.label] += 1
         numbers.append((one, seen[one.source.label]))
     return numbers
-
-
-def _totals(profile: Profile) -> list[Measured]:
-    """What the samples of each metric stand for."""
-    return [
-        Measured(metric.name, metric.unit, metric.better, True, [float(total)])
-        for metric, total in zip(profile.metrics, profile.totals[0].tolist(), strict=True)
-    ]
 
 
 def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
@@ -296,8 +307,12 @@ def folded(imported: Sequence[Imported]) -> list[tuple[str, Callable[[], bytes]]
     return [(one.source.label, one.folded) for one, number in _numbered(imported) if number == 1]
 
 
-def compare(imported: Sequence[Imported], manifest: m.Manifest) -> list[Comparison]:
+def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Comparison]":
     """The comparison, one for each metric. Raises SessionError without a metric in common."""
+    from profdiff.profile.comparison import Comparison
+    from profdiff.profile.session_facts import with_profiles, workloads
+    from profdiff.session.facts import Facts
+
     by_label: dict[str, list[Profile]] = {}
     runs: dict[str, list[m.Run]] = {}
     for one, run in zip(imported, manifest.runs, strict=True):

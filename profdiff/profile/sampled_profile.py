@@ -122,16 +122,21 @@ def folded(run: Recorded, data: PerfData, chains: Chains) -> bytes:
 
 def by_thread(data: PerfData) -> dict[str, int]:
     """The weight of each thread name's samples, of the first event that has samples."""
-    nothing = np.empty(0, np.uint32)
-    offsets = np.zeros(len(data.place_address) + 1, np.uint32)
-    stacks = data.expand(offsets, nothing, np.empty(0, np.bool_), 0)
     event = int(data.entry_event[0]) if len(data.entry_event) else 0
-    mine = (data.entry_event == event) & (stacks.entry_stack >= 0)
-    found = dict.fromkeys(data.threads, 0)
-    threads = stacks.function[stacks.entry_stack[mine]].tolist()
-    for thread, weight in zip(threads, data.entry_weight[mine].tolist(), strict=True):
-        found[data.threads[thread]] += weight
-    return found
+    mine = data.entry_event == event
+    threads = data.threads
+    weights = np.zeros(len(threads), np.int64)
+    np.add.at(weights, data.entry_thread[mine], data.entry_weight[mine].astype(np.int64))
+    return dict(zip(threads, weights.tolist(), strict=True))
+
+
+def totals(data: PerfData) -> list[tuple[Metric, int]]:
+    """What the samples of each metric stand for. Raises InputError for a file with implausibly many
+    events."""
+    metrics, column = _metrics([one.name for one in data.events], data.entry_event)
+    sums = np.zeros(len(metrics), np.int64)
+    np.add.at(sums, column[data.entry_event], data.entry_weight.astype(np.int64))
+    return list(zip(metrics, sums.tolist(), strict=True))
 
 
 def folded_profile(profile: Profile) -> bytes:
@@ -150,6 +155,20 @@ def _columns(
     source: PerfData | PerfText,
 ) -> tuple[tuple[Metric, ...], NDArray[np.int64], NDArray[np.int64]]:
     """The metrics that were sampled, and counts and samples, int64[S, 1, M]."""
+    metrics, column = _metrics(events, entry_event)
+    there = entry_stack >= 0
+    place = entry_stack[there] * len(metrics) + column[entry_event[there]]
+    counts, samples = np.zeros((2, stacks * len(metrics)), np.int64)
+    np.add.at(counts, place, source.entry_weight[there].astype(np.int64))
+    np.add.at(samples, place, source.entry_samples[there].astype(np.int64))
+    shape = (stacks, 1, len(metrics))
+    return metrics, counts.reshape(shape), samples.reshape(shape)
+
+
+def _metrics(
+    events: Sequence[str], entry_event: NDArray[np.uint32]
+) -> tuple[tuple[Metric, ...], NDArray[np.int64]]:
+    """The metrics that were sampled, and which one each event is of."""
     used = np.flatnonzero(np.bincount(entry_event)).tolist()
     # perf adds a dummy event of its own, which counts nothing.
     wanted = used or [n for n, name in enumerate(events) if not name.startswith("dummy")]
@@ -160,13 +179,7 @@ def _columns(
     column = np.zeros(max(len(events), 1), np.int64)
     for event, metric in of_event.items():
         column[event] = metrics.index(metric)
-    there = entry_stack >= 0
-    place = entry_stack[there] * len(metrics) + column[entry_event[there]]
-    counts, samples = np.zeros((2, stacks * len(metrics)), np.int64)
-    np.add.at(counts, place, source.entry_weight[there].astype(np.int64))
-    np.add.at(samples, place, source.entry_samples[there].astype(np.int64))
-    shape = (stacks, 1, len(metrics))
-    return metrics, counts.reshape(shape), samples.reshape(shape)
+    return metrics, column
 
 
 def _text_functions(

@@ -61,6 +61,16 @@ pub struct Stacks {
     pub strings: Vec<String>,
 }
 
+impl Stacks {
+    /// Per entry: the name of its thread, in `strings`.
+    pub fn entry_name(&self) -> impl Iterator<Item = u32> + '_ {
+        let name = |row: &u32| self.row_name.get(*row as usize).copied();
+        self.entry_row
+            .iter()
+            .map(move |row| name(row).unwrap_or_default())
+    }
+}
+
 impl<'s> From<&'s Stacks> for Samples<'s> {
     fn from(from: &'s Stacks) -> Self {
         Samples {

@@ -40,6 +40,8 @@ pub(crate) struct PerfData {
     #[pyo3(get)]
     place_address: Py<PyArray1<u64>>,
     #[pyo3(get)]
+    entry_thread: Py<PyArray1<u32>>,
+    #[pyo3(get)]
     entry_event: Py<PyArray1<u32>>,
     #[pyo3(get)]
     entry_weight: Py<PyArray1<u64>>,
@@ -52,6 +54,7 @@ impl PerfData {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let mut from = py.detach(|| pd::Profile::open(&path)).map_err(native)?;
+        let entry_thread: Vec<u32> = from.stacks.entry_name().collect();
         let stacks = &mut from.stacks;
         // These columns are Python's from here on.
         let place_object = std::mem::take(&mut stacks.place_object);
@@ -63,6 +66,7 @@ impl PerfData {
             from,
             place_object: place_object.into_pyarray(py).unbind(),
             place_address: place_address.into_pyarray(py).unbind(),
+            entry_thread: entry_thread.into_pyarray(py).unbind(),
             entry_event: entry_event.into_pyarray(py).unbind(),
             entry_weight: entry_weight.into_pyarray(py).unbind(),
             entry_samples: entry_samples.into_pyarray(py).unbind(),
