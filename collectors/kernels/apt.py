@@ -12,10 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
 from profdiff.base.cache import cache_folder
-from profdiff.base.console import CleanConsole
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
@@ -199,6 +196,10 @@ class Apt:
 
 def _show_download(status: Iterable[str], what: str, total: int) -> None:
     """A bar on a terminal, fed by apt's status lines (``dlstatus:FILE:PERCENT:TEXT``)."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from profdiff.base.console import CleanConsole
+
     console = CleanConsole(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

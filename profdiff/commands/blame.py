@@ -91,7 +91,7 @@ def blame(
     built: a commit named here is a suspect, not a culprit.
     """
     from profdiff.commands.blamed import of_findings
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
 
     recording, at = find(session, cell, at, ["session"])
     (only,) = recording.sessions().values()

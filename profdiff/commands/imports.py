@@ -18,6 +18,7 @@ from profdiff.reports.form import Subject
 from profdiff.reports.forms import FORMS
 
 if TYPE_CHECKING:
+    from profdiff.evidence.findings import Findings
     from profdiff.profile.importing import GivenRecording, Imported
 
 _FILES = [
@@ -95,18 +96,19 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     with one LABEL are recordings of one kernel, each in a boot of its own: base=a1 base=a2 new=b1
     new=b2. A single FILE is shown without a comparison.
     """
-    from profdiff.evidence.findings import Findings, OneSetting
+    from profdiff.evidence.one_setting import OneSetting
     from profdiff.profile import importing
     from profdiff.session.session import Session
 
     imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
 
-    found = OneSetting(
-        ops,
-        lambda: Findings.of_recordings(importing.compare(imported, described)),
-        lambda: importing.folded(imported),
-    )
+    def findings() -> "Findings":
+        from profdiff.evidence.findings import Findings
+
+        return Findings.of_recordings(importing.compare(imported, described))
+
+    found = OneSetting(ops, findings, lambda: importing.folded(imported))
     output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 
@@ -123,12 +125,15 @@ def _read(sources: "list[GivenRecording]") -> "list[Imported]":
 def _registered() -> dict[str, Path]:
     """Debug ELFs of registered kernels by build id, of those whose files are here: nothing is
     fetched or unpacked."""
-    from profdiff.collectors.kernels.kinds.registry import parse
     from profdiff.collectors.kernels.registered import registered
     from profdiff.symbolization._native import NativeError, elf_build_id
 
     found: dict[str, Path] = {}
-    for text in registered().values():
+    if not (specs := registered()):
+        return found
+    from profdiff.collectors.kernels.kinds.registry import parse
+
+    for text in specs.values():
         # A kernel that is no longer there is `profdiff kernel list`'s to tell.
         with suppress(ProfdiffError, NativeError, OSError):
             spec = parse(text)
@@ -147,7 +152,7 @@ def _sources(
     roots: Sequence[str],
 ) -> "list[GivenRecording]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
-    from profdiff.collectors.kernels.arguments import labelled
+    from profdiff.collectors.kernels.label import labelled
     from profdiff.profile.importing import GivenRecording
 
     files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]

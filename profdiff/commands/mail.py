@@ -279,7 +279,7 @@ class _Told:
     @staticmethod
     def of(recording: "Opened", at: str | None) -> "_Told":
         """What a session tells, or several parts together. Raises InputError, SessionError."""
-        from profdiff.evidence.findings import OneSetting
+        from profdiff.evidence.one_setting import OneSetting
         from profdiff.evidence.parts.findings import PartsFindings
         from profdiff.mail import content, parts
         from profdiff.session.parts import Parts

@@ -16,7 +16,7 @@ from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.profile.selection import Selection
 
 if TYPE_CHECKING:
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
 
 # Options of every text.
 TOP = click.option(

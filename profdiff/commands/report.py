@@ -182,7 +182,7 @@ def _found(
     tags: Sequence[str],
 ) -> Any:
     """What is reported."""
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session

@@ -1,8 +1,8 @@
 """What a report of a session shows: at one setting, or of recordings that exist."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 
 import msgspec
 
@@ -141,29 +141,6 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         if self.comparisons:
             return self.comparisons[0].kernels
         return self.results.kernels
-
-
-class OneSetting(msgspec.Struct, frozen=True, dict=True):
-    """What a report of a session is made of, at one setting. Nothing is read of the recordings
-    before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
-    kernel. ``ops``: None where they are unknown."""
-
-    ops: int | None
-    find: Callable[[], Findings]
-    folded: Callable[[], Sequence[tuple[str, Callable[[], bytes]]]]
-
-    @staticmethod
-    def of(session: Session, at: str | None = None) -> "OneSetting":
-        """At the setting that ``choose`` chooses. Raises what it does."""
-        results = Results.gather(session.manifest)
-        setting = choose(session.manifest, at, results)
-        find = partial(Findings.of, session, setting, results)
-        return OneSetting(setting.ops, find, Recordings(session, setting).folded)
-
-    @cached_property
-    def findings(self) -> Findings:
-        """Raises what ``Findings.of`` does."""
-        return self.find()
 
 
 def _differ(session: Session, results: Results, setting: points.Setting) -> dict[str, FunctionKey]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from profdiff.reports.form import Files, Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.views.suite.records import SuiteDocument
 

@@ -59,7 +59,7 @@ def _is_whole(session: Session) -> bool:
 
 
 def _made(session: Session, at: str | None, asked: Asked) -> str:
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
     from profdiff.reports.forms import session_text as made
 
     return made(Subject(session, lambda: OneSetting.of(session, at), asked), "-")

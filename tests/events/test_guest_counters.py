@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import profdiff
 
-from profdiff.evidence.findings import OneSetting
+from profdiff.evidence.one_setting import OneSetting
 from profdiff.session.session import Session
 from profdiff.views.events.making import build
 from profdiff.views.events.records import EventsDocument

@@ -15,7 +15,7 @@ from support import ROOT, error_line, profdiff
 from synthetic_session import exact_session
 
 from profdiff.base import units
-from profdiff.evidence.findings import OneSetting
+from profdiff.evidence.one_setting import OneSetting
 from profdiff.profile.events.table import events
 from profdiff.session.session import Session
 from profdiff.views.events import records

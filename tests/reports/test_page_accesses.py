@@ -15,7 +15,8 @@ from support import ROOT
 from synthetic_code import START, annotation, instruction, shown
 from synthetic_session import exact_session
 
-from profdiff.evidence.findings import Findings, OneSetting
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.one_setting import OneSetting
 from profdiff.reports.page import accesses as page_accesses
 from profdiff.reports.page import html, packed_accesses
 from profdiff.session.session import Session

@@ -17,7 +17,8 @@ from support import ROOT
 from synthetic import compare, frame
 from synthetic_session import exact_session
 
-from profdiff.evidence.findings import Findings, OneSetting
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.one_setting import OneSetting
 from profdiff.reports.page import html
 from profdiff.reports.page import sharing as page_sharing
 from profdiff.session.session import Session

@@ -4,9 +4,6 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-from profdiff.base.console import CleanConsole
 from profdiff.base.terminal import tell
 from profdiff.base.units import shorten
 
@@ -18,6 +15,10 @@ class BuildProgress:
     nobody knows. ``quiet``: say nothing."""
 
     def __init__(self, label: str, about: str, steps: int, seconds: float, quiet: bool) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from profdiff.base.console import CleanConsole
+
         self._label, self._quiet, self._started = label, quiet, time.monotonic()
         self._bar: Progress | None = None
         took = f"; the last such build took {duration(seconds)}" if seconds else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from profdiff.reports.form import Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.findings import OneSetting
+    from profdiff.evidence.one_setting import OneSetting
     from profdiff.views.sharing.records import SharingDocument
 
     OfSession = Subject[OneSetting]
