@@ -184,8 +184,8 @@ def discoveries(boots: int, changed: int, tables: int, seed: int) -> Discoveries
         counts = random.poisson(costs * scatter).astype(np.float64)
         total = float(means.sum())
         tests = function_tests(counts[0], counts[1], (total, total))
-        found = np.nan_to_num(tests.adjusted, nan=1.0) <= Rule.alpha
-        raw = np.nan_to_num(tests.p, nan=1.0) <= Rule.alpha
+        found = np.nan_to_num(tests.adjusted, nan=1.0) <= Rule().alpha
+        raw = np.nan_to_num(tests.p, nan=1.0) <= Rule().alpha
         said = np.array([verdict == "changed" for verdict in tests.verdicts])
         false, unadjusted, wrong = (
             (chosen & ~truth).sum() / max(1, chosen.sum()) for chosen in (found, raw, said)
@@ -217,7 +217,9 @@ def null_table(count: int = EXPERIMENTS) -> Table:
 
 
 def verdict_table(count: int = EXPERIMENTS // 4) -> Table:
-    cells = [(change, "unchanged") for change in (0.0, Rule.relevance, 0.02)] + [(0.02, "changed")]
+    cells = [(change, "unchanged") for change in (0.0, Rule().relevance, 0.02)] + [
+        (0.02, "changed")
+    ]
     titles = (f"+{100 * change:.0f}%: *{verdict}*" for change, verdict in cells)
     rows: Table = [("CV 0.5%", "boots", *titles)]
     for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9)):

@@ -2,6 +2,8 @@
 
 import json
 import os
+from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 
 
@@ -11,7 +13,10 @@ def check_golden(file: Path, made: str, tests: str) -> None:
     if os.environ.get("PROFDIFF_UPDATE_GOLDENS"):
         file.write_text(made)
     assert file.exists(), f"there is no {file}: run {command}"
-    assert file.read_text() == made, f"{file} holds something else; to accept: {command}"
+    if (held := file.read_text()) != made:
+        lines = unified_diff(held.splitlines(), made.splitlines(), "held", "made", n=0, lineterm="")
+        first = "\n".join(islice(lines, 40))
+        raise AssertionError(f"{file} holds something else; to accept: {command}\n{first}")
 
 
 def check_schema(file: Path, schema: object, folder: str) -> None:

@@ -113,15 +113,14 @@ def test_columns_that_disagree_are_refused(tmp_path: Path, broken: dict[str, obj
 
 @pytest.mark.guest
 def test_kept_code_is_what_objdump_sees_with_the_chains_of_the_debug_elf(
-    recorded: Path, tmp_path: Path
+    recorded: Path,
 ) -> None:
-    objdump, zstd = need_program("objdump", "binutils"), need_program("zstd")
+    objdump = need_program("objdump", "binutils")
     session = Session.open(recorded)
     kernel = session.manifest.kernels[1]
     assert kernel.code and kernel.debug_elf
     code = KernelCode.load(recorded / kernel.code)
-    elf = tmp_path / "vmlinux"
-    subprocess.run([zstd, "-qd", kernel.debug_elf, "-o", elf], check=True)
+    elf = Path(kernel.debug_elf)
     index = open_index(elf, None)
     assert len(code.start) > 100
     for row in range(0, len(code.start), 8):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, RESTORED, ROOT, error_line, profdiff
+from support import EXAMPLE, IMPORTED, RESTORED, ROOT, error_line, profdiff
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     command += ["--no-build-isolation", "--disable-pip-version-check", "--target"]
     subprocess.run([*command, folder / "site", folder], check=True, capture_output=True)
-    return {"PYTHONPATH": os.pathsep.join([str(folder / "site"), os.environ.get("PYTHONPATH", "")])}
+    return {"PYTHONPATH": os.pathsep.join([str(folder / "site"), str(IMPORTED)])}
 
 
 @pytest.mark.slow

