@@ -10,6 +10,8 @@ import pytest
 from profdiff.base import forked
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.forked import made_in_order
+from profdiff.symbolization import _native
+from profdiff.symbolization._native import SymbolIndex
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +36,14 @@ def test_parts_are_in_order(number: int) -> None:
         f"{part}\udc80" * part for part in range(number)
     ]
     assert children() == before
+
+
+def test_native_threads_are_a_processs_own() -> None:
+    """Those that this process started do not run in a fork of it, which would wait for them."""
+    sections = SymbolIndex.open(_native.__file__).sections()
+    assert sections
+    found = made_in_order(lambda path: SymbolIndex.open(path).sections(), [_native.__file__] * 3)
+    assert list(found) == [sections] * 3
 
 
 def test_several_processes_make_them(processors: Callable[[int], None]) -> None:

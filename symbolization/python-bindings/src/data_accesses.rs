@@ -12,6 +12,7 @@ use ::data_accesses as known;
 
 use crate::error::native;
 use crate::symbols::Kallsyms;
+use crate::threads::parallel;
 
 /// Names of the kinds of what is accessed.
 #[pyfunction]
@@ -42,7 +43,7 @@ pub(crate) fn probed(
     function: &str,
     variable: &str,
 ) -> PyResult<Option<Probed>> {
-    let found = py.detach(|| known::probed(&path, architecture, function, variable));
+    let found = py.detach(|| parallel(|| known::probed(&path, architecture, function, variable)));
     Ok(found.map_err(native)?.map(|found| {
         let begins = found.begins.into_iter().map(|one| {
             let (how, register, number, why) = match one.held {
@@ -82,7 +83,7 @@ pub(crate) struct DataIndex(known::DataIndex);
 impl DataIndex {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Option<Self>> {
-        let found = py.detach(|| known::DataIndex::open(&path));
+        let found = py.detach(|| parallel(|| known::DataIndex::open(&path)));
         Ok(found.map_err(native)?.map(DataIndex))
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use crate::error::native;
+use crate::threads::parallel;
 
 /// Name, type, offset and size in bits, whether it is a bit field.
 type Field = (String, String, u64, u64, bool);
@@ -20,7 +21,7 @@ pub(crate) fn type_layouts(
     names: Vec<String>,
 ) -> PyResult<(&'static str, Vec<Option<Layout>>)> {
     let found = py
-        .detach(|| data_types::layouts(&path, &names))
+        .detach(|| parallel(|| data_types::layouts(&path, &names)))
         .map_err(native)?;
     let layouts = found.found.into_iter().map(|one| {
         let one = one?;

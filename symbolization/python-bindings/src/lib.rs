@@ -12,6 +12,7 @@ mod function_graph;
 mod perf;
 mod stacks;
 mod symbols;
+mod threads;
 
 #[pyo3::pymodule]
 mod _native {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::error::native;
+use crate::threads::parallel;
 
 fn addresses<T>(array: &PyReadonlyArray1<'_, u64>, kind: fn(u64) -> T) -> Vec<T> {
     array
@@ -64,7 +65,7 @@ impl SymbolIndex {
     #[staticmethod]
     #[pyo3(signature = (path, cache=None))]
     fn open(py: Python<'_>, path: PathBuf, cache: Option<PathBuf>) -> PyResult<Self> {
-        let index = py.detach(|| ks::SymbolIndex::open(&path, cache.as_deref()));
+        let index = py.detach(|| parallel(|| ks::SymbolIndex::open(&path, cache.as_deref())));
         Ok(SymbolIndex(index.map_err(native)?))
     }
 
@@ -122,7 +123,9 @@ pub(crate) fn elf_code(
         return Err(PyValueError::new_err("columns of different lengths"));
     }
     let ranges: Vec<_> = starts.into_iter().zip(sizes).collect();
-    let code = py.detach(|| ks::elf_code(&path, &ranges)).map_err(native)?;
+    let code = py
+        .detach(|| parallel(|| ks::elf_code(&path, &ranges)))
+        .map_err(native)?;
     Ok(code
         .iter()
         .map(|code| PyBytes::new(py, code).unbind())
