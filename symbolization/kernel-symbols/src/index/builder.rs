@@ -54,77 +54,32 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     Ok(written([
         (Column::BuildId, Values::bytes(build_id)),
         (Column::Inlines, Values::bytes(&inlines)),
-        (Column::StringOffsets, Values::u32s(offsets.into_iter())),
+        (
+            Column::StringOffsets,
+            Values::u32s(&offsets, |offset| *offset),
+        ),
         (
             Column::StringBytes,
             Values::strings(&strings.list, string_bytes),
         ),
-        (
-            Column::FunctionName,
-            Values::u32s(functions.iter().map(|f| f.name)),
-        ),
-        (
-            Column::FunctionFile,
-            Values::u32s(functions.iter().map(|f| f.file)),
-        ),
-        (
-            Column::FunctionLine,
-            Values::u32s(functions.iter().map(|f| f.line)),
-        ),
-        (
-            Column::NodeFunction,
-            Values::u32s(nodes.iter().map(|n| n.function)),
-        ),
-        (
-            Column::NodeParent,
-            Values::u32s(nodes.iter().map(|n| n.parent)),
-        ),
-        (
-            Column::NodeCallFile,
-            Values::u32s(nodes.iter().map(|n| n.call_file)),
-        ),
-        (
-            Column::NodeCallLine,
-            Values::u32s(nodes.iter().map(|n| n.call_line)),
-        ),
-        (
-            Column::SegmentStart,
-            Values::u64s(segments.iter().map(|s| s.start)),
-        ),
-        (
-            Column::SegmentEnd,
-            Values::u64s(segments.iter().map(|s| s.end)),
-        ),
-        (
-            Column::SegmentNode,
-            Values::u32s(segments.iter().map(|s| s.node)),
-        ),
-        (
-            Column::RowAddress,
-            Values::u64s(rows.iter().map(|r| r.address)),
-        ),
-        (Column::RowFile, Values::u32s(rows.iter().map(|r| r.file))),
-        (Column::RowLine, Values::u32s(rows.iter().map(|r| r.line))),
-        (
-            Column::SymbolStart,
-            Values::u64s(symbols.iter().map(|s| s.start)),
-        ),
-        (
-            Column::SymbolEnd,
-            Values::u64s(symbols.iter().map(|s| s.end)),
-        ),
-        (
-            Column::SymbolName,
-            Values::u32s(symbols.iter().map(|s| s.name)),
-        ),
-        (Column::TextName, Values::u32s(names.into_iter())),
-        (
-            Column::TextStart,
-            Values::u64s(text.iter().map(|text| text.svma.0)),
-        ),
-        (
-            Column::TextSize,
-            Values::u64s(text.iter().map(|text| text.size)),
-        ),
+        (Column::FunctionName, Values::u32s(&functions, |f| f.name)),
+        (Column::FunctionFile, Values::u32s(&functions, |f| f.file)),
+        (Column::FunctionLine, Values::u32s(&functions, |f| f.line)),
+        (Column::NodeFunction, Values::u32s(&nodes, |n| n.function)),
+        (Column::NodeParent, Values::u32s(&nodes, |n| n.parent)),
+        (Column::NodeCallFile, Values::u32s(&nodes, |n| n.call_file)),
+        (Column::NodeCallLine, Values::u32s(&nodes, |n| n.call_line)),
+        (Column::SegmentStart, Values::u64s(&segments, |s| s.start)),
+        (Column::SegmentEnd, Values::u64s(&segments, |s| s.end)),
+        (Column::SegmentNode, Values::u32s(&segments, |s| s.node)),
+        (Column::RowAddress, Values::u64s(&rows, |r| r.address)),
+        (Column::RowFile, Values::u32s(&rows, |r| r.file)),
+        (Column::RowLine, Values::u32s(&rows, |r| r.line)),
+        (Column::SymbolStart, Values::u64s(&symbols, |s| s.start)),
+        (Column::SymbolEnd, Values::u64s(&symbols, |s| s.end)),
+        (Column::SymbolName, Values::u32s(&symbols, |s| s.name)),
+        (Column::TextName, Values::u32s(&names, |name| *name)),
+        (Column::TextStart, Values::u64s(&text, |text| text.svma.0)),
+        (Column::TextSize, Values::u64s(&text, |text| text.size)),
     ]))
 }

@@ -82,23 +82,27 @@ impl<'v> Values<'v> {
         }
     }
 
-    pub(crate) fn u32s(values: impl ExactSizeIterator<Item = u32> + Send + 'v) -> Self {
-        Self::numbers(values.map(u32::to_le_bytes))
+    /// A number `of` each row.
+    pub(crate) fn u32s<T: Sync>(rows: &'v [T], of: impl Fn(&T) -> u32 + Send + 'v) -> Self {
+        Self::numbers(rows, move |row| of(row).to_le_bytes())
     }
 
-    pub(crate) fn u64s(values: impl ExactSizeIterator<Item = u64> + Send + 'v) -> Self {
-        Self::numbers(values.map(u64::to_le_bytes))
+    /// A number `of` each row.
+    pub(crate) fn u64s<T: Sync>(rows: &'v [T], of: impl Fn(&T) -> u64 + Send + 'v) -> Self {
+        Self::numbers(rows, move |row| of(row).to_le_bytes())
     }
 
-    fn numbers<const N: usize>(values: impl ExactSizeIterator<Item = [u8; N]> + Send + 'v) -> Self {
-        let size = values.len() * N;
+    fn numbers<T: Sync, const N: usize>(
+        rows: &'v [T],
+        bytes: impl Fn(&T) -> [u8; N] + Send + 'v,
+    ) -> Self {
         let write = move |out: &mut [u8]| {
-            for (out, value) in out.chunks_exact_mut(N).zip(values) {
-                out.copy_from_slice(&value);
+            for (out, row) in out.chunks_exact_mut(N).zip(rows) {
+                out.copy_from_slice(&bytes(row));
             }
         };
         Values {
-            size,
+            size: rows.len() * N,
             write: Box::new(write),
         }
     }
