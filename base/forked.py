@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -17,7 +18,7 @@ Made = TypeVar("Made")
 def made_in_order(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterator[Made]:
     """What ``make`` makes of each part, in order. A process for each processor makes every N-th of
     them, and waits while what it has made is not asked for: memory holds a part of each. Raises
-    what ``make`` does of ProfdiffError, and ProfdiffError where a process was ended."""
+    what ``make`` does, with its trace as a note, and ProfdiffError where a process was ended."""
     processors = min(len(os.sched_getaffinity(0)), len(parts))
     if processors < 2:
         yield from map(make, parts)
@@ -38,7 +39,7 @@ def made_in_order(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterat
                 made = ends[number % processors].recv()
             except EOFError:
                 raise ProfdiffError("a process that helps was ended: try again") from None
-            if isinstance(made, ProfdiffError):
+            if isinstance(made, Exception):
                 raise made
             yield made
     finally:
@@ -56,9 +57,13 @@ def _make(make: Callable[[Part], Made], parts: Sequence[Part], to: Connection) -
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     for part in parts:
+        made: Made | Exception
         try:
-            to.send(make(part))
-        except ProfdiffError as error:
-            to.send(error)
+            made = make(part)
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            made = error
+        try:
+            to.send(made)
         except BrokenPipeError:
             return  # Nobody asks any more.

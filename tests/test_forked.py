@@ -64,6 +64,13 @@ def test_an_error_comes_where_its_part_would() -> None:
         next(found)
 
 
+def test_a_defect_is_raised_here_with_its_trace(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        list(made_in_order(lambda part: 1 // (part - 4), range(9)))
+    assert "in _make" in raised.value.__notes__[0]
+    assert capfd.readouterr().err == ""
+
+
 def test_who_asks_no_more_leaves_no_process() -> None:
     before = children()
     found = made_in_order(lambda part: b"x" * 2**20, range(100))
