@@ -8,12 +8,12 @@ with 1 when a limit is missed: 0.3 s for a command, 0.3 s for the text.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+from taken import taken
 
 from profdiff.reports.annotation.text import render
 from profdiff.reports.form import Asked, Layout
@@ -21,18 +21,8 @@ from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, R
 
 LIMIT = 0.3
 INSTRUCTIONS = 5_000
-_START = [sys.executable, "-c", "import numpy, msgspec, click"]
+_START = ["-c", "import numpy, msgspec, click"]
 _LABELS = ("base", "new")
-
-
-def seconds(command: list[str]) -> float:
-    """Processor time of a command."""
-    before = os.times()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    after = os.times()
-    return (after.children_user + after.children_system) - (
-        before.children_user + before.children_system
-    )
 
 
 def large(instructions: int) -> Annotation:
@@ -103,9 +93,9 @@ def main() -> int:
     options = parser.parse_args()
     missed = False
     for function in options.functions:
-        command = [sys.executable, "-m", "profdiff", "annotate", str(options.session), function]
-        seconds(command)
-        pairs = [(seconds(_START), seconds(command)) for _ in range(options.runs)]
+        command = ["-m", "profdiff", "annotate", options.session, function]
+        taken(*command)
+        pairs = [(taken(*_START).processor, taken(*command).processor) for _ in range(options.runs)]
         start = statistics.median(start for start, _ in pairs)
         whole = statistics.median(whole for _, whole in pairs)
         missed |= whole > LIMIT
@@ -117,11 +107,11 @@ def main() -> int:
     for beside in (False, True):
         before = time.process_time()
         lines = len(render(made, Asked(width=160, layout=Layout(side_by_side=beside))))
-        taken = time.process_time() - before
-        missed |= taken > LIMIT
+        spent = time.process_time() - before
+        missed |= spent > LIMIT
         what = "side by side" if beside else "one column"
-        print(f"{INSTRUCTIONS:,} instructions as {lines:,} lines, {what}: {taken:.2f} s ", end="")
-        print(f"(limit {LIMIT} s: {_met(taken)})")
+        print(f"{INSTRUCTIONS:,} instructions as {lines:,} lines, {what}: {spent:.2f} s ", end="")
+        print(f"(limit {LIMIT} s: {_met(spent)})")
     return int(missed)
 
 

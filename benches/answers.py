@@ -8,15 +8,14 @@ a million calls. Exits with 1 when a limit is missed.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from limits import Figure, told
+from taken import taken
 
 from profdiff.symbolization._native import traced_calls
 
@@ -24,23 +23,6 @@ MAILS = Path(__file__).resolve().parent.parent / "tests/lkp/mails"
 CALLS = 1_000_000
 # Beside a report; alone; of one mail; of a million calls.
 EVENTS, COVERAGE, MAIL, TRACE = 0.5, 5.0, 1.0, 1.0
-
-
-def seconds(*command: str | Path) -> float:
-    """Processor time of a command of profdiff's."""
-    before = os.times()
-    subprocess.run(
-        [sys.executable, "-m", "profdiff", *map(str, command)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    after = os.times()
-    both = (
-        after.children_user - before.children_user,
-        after.children_system - before.children_system,
-    )
-    return sum(both)
 
 
 def traced() -> float:
@@ -65,7 +47,9 @@ def main() -> None:
     asked = parser.parse_args()
 
     def median(*command: str | Path) -> float:
-        return statistics.median(seconds(*command) for _ in range(asked.runs))
+        return statistics.median(
+            taken("-m", "profdiff", *command).processor for _ in range(asked.runs)
+        )
 
     with tempfile.TemporaryDirectory() as folder:
         report = median("report", asked.session, "--text", Path(folder) / "text")

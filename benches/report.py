@@ -8,24 +8,14 @@ with the libraries that a report is made with. Exits with 1 when a text that is 
 """
 
 import argparse
-import resource
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from limits import Figure, told
+from taken import taken
 
 SHOWN, MADE = 0.15, 2.0
-
-
-def seconds(arguments: Sequence[str | Path]) -> float:
-    """Processor time of Python with these arguments."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> int:
@@ -43,8 +33,8 @@ def main() -> int:
             [*report, "--text", Path(folder) / "text"],
         ]
         for command in commands:
-            seconds(command)
-        found = [list(map(seconds, commands)) for _ in range(options.runs)]
+            taken(*command)
+        found = [[taken(*one).processor for one in commands] for _ in range(options.runs)]
     python, libraries, shown, made = map(min, zip(*found, strict=True))
     print(f"Python's start takes {python:.3f} s, with the libraries {libraries:.3f} s")
     return told(

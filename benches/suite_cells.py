@@ -8,30 +8,17 @@ takes longer than it may for 512 of them in 15 s.
 """
 
 import argparse
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from limits import Figure, told
+from taken import Taken, taken
 
 from profdiff.reports.documents.suite import build
 from profdiff.session.suite import Suite
 
 LIMIT = 15 / 512
-
-
-def taken(suite: Path, *options: str | Path) -> tuple[float, float]:
-    """Seconds that pass, and of all processors, for a report."""
-    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "profdiff", "report", str(suite), *map(str, options)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return end - start, processor
 
 
 def main() -> int:
@@ -42,20 +29,19 @@ def main() -> int:
     options = parser.parse_args()
     cells = len(build(Suite.open(options.suite)).cells)
 
-    def lowest(report: Callable[[Path], tuple[float, float]]) -> tuple[float, ...]:
+    def lowest(*form: str) -> Taken:
         found = []
         for _ in range(options.runs):
             with tempfile.TemporaryDirectory() as folder:
-                found.append(report(Path(folder)))
-        return tuple(map(min, zip(*found, strict=True)))
+                words = [*form, Path(folder) / "made"] if form else []
+                found.append(taken("-m", "profdiff", "report", options.suite, *words))
+        return Taken(*map(min, zip(*found, strict=True)))
 
-    text = lowest(lambda _: taken(options.suite))
-    page = lowest(lambda folder: taken(options.suite, "--html", folder / "page.html"))
-    site = lowest(lambda folder: taken(options.suite, "--site", folder / "site"))
-    print(f"{cells} cells; of all, the text takes {text[0]:.2f} s")
+    text, page, site = lowest(), lowest("--html"), lowest("--site")
+    print(f"{cells} cells; of all, the text takes {text.elapsed:.2f} s")
     figures = []
     for name, (elapsed, processor) in (("page", page), ("site", site)):
-        each = (elapsed - text[0]) / cells
+        each = (elapsed - text.elapsed) / cells
         print(f"{name}: {elapsed:.2f} s, {processor:.2f} s of processors")
         limit = f"{1000 * LIMIT:.0f} ms"
         figures.append(Figure(f"{name}, a cell", f"{1000 * each:.0f} ms", each <= LIMIT, limit))
