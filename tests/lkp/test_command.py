@@ -163,11 +163,10 @@ def test_the_recording_fits_the_kind(name: str, options: dict[str, object]) -> N
     assert commit.startswith(f"commit=git:~/my linux@{name}")
 
 
+@pytest.mark.kernel
 def test_the_command_is_the_experiment_file(tmp_path: Path) -> None:
     """Both are the same options; plan takes the file, here with kernels that exist."""
-    need_kernel("v6.12.107")
-    need_kernel("v6.18.15")
-    kernels = [str(ROOT.parent / f"shared/kernels/{one}") for one in ("v6.12.107", "v6.18.15")]
+    kernels = [need_kernel(one) for one in ("v6.12.107", "v6.18.15")]
     # As a test of will-it-scale is: its loop never ends.
     (tmp_path / "poll2.c").write_text(
         "#include <poll.h>\nvoid testcase(unsigned long long *n, unsigned long nr)\n"
