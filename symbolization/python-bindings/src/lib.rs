@@ -1,8 +1,9 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
 //! data-accesses, data-types, disassembly, equal-code, function-graph, kernel-symbols, perf-data and
-//! stacks, and no logic.
+//! stacks, and of tables to Arrow; no logic.
 
 mod alignment;
+mod arrow;
 mod data_accesses;
 mod data_types;
 mod disassembly;
@@ -18,6 +19,8 @@ mod threads;
 mod _native {
     #[pymodule_export]
     use crate::alignment::align;
+    #[pymodule_export]
+    use crate::arrow::arrow_stream;
     #[pymodule_export]
     use crate::data_accesses::{access_kinds, access_reasons, probed, DataIndex};
     #[pymodule_export]
